@@ -1,0 +1,139 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/file_error.h"
+#include "base/manifest.h"
+#include "base/unique_fd.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTemporary = ".tmp-";
+
+// Unique among processes and threads.
+fs::path temporary_name(const fs::path& target) {
+  static std::atomic<int> counter{0};
+  return target.string() + kTemporary + std::to_string(::getpid()) + "-" +
+         std::to_string(counter++);
+}
+
+// A relative name without a folder lies in ".".
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+void write_all(int fd, std::string_view bytes, const fs::path& file) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw file_error("write", file);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+void write_durably(const fs::path& file, std::string_view bytes, const fs::path& shown) {
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd) throw file_error("write", shown);
+  write_all(fd.get(), bytes, shown);
+  if (::fsync(fd.get()) != 0) throw file_error("write", shown);
+}
+
+void sync_folder_content(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() || entry.is_directory()) sync_file(entry.path());
+}
+
+// Moves `from` to `to`. An older folder at `to` ends at `from`, or is removed on the way where the
+// file system cannot exchange two names.
+void replace_folder(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return;
+  if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) throw file_error("make", to);
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
+  std::error_code ignored;
+  fs::remove_all(to, ignored);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw file_error("replace", to);
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& file, std::string_view bytes) {
+  const fs::path temporary = temporary_name(file);
+  try {
+    write_durably(temporary, bytes, file);
+    if (::rename(temporary.c_str(), file.c_str()) != 0) throw file_error("replace", file);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_file(folder_of(file));
+}
+
+std::string read_file(const fs::path& file) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw file_error("open", file);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw file_error("read", file);
+  std::string bytes(static_cast<size_t>(status.st_size) + 1, '\0');
+  size_t filled = 0;
+  // The size is a hint only: files of /proc and growing files are read to their end.
+  for (;;) {
+    const ssize_t count = ::read(fd.get(), bytes.data() + filled, bytes.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw file_error("read", file);
+    if (count == 0) break;
+    filled += static_cast<size_t>(count);
+    if (filled == bytes.size()) bytes.resize(bytes.size() * 2);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+void sync_file(const fs::path& file_or_folder) {
+  const UniqueFd fd(::open(file_or_folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw file_error("open", file_or_folder);
+  // EINVAL: a file system without fsync for folders.
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) throw file_error("sync", file_or_folder);
+}
+
+AtomicFolder::AtomicFolder(fs::path target)
+    : target_(std::move(target)), temporary_(temporary_name(target_)) {
+  std::error_code error;
+  fs::remove_all(temporary_, error);
+  fs::create_directories(temporary_, error);
+  if (error) throw file_error("make folder", temporary_, error.value());
+}
+
+AtomicFolder::~AtomicFolder() {
+  std::error_code ignored;
+  if (!committed_) fs::remove_all(temporary_, ignored);
+}
+
+void AtomicFolder::commit() {
+  sync_folder_content(temporary_);
+  write_manifest(temporary_);
+  sync_file(temporary_);
+  replace_folder(temporary_, target_);
+  committed_ = true;
+  sync_file(folder_of(target_));
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);  // the older folder, if there was one
+}
+
+void remove_unfinished_folders(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored))
+    if (entry.path().filename().string().find(kTemporary) != std::string::npos)
+      fs::remove_all(entry.path(), ignored);
+}
+
+}  // namespace exprun

@@ -1,0 +1,44 @@
+// Files that are there whole or not at all: temporary name, fsync, rename, fsync of the folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace exprun {
+
+// Replaces `file` with `bytes`. Throws Error; on failure the old file is untouched and no
+// temporary file stays.
+void write_file_atomically(const std::filesystem::path& file, std::string_view bytes);
+
+// The whole file. Throws Error that names the file and the reason.
+std::string read_file(const std::filesystem::path& file);
+
+// Makes a file or folder durable. Throws Error.
+void sync_file(const std::filesystem::path& file_or_folder);
+
+// A folder that appears whole: fill `path()`, then `commit()`. Without commit it is removed.
+// An older folder of the same name is replaced.
+class AtomicFolder {
+ public:
+  explicit AtomicFolder(std::filesystem::path target);  // makes "<target>.tmp-<pid>"
+  ~AtomicFolder();
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+
+  const std::filesystem::path& path() const { return temporary_; }
+
+  // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent.
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  bool committed_ = false;
+};
+
+// Removes what killed processes left of AtomicFolders in `parent`. Call it only under the lock
+// that keeps other writers out of `parent`.
+void remove_unfinished_folders(const std::filesystem::path& parent);
+
+}  // namespace exprun

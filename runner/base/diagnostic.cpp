@@ -1,0 +1,125 @@
+#include "base/diagnostic.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "base/utf8.h"
+
+namespace exprun {
+namespace {
+
+constexpr const char* kIndent = "    ";
+constexpr uint32_t kWidestLine = 160;  // code points; a longer line is cut around the place
+constexpr uint32_t kLeftOfPlace = 60;
+constexpr const char* kCut = "...";
+
+std::string_view line_of(const SourceFile& file, uint32_t line) {
+  std::string_view rest = file.text;
+  for (uint32_t i = 1; i < line; ++i) {
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  rest = rest.substr(0, rest.find('\n'));
+  if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
+  return rest;
+}
+
+// One code point as a terminal may show it: control characters and broken bytes could do harm.
+std::string printable(const CodePoint& c) {
+  const bool control = (c.value < 0x20 && c.value != '\t') || (c.value >= 0x7f && c.value < 0xa0);
+  return c.valid && !control ? std::string(c.bytes) : "\xEF\xBF\xBD";
+}
+
+std::string blank(const CodePoint& c) {
+  return c.value == '\t' ? "\t" : std::string(display_width(c.value), ' ');
+}
+
+struct Window {
+  uint32_t first = 0, last = 0;  // code points [first, last) of the line
+};
+
+Window window_around(uint32_t column, uint32_t length) {
+  if (length <= kWidestLine) return {0, length};
+  const uint32_t first = column > kLeftOfPlace ? column - kLeftOfPlace : 0;
+  return {first, std::min(length, first + kWidestLine)};
+}
+
+// The source line and, below it, the carets with the help behind them.
+std::string excerpt(const SourceSpan& where, const std::string& help) {
+  const std::vector<CodePoint> line = code_points(line_of(*where.file, where.line));
+  const auto length = static_cast<uint32_t>(line.size());
+  if (length == 0) return "";  // nothing to point at
+  const uint32_t column = std::clamp<uint32_t>(where.column, 1, length + 1);
+  const Window window = window_around(column - 1, length);
+  std::string shown = kIndent, below = kIndent, carets;
+  if (window.first > 0) shown += kCut, below += "   ";
+  for (uint32_t i = window.first; i < window.last; ++i) {
+    shown += printable(line[i]);
+    if (i + 1 < column)
+      below += blank(line[i]);
+    else if (i + 1 < column + where.length)
+      carets += std::string(std::max(1, display_width(line[i].value)), '^');
+  }
+  if (window.last < length) shown += kCut;
+  below += carets.empty() ? "^" : carets;
+  return shown + "\n" + below + (help.empty() ? "" : " " + help) + "\n";
+}
+
+std::string place(const SourceSpan& where) {
+  if (!where) return "";
+  std::string text = where.file->name;
+  if (where.line > 0) text += ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+  return text;
+}
+
+// The recipe, its parents, then the overrides in their order.
+auto order(const Diagnostic& d) {
+  const std::string name = d.where ? d.where.file->name : "";
+  const bool override_text = name.starts_with("<override ");
+  return std::tuple(override_text, d.also.size(), override_text ? name.size() : 0, name,
+                    d.where.line, d.where.column);
+}
+
+Diagnostics sorted(Diagnostics diagnostics) {
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [](const auto& a, const auto& b) { return order(a) < order(b); });
+  return diagnostics;
+}
+
+}  // namespace
+
+std::string render(const Diagnostic& diagnostic) {
+  std::string text = place(diagnostic.where);
+  if (!text.empty()) text += ": ";
+  text += diagnostic.severity == Severity::error ? "error: " : "warning: ";
+  text += diagnostic.message + "\n";
+  const std::string shown =
+      diagnostic.where.line > 0 ? excerpt(diagnostic.where, diagnostic.help) : "";
+  if (shown.empty() && !diagnostic.help.empty()) text += kIndent + diagnostic.help + "\n";
+  text += shown;
+  for (const SourceSpan& child : diagnostic.also)
+    text += kIndent + ("extended by " + place(child)) + "\n";
+  return text;
+}
+
+std::string render(const Diagnostics& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : sorted(diagnostics)) text += render(diagnostic);
+  return text;
+}
+
+bool has_errors(const Diagnostics& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& d) { return d.severity == Severity::error; });
+}
+
+RecipeError::RecipeError(Diagnostics diagnostics)
+    : std::runtime_error(render(diagnostics)), diagnostics_(sorted(std::move(diagnostics))) {}
+
+RecipeError::RecipeError(SourceSpan where, std::string message, std::string help)
+    : RecipeError(Diagnostics{
+          {std::move(where), std::move(message), std::move(help), {}, Severity::error}}) {}
+
+}  // namespace exprun

@@ -1,0 +1,61 @@
+// The three kinds of failure (design: errors) and how a mistake in a recipe is shown.
+// std::logic_error is the third kind: a bug of ours. All are caught in main() only.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/source_file.h"
+
+namespace exprun {
+
+enum class Severity { error, warning };
+
+struct Diagnostic {
+  SourceSpan where;
+  std::string message;                // "unknown key 'weigth_decay' in [optimizer]"
+  std::string help = {};              // shown behind the caret: "did you mean 'weight_decay'?"
+  std::vector<SourceSpan> also = {};  // the chain of `extends` that led to `where`, nearest first
+  Severity severity = Severity::error;
+};
+
+// Collects; nothing throws on the first problem.
+using Diagnostics = std::vector<Diagnostic>;
+
+// "file:line:col: error: message", the source line, a caret line with the help. Ends with '\n'.
+std::string render(const Diagnostic& diagnostic);
+
+// All diagnostics, sorted by file (the recipe first, then overrides) and place.
+std::string render(const Diagnostics& diagnostics);
+
+bool has_errors(const Diagnostics& diagnostics);
+
+// The user's text is wrong. Exit code 2. what() is the rendered text.
+class RecipeError : public std::runtime_error {
+ public:
+  explicit RecipeError(Diagnostics diagnostics);
+  // One mistake at one place.
+  RecipeError(SourceSpan where, std::string message, std::string help = "");
+
+  const Diagnostics& diagnostics() const { return diagnostics_; }
+
+ private:
+  Diagnostics diagnostics_;
+};
+
+// The world is wrong: I/O, SQLite, a device, another rank. The message begins with its
+// component ("store: ..."), says what was tried and what to do.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, ExitCode code = ExitCode::failed)
+      : std::runtime_error(message), code_(code) {}
+
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,40 @@
+// An exclusive OFD lock on a file, for as long as any descriptor of the open file lives: the kernel
+// drops it at the death of the last process that holds it, so a crash is known at once.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/unique_fd.h"
+
+namespace exprun {
+
+class FileLock {
+ public:
+  // Takes the lock of `file` (made if missing), or nothing if another holds it.
+  // Throws Error when the file cannot be opened.
+  static std::optional<FileLock> try_take(const std::filesystem::path& file);
+
+  // Waits for the lock.
+  static FileLock take(const std::filesystem::path& file);
+
+  // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever.
+  static std::optional<FileLock> take_within(const std::filesystem::path& file,
+                                             std::chrono::milliseconds patience);
+
+  // Whether somebody holds the lock of `file`; a missing file is not held.
+  static bool held(const std::filesystem::path& file);
+
+  // A lock handed over by descriptor from the launcher.
+  static FileLock adopt(int fd) { return FileLock(UniqueFd(fd)); }
+
+  int fd() const { return fd_.get(); }
+
+ private:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+}  // namespace exprun

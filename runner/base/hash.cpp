@@ -1,0 +1,69 @@
+#include "base/hash.h"
+
+#include <fcntl.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <new>
+#include <vector>
+
+#include "base/file_error.h"
+#include "base/unique_fd.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+// Big endian, as xxhsum prints it.
+std::string hex_of(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  std::string text;
+  for (const unsigned char byte : canonical.digest) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+struct Hasher::State {
+  XXH3_state_t* xxh = XXH3_createState();
+  ~State() { XXH3_freeState(xxh); }
+};
+
+Hasher::Hasher() : state_(std::make_unique<State>()) {
+  if (!state_->xxh || XXH3_128bits_reset(state_->xxh) == XXH_ERROR) throw std::bad_alloc();
+}
+
+Hasher::~Hasher() = default;
+
+void Hasher::update(const void* bytes, size_t size) {
+  XXH3_128bits_update(state_->xxh, bytes, size);
+}
+
+std::string Hasher::hex() const {
+  return hex_of(XXH3_128bits_digest(state_->xxh));
+}
+
+std::string hash_hex(std::string_view bytes) {
+  return hex_of(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+std::string hash_file_hex(const std::filesystem::path& file) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw file_error("open", file);
+  Hasher hasher;
+  std::vector<char> buffer(kReadBytes);
+  for (;;) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw file_error("read", file);
+    if (count == 0) return hasher.hex();
+    hasher.update(buffer.data(), static_cast<size_t>(count));
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,150 @@
+#include "base/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+namespace exprun {
+namespace {
+
+constexpr const char* kEraseLine = "\r\x1b[K";
+
+// "exprun: " for info, "exprun: warning: " with the word in colour for the others.
+class Prefix final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    append(out, "exprun: ");
+    if (message.level == spdlog::level::info) return;
+    message.color_range_start = out.size();
+    append(out, spdlog::level::to_string_view(message.level));
+    message.color_range_end = out.size();
+    append(out, ": ");
+  }
+
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<Prefix>();
+  }
+
+ private:
+  static void append(spdlog::memory_buf_t& out, spdlog::string_view_t text) {
+    out.append(text.data(), text.data() + text.size());
+  }
+};
+
+bool colours_refused() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return no_color && *no_color;
+}
+
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+std::unique_ptr<spdlog::logger> make_logger() {
+  auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
+      colours_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<Prefix>('*').set_pattern("%*%v");
+  sink->set_formatter(std::move(formatter));
+  auto logger = std::make_unique<spdlog::logger>("exprun", std::move(sink));
+  logger->flush_on(spdlog::level::trace);
+  return logger;
+}
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// At most `columns` code points.
+std::string clipped(const std::string& line, int columns) {
+  size_t end = 0;
+  for (int shown = 0; end < line.size(); ++end)
+    if ((line[end] & 0xc0) != 0x80 && ++shown > columns) break;
+  return line.substr(0, end);
+}
+
+// Messages and the progress line share standard error, so one object writes both.
+class Talk {
+ public:
+  static Talk& instance() {
+    static Talk talk;
+    return talk;
+  }
+
+  void set_level(LogLevel level) {
+    const std::lock_guard lock(mutex_);
+    logger_->set_level(level_of(level));
+  }
+
+  void message(LogLevel level, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (!logger_->should_log(level_of(level))) return;
+    write(progress_.empty() ? "" : kEraseLine);
+    logger_->log(level_of(level), text);
+    write(progress_);
+  }
+
+  void progress(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    if (!shows_progress() || (line.empty() && progress_.empty())) return;
+    progress_ = clipped(line, terminal_columns() - 1);
+    write(kEraseLine + progress_);
+  }
+
+  bool has_progress() {
+    const std::lock_guard lock(mutex_);
+    return shows_progress();
+  }
+
+ private:
+  bool shows_progress() const { return terminal_ && logger_->should_log(spdlog::level::info); }
+
+  static void write(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  }
+
+  std::mutex mutex_;
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::unique_ptr<spdlog::logger> logger_ = make_logger();
+  std::string progress_;
+};
+
+}  // namespace
+
+void set_log_level(LogLevel level) {
+  Talk::instance().set_level(level);
+}
+
+void log(LogLevel level, const std::string& message) {
+  Talk::instance().message(level, message);
+}
+
+void show_progress_line(const std::string& line) {
+  Talk::instance().progress(line);
+}
+
+bool has_progress_line() {
+  return Talk::instance().has_progress();
+}
+
+}  // namespace exprun

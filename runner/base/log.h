@@ -1,0 +1,31 @@
+// Talk for people, on standard error: "exprun: message". Data goes to standard output.
+// spdlog is behind it (log.cpp): LibTorch ships another fmt, so no header may show it.
+#pragma once
+
+#include <string>
+
+namespace exprun {
+
+enum class LogLevel { debug, info, warning, error };
+
+// Messages below `level` are dropped (-q: warning, default: info, -v: debug).
+void set_log_level(LogLevel level);
+
+void log(LogLevel level, const std::string& message);
+
+// The progress line: the last line of a terminal, rewritten in place; messages appear above it.
+// Clipped to the terminal's width; empty removes it. Nothing is shown when standard error is no
+// terminal or the level is above info: write plain messages there instead.
+void show_progress_line(const std::string& line);
+
+// Whether show_progress_line shows anything.
+bool has_progress_line();
+
+inline void log_info(const std::string& message) {
+  log(LogLevel::info, message);
+}
+inline void log_warning(const std::string& message) {
+  log(LogLevel::warning, message);
+}
+
+}  // namespace exprun

@@ -1,0 +1,36 @@
+// What lies in a run's folder, runs/<name>-<first 8 of uid>/, and how both programs find it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace exprun {
+
+struct RunFolder {
+  std::filesystem::path path;
+
+  std::filesystem::path lock() const { return path / "run.lock"; }            // held while it runs
+  std::filesystem::path recipe() const { return path / "recipe.json"; }       // RecipeText
+  std::filesystem::path data() const { return path / "data.json"; }           // PreparedData
+  std::filesystem::path kernels() const { return path / "kernels.json"; }     // chosen kernels
+  std::filesystem::path checkpoints() const { return path / "checkpoints"; }  // step_00000300/
+  std::filesystem::path samples() const { return path / "samples"; }          // step_00000300.txt
+};
+
+struct CheckpointFolder {
+  std::filesystem::path path;
+  int64_t step = 0;
+};
+
+// "step_00000300"
+std::string checkpoint_name(int64_t step);
+
+// Complete checkpoints by their manifest (sizes), newest first. What is skipped, and why, is added
+// to `skipped` when given: "step_00000300: model.safetensors is missing".
+std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
+                                                   std::vector<std::string>* skipped = nullptr);
+
+}  // namespace exprun

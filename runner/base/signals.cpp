@@ -1,0 +1,86 @@
+#include "base/signals.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+namespace exprun {
+namespace {
+
+std::atomic<int> first_request{0};
+std::atomic<int> ending_signal{0};
+std::atomic<int64_t> asked_at_ms{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+
+// `timeout` and batch systems signal a process and its group: one request that arrives twice.
+constexpr int64_t kSameRequestMs = 300;
+
+int64_t now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// Whether this is a second request to end, and not the first one once more.
+bool is_second(int signal) {
+  const int64_t now = now_ms();
+  int none = 0;
+  if (ending_signal.compare_exchange_strong(none, signal)) {
+    asked_at_ms = now;
+    return false;
+  }
+  return signal != none || now - asked_at_ms > kSameRequestMs;
+}
+
+// Dies of the signal itself, so that a shell sees 128 + N and a launcher sees that nothing was
+// saved (an exit with 130 would say that the run was).
+void die_of(int signal) {
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+}
+
+// Only what is async-signal-safe: lock-free atomics, the clock and the calls of die_of.
+void on_signal(int signal) {
+  const int saved_errno = errno;
+  if (signal == SIGUSR2) {
+    request_stop(StopRequest::preempt);
+  } else {
+    if (is_second(signal)) die_of(signal);
+    request_stop(signal == SIGINT ? StopRequest::interrupt : StopRequest::terminate);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace
+
+void watch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) {
+    sigaction(signal, &action, nullptr);
+    sigaddset(&watched, signal);
+  }
+  sigprocmask(SIG_UNBLOCK, &watched, nullptr);
+}
+
+StopRequest stop_requested() {
+  return static_cast<StopRequest>(first_request.load());
+}
+
+void request_stop(StopRequest request) {
+  int none = 0;
+  first_request.compare_exchange_strong(none, static_cast<int>(request));
+}
+
+}  // namespace exprun

@@ -1,0 +1,19 @@
+// SIGINT, SIGTERM and SIGUSR2 ask for an orderly stop; a second SIGINT or SIGTERM ends the
+// process at once with 128 + signal (the same one within 0.3 s is still the first). The request is
+// polled, never acted on in a handler.
+#pragma once
+
+namespace exprun {
+
+enum class StopRequest : int { none = 0, interrupt, terminate, preempt };
+
+// Installs the handlers of this process and unblocks the three. Call once, from main.
+void watch_stop_signals();
+
+// The first request so far.
+StopRequest stop_requested();
+
+// As if its signal had come; the first request stays.
+void request_stop(StopRequest request);
+
+}  // namespace exprun

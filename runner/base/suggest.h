@@ -1,0 +1,16 @@
+// "did you mean": the candidate nearest to a misspelt name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exprun {
+
+// The candidate with the smallest edit distance (insertion, deletion, substitution and swap of
+// neighbours count one), if it is at most 3 and less than half of the longer name; the first wins.
+std::optional<std::string> nearest(std::string_view name,
+                                   const std::vector<std::string>& candidates);
+
+}  // namespace exprun

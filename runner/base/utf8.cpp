@@ -1,0 +1,109 @@
+#include "base/utf8.h"
+
+namespace exprun {
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+constexpr Range kCombining[] = {
+    {0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+constexpr Range kWide[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
+                           {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+                           {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+template <size_t N>
+bool in(const Range (&ranges)[N], char32_t c) {
+  for (const Range& range : ranges)
+    if (c >= range.first && c <= range.last) return true;
+  return false;
+}
+
+// Length of the sequence that a byte begins, 0 if it begins none.
+size_t sequence_length(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return 2;
+  if (lead >= 0xE0 && lead <= 0xEF) return 3;
+  if (lead >= 0xF0 && lead <= 0xF4) return 4;
+  return 0;
+}
+
+}  // namespace
+
+CodePoint first_code_point(std::string_view text) {
+  const CodePoint broken{kReplacementCharacter, text.substr(0, 1), false};
+  const size_t length = sequence_length(static_cast<unsigned char>(text[0]));
+  if (length == 0 || length > text.size()) return broken;
+  constexpr unsigned char kLeadBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t value = static_cast<unsigned char>(text[0]) & kLeadBits[length];
+  for (size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xC0) != 0x80) return broken;
+    value = value << 6 | (byte & 0x3F);
+  }
+  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (overlong || surrogate || value > 0x10FFFF) return broken;
+  return {value, text.substr(0, length), true};
+}
+
+std::vector<CodePoint> code_points(std::string_view text) {
+  std::vector<CodePoint> points;
+  while (!text.empty()) {
+    points.push_back(first_code_point(text));
+    text.remove_prefix(points.back().bytes.size());
+  }
+  return points;
+}
+
+std::optional<size_t> first_invalid_byte(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ++at;
+      continue;
+    }
+    const CodePoint c = first_code_point(text.substr(at));
+    if (!c.valid) return at;
+    at += c.bytes.size();
+  }
+  return std::nullopt;
+}
+
+void append_code_point(std::string& text, char32_t code_point) {
+  const auto continuation = [&](int shift) {
+    text += static_cast<char>(0x80 | (code_point >> shift & 0x3f));
+  };
+  if (code_point < 0x80) {
+    text += static_cast<char>(code_point);
+  } else if (code_point < 0x800) {
+    text += static_cast<char>(0xc0 | code_point >> 6);
+    continuation(0);
+  } else if (code_point < 0x10000) {
+    text += static_cast<char>(0xe0 | code_point >> 12);
+    continuation(6);
+    continuation(0);
+  } else {
+    text += static_cast<char>(0xf0 | code_point >> 18);
+    continuation(12);
+    continuation(6);
+    continuation(0);
+  }
+}
+
+std::string to_valid_utf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const CodePoint c = first_code_point(text);
+    append_code_point(valid, c.value);
+    text.remove_prefix(c.bytes.size());
+  }
+  return valid;
+}
+
+int display_width(char32_t c) {
+  if (in(kCombining, c)) return 0;
+  return in(kWide, c) ? 2 : 1;
+}
+
+}  // namespace exprun

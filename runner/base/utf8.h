@@ -1,0 +1,38 @@
+// UTF-8 (RFC 3629) as code points: what the columns of diagnostics count and char tokens stand for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exprun {
+
+// Stands for what is no character.
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+
+struct CodePoint {
+  char32_t value = kReplacementCharacter;
+  std::string_view bytes;  // a part of the text; one byte where it is broken
+  bool valid = false;
+};
+
+// What a text that is not empty begins with.
+CodePoint first_code_point(std::string_view text);
+
+// Never fails: a byte that is no UTF-8 is a code point that is not valid.
+std::vector<CodePoint> code_points(std::string_view text);
+
+// The offset of the first byte that is no UTF-8, or nothing.
+std::optional<size_t> first_invalid_byte(std::string_view text);
+
+void append_code_point(std::string& text, char32_t code_point);
+
+// Every byte that is no UTF-8 becomes U+FFFD: fit to show and for JSON.
+std::string to_valid_utf8(std::string_view text);
+
+// Columns of a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji.
+int display_width(char32_t c);
+
+}  // namespace exprun

@@ -1,0 +1,37 @@
+// What one command takes: declared, parsed, and shown by --help. CLI11 is behind it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace exprun {
+
+class Arguments {
+ public:
+  // `usage` is what stands behind "exprun": "show RECIPE|RUN".
+  Arguments(std::string usage, std::string description);
+  ~Arguments();
+
+  Arguments& word(const std::string& name, std::string& into, const std::string& help);
+  Arguments& optional_word(const std::string& name, std::string& into, const std::string& help);
+  Arguments& words(const std::string& name, std::vector<std::string>& into,
+                   const std::string& help);
+  // A line of help for what a word of `words` may also be.
+  Arguments& form(const std::string& name, const std::string& help);
+  Arguments& flag(const std::string& names, bool& into, const std::string& help);
+  Arguments& option(const std::string& names, const std::string& value, std::string& into,
+                    const std::string& help);
+  Arguments& number(const std::string& names, int64_t& into, const std::string& help);
+  Arguments& example(const std::string& line, const std::string& what);
+
+  // False if --help was asked for, and shown. Throws Error (wrong usage).
+  bool parse(const std::vector<std::string>& words);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace exprun

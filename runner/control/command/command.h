@@ -1,0 +1,43 @@
+// A subcommand is a function in a file of its own and a line in main.cpp's table.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "control/launch/store_folder.h"
+
+namespace exprun {
+
+using Words = std::vector<std::string>;
+
+// What holds for every command: `--store DIR`, `-q`, `-v`, and the line as it was typed.
+struct Globals {
+  StoreFolder store;
+  LogLevel level = LogLevel::info;
+  std::string command_line;
+};
+
+struct Command {
+  const char* name;
+  const char* help;
+  int (*run)(const Words& words, const Globals& globals);  // the words behind its name
+};
+
+std::span<const Command> commands();
+
+int run_recipe(const Words& words, const Globals& globals);
+int run_check(const Words& words, const Globals& globals);
+int run_show(const Words& words, const Globals& globals);
+int run_resume(const Words& words, const Globals& globals);
+int run_sweep(const Words& words, const Globals& globals);
+int run_ls(const Words& words, const Globals& globals);
+int run_report(const Words& words, const Globals& globals);
+int run_query(const Words& words, const Globals& globals);
+int run_doctor(const Words& words, const Globals& globals);
+int run_help(const Words& words, const Globals& globals);
+int run_version(const Words& words, const Globals& globals);
+
+}  // namespace exprun

@@ -1,0 +1,101 @@
+// exprun doctor
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/version.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "control/data/libtorch_folder.h"
+#include "control/launch/trainer_program.h"
+#include "control/report/humane.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// Each section answers for itself: what is broken is what a doctor is asked about.
+template <class Examine>
+ordered_json examined(Examine examine) {
+  try {
+    return examine();
+  } catch (const Error& error) {
+    return {{"problem", error.what()}};
+  }
+}
+
+ordered_json trainer_section() {
+  ordered_json section = trainer_version();
+  section["program"] = trainer_program().string();
+  section["libtorch_folder"] = libtorch_folder();
+  return section;
+}
+
+ordered_json store_section(const StoreFolder& folder) {
+  ordered_json section = {{"folder", folder.path.string()}};
+  std::error_code error;
+  const auto space =
+      fs::space(fs::exists(folder.path, error) ? folder.path : folder.path.parent_path(), error);
+  if (!error) section["free_space"] = binary_bytes(static_cast<double>(space.available));
+  if (!fs::exists(folder.database(), error)) {
+    section["runs"] = 0;
+    return section;
+  }
+  const Store store = open_store(folder);
+  const auto runs = store.runs();
+  section["runs"] = runs.size();
+  for (const auto& [name, value] : store.health()) {
+    if (!section.contains(name)) section[name] = value;
+    if (name == "integrity" && value != "ok")
+      section["problem"] = "store: '" + folder.database().string() + "' is damaged (" + value +
+                           "); move it away and take what can be read with: sqlite3 FILE .recover";
+  }
+  ordered_json missing = ordered_json::array();
+  for (const RunRow& run : runs)
+    if (!fs::is_directory(folder.run(run.folder).path, error)) missing.push_back(run.folder);
+  if (!missing.empty()) section["folders_missing"] = missing;
+  return section;
+}
+
+std::string text_of(const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const auto& item : value) text += (text.empty() ? "" : ", ") + text_of(item);
+  return text;
+}
+
+std::string plain(const ordered_json& sections) {
+  std::string text;
+  for (const auto& [title, section] : sections.items()) {
+    text += title + '\n';
+    for (const auto& [name, value] : section.items())
+      text += "  " + name + std::string(name.size() < 18 ? 18 - name.size() : 1, ' ') +
+              text_of(value) + '\n';
+  }
+  return text;
+}
+
+bool healthy(const ordered_json& sections) {
+  for (const ordered_json& section : sections)
+    if (section.contains("problem")) return false;
+  return true;
+}
+
+}  // namespace
+
+int run_doctor(const Words& words, const Globals& globals) {
+  bool json = false;
+  Arguments arguments("doctor", "Says what exprun sees of this machine and its store.");
+  arguments.flag("--json", json, "for a script");
+  if (!arguments.parse(words)) return 0;
+  const ordered_json sections = {{"exprun", {{"version", version()}}},
+                                 {"trainer", examined([] { return trainer_section(); })},
+                                 {"store", examined([&] { return store_section(globals.store); })}};
+  print(json ? sections.dump(2) + '\n' : plain(sections));
+  return static_cast<int>(healthy(sections) ? ExitCode::done : ExitCode::failed);
+}
+
+}  // namespace exprun

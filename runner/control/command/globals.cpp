@@ -1,0 +1,64 @@
+#include "control/command/globals.h"
+
+#include <cstdlib>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+constexpr const char* kStoreOption = "--store";
+
+std::string store_from_environment() {
+  const char* const folder = std::getenv("EXPRUN_STORE");
+  return folder && *folder ? folder : "runs";
+}
+
+// A word as a shell would read it back.
+std::string shell_quoted(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_of(" \t\n\"'`$\\*?[]{}()<>|&;!#~") == word.npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string joined(const Words& words) {
+  std::string line = "exprun";
+  for (const std::string& word : words) line += ' ' + shell_quoted(word);
+  return line;
+}
+
+}  // namespace
+
+Globals take_globals(Words& words) {
+  Globals globals;
+  globals.command_line = joined(words);
+  std::string store = store_from_environment();
+  Words rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (word == "-q" || word == "--quiet") {
+      globals.level = LogLevel::warning;
+    } else if (word == "-v" || word == "--verbose") {
+      globals.level = LogLevel::debug;
+    } else if (word.starts_with(std::string(kStoreOption) + '=')) {
+      store = word.substr(std::string(kStoreOption).size() + 1);
+    } else if (word == kStoreOption) {
+      store = i + 1 < words.size() ? words[++i] : "";
+    } else {
+      rest.push_back(word);
+    }
+  }
+  if (store.empty()) throw Error("command line: --store needs a folder", ExitCode::bad_recipe);
+  globals.store = {std::filesystem::absolute(store).lexically_normal(), store};
+  words = std::move(rest);
+  return globals;
+}
+
+}  // namespace exprun

@@ -1,0 +1,20 @@
+#include "control/command/recipe_words.h"
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+
+LaunchRequest request_for(RecipeText text, const Globals& globals) {
+  ResolvedRecipe resolved = resolve(text);
+  if (!resolved.warnings().empty() && globals.level != LogLevel::warning)
+    std::fputs(render(resolved.warnings()).c_str(), stderr);
+  return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
+}
+
+void require_overrides(const Words& words, const std::string& command) {
+  for (const std::string& word : words)
+    if (word.find('=') == std::string::npos && !word.starts_with('~'))
+      throw Error(command + ": '" + word + "' is no key=value", ExitCode::bad_recipe);
+}
+
+}  // namespace exprun

@@ -1,0 +1,76 @@
+// exprun resume RUN [key=value...]
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "control/command/arguments.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/observed_runs.h"
+#include "control/report/run_result.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+// What the run was last asked to do: keys that change no result may have changed since its start.
+RecipeText text_of(const Store& store, const StoreFolder& folder, const RunRow& run) {
+  const auto file = folder.run(run.folder).recipe();
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored)) return RecipeText::from_json(read_file(file));
+  return RecipeText::from_json(store.recipe_json(run.id));
+}
+
+void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before,
+                         const RunRow& run) {
+  std::string changes;
+  for (const Difference& difference : differences(before, now))
+    changes += "\n  " + difference.path + ": " + difference.a + " -> " + difference.b;
+  if (changes.empty() && now.hash() == run.recipe_hash) return;
+  if (changes.empty())
+    throw Error("resume: the recipe of " + run.folder +
+                    " means something else to this version of exprun; continue it with the version "
+                    "that began it, or run the recipe anew",
+                ExitCode::bad_recipe);
+  throw Error(
+      "resume: " + run.folder + " cannot go on with another recipe:" + changes +
+          "\n  a resume may change what changes no result (checkpoint.every, metrics.every, "
+          "run.tags); for all else start a new run",
+      ExitCode::bad_recipe);
+}
+
+void require_ended(const RunRow& run) {
+  if (run.state == RunState::running)
+    throw Error("resume: " + run.folder + ' ' + is_running(run) + "; stop it first");
+}
+
+}  // namespace
+
+int run_resume(const Words& words, const Globals& globals) {
+  std::string reference;
+  Words overrides;
+  Arguments arguments("resume RUN [key=value...]",
+                      "Continues a run from its newest complete checkpoint, whatever ended it.");
+  arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
+      .words("key=value...", overrides,
+             "changes that change no result: checkpoint.every=\"5 steps\"");
+  if (!arguments.parse(words)) return 0;
+  require_overrides(overrides, "resume");
+
+  open_store(globals.store);
+  Store store(globals.store.database(), Store::Access::read_write);
+  const RunRow run =
+      settled(store, globals.store, *store.run(find_run(store, globals.store, reference).id));
+  RecipeText text = text_of(store, globals.store, run);
+  const ResolvedRecipe before = resolve(text);
+  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  const LaunchRequest request = request_for(std::move(text), globals);
+  require_same_recipe(request.resolved, before, run);
+  require_ended(run);
+  if (run.state == RunState::finished) {
+    print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));
+    log_info("nothing to do: the run is finished");
+    return 0;
+  }
+  return *launch_again(store, globals.store, request, run).exit_code;
+}
+
+}  // namespace exprun

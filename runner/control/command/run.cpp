@@ -1,0 +1,78 @@
+// exprun RECIPE [key=value...]
+#include "base/diagnostic.h"
+#include "control/command/arguments.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/data/prepare.h"
+#include "control/launch/observed_runs.h"
+#include "control/report/run_result.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+[[noreturn]] void refuse_running(const RunRow& run) {
+  throw Error("launch: " + run.folder + " is this recipe's run, and it " + is_running(run) +
+              "; --new starts another");
+}
+
+const char* what_happened(RunState state) {
+  if (state == RunState::failed) return "it failed";
+  return state == RunState::diverged ? "it diverged" : "it was pruned";
+}
+
+[[noreturn]] void refuse_ended(const RunRow& run) {
+  throw Error("launch: " + run.folder + " is this recipe's run, and " + what_happened(run.state) +
+              " at step " + std::to_string(run.last_step) +
+              (run.message.empty() ? "" : ": " + run.message) + "\n  exprun resume " + run.folder +
+              "   continues it from its newest checkpoint\n  --new   starts another run");
+}
+
+int answer(const Store& store, const StoreFolder& folder, const Launch& launched) {
+  switch (launched.decision) {
+    case Decision::refuse_running:
+      refuse_running(launched.run);
+    case Decision::refuse_ended:
+      refuse_ended(launched.run);
+    case Decision::show_result:
+      print(run_result(reported_run(store, launched.run),
+                       (folder.shown / launched.run.folder).string()));
+      log_info("nothing to do: this recipe has been run; --new runs it again");
+      return 0;
+    case Decision::start_new:
+    case Decision::continue_run:
+      break;
+  }
+  return *launched.exit_code;
+}
+
+// A first run that cannot begin leaves nothing behind, not even an empty store.
+void require_data(const ResolvedRecipe& resolved, const StoreFolder& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder.database(), ignored)) return;
+  Diagnostics problems = data_problems(resolved);
+  if (has_errors(problems)) throw RecipeError(std::move(problems));
+}
+
+}  // namespace
+
+int run_recipe(const Words& words, const Globals& globals) {
+  std::string recipe;
+  Words overrides;
+  bool always_new = false;
+  Arguments arguments("RECIPE [key=value...] [--new]",
+                      "Runs a recipe. The same line again continues a run that was interrupted, "
+                      "and shows the result of one that is finished.");
+  arguments.word("RECIPE", recipe, "a TOML file")
+      .words("key=value...", overrides,
+             "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"")
+      .flag("--new", always_new, "start another run, whatever there is");
+  if (!arguments.parse(words)) return 0;
+  require_overrides(overrides, "command line");
+  const LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);
+  require_data(request.resolved, globals.store);
+  Store store(globals.store.database(), Store::Access::read_write);
+  return answer(store, globals.store, launch(store, globals.store, request, always_new));
+}
+
+}  // namespace exprun

@@ -1,0 +1,62 @@
+#include "control/command/stored_runs.h"
+
+#include <algorithm>
+
+#include "base/diagnostic.h"
+#include "control/launch/observed_runs.h"
+
+namespace exprun {
+namespace {
+
+std::optional<SeriesRow> series_named(const std::vector<SeriesRow>& all, const char* name) {
+  for (const SeriesRow& series : all)
+    if (series.name == name) return series;
+  return std::nullopt;
+}
+
+// "runs/quickstart-1a2b3c4d/", as a shell completes it, is the folder's name to the store.
+std::string last_component(const std::string& reference) {
+  const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
+  return std::filesystem::path(trimmed).filename().string();
+}
+
+}  // namespace
+
+Store open_store(const StoreFolder& folder) {
+  if (!std::filesystem::exists(folder.database()))
+    throw Error("store: there is no store in " + folder.shown.string() +
+                    " yet: run a recipe first, or say where it is with --store DIR",
+                ExitCode::no_such_run);
+  return Store(folder.database(), Store::Access::read_only);
+}
+
+RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
+  return observed(store, folder, store.find_run(last_component(reference)));
+}
+
+ReportedRun reported_run(const Store& store, RunRow run) {
+  const auto all = store.series(run.id);
+  const int64_t id = run.id;
+  return {std::move(run), store.parameters(id), series_named(all, "val/loss"),
+          series_named(all, "train/loss")};
+}
+
+std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
+                                       const Words& references) {
+  std::vector<RunRow> rows;
+  for (const std::string& reference : references) {
+    const auto named = store.runs(reference);
+    rows.insert(rows.end(), named.begin(), named.end());
+    if (named.empty()) rows.push_back(find_run(store, folder, reference));
+  }
+  if (references.empty()) rows = store.runs();
+  std::vector<ReportedRun> runs;
+  for (RunRow& row : rows) {
+    const bool twice = std::any_of(
+        runs.begin(), runs.end(), [&](const ReportedRun& other) { return other.run.id == row.id; });
+    if (!twice) runs.push_back(reported_run(store, observed(store, folder, std::move(row))));
+  }
+  return runs;
+}
+
+}  // namespace exprun

@@ -1,0 +1,22 @@
+// Reads runs out of the store for the commands that show them.
+#pragma once
+
+#include "control/command/command.h"
+#include "control/report/runs_table.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// The store of the command, read-only. Throws Error that says how to begin when there is none.
+Store open_store(const StoreFolder& folder);
+
+// `reference` as Store::find_run takes it, or the path of a run's folder. In its observed state.
+RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
+
+ReportedRun reported_run(const Store& store, RunRow run);
+
+// The runs of the references (a name means all its runs); all runs if there are none. Newest first.
+std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
+                                       const Words& references);
+
+}  // namespace exprun

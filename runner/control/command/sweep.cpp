@@ -1,0 +1,100 @@
+// exprun sweep [RECIPE] key=a,b,c...
+#include "base/diagnostic.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/command/table_format.h"
+#include "control/launch/working_directory.h"
+#include "control/sweep/outcome.h"
+#include "control/sweep/run_trials.h"
+
+namespace exprun {
+namespace {
+
+struct Base {
+  RecipeText text;
+  std::optional<RunRow> run;  // whose recipe it is, if none was given
+};
+
+Base latest_plain_run(const StoreFolder& folder) {
+  const Store store = open_store(folder);
+  for (const RunRow& run : store.runs()) {
+    if (run.sweep_id) continue;
+    log_info("sweeping over the recipe of " + run.folder);
+    return {RecipeText::from_json(store.recipe_json(run.id)), run};
+  }
+  throw Error("sweep: there is no run whose recipe could be swept; name a recipe",
+              ExitCode::no_such_run);
+}
+
+// The first word is the recipe unless it is a key with values already.
+Base base_of(Words& words, const StoreFolder& folder) {
+  if (words.empty() || words[0].find('=') != std::string::npos || words[0].starts_with('~'))
+    return latest_plain_run(folder);
+  const std::string recipe = words[0];
+  words.erase(words.begin());
+  return {read_recipe(recipe, {}), std::nullopt};
+}
+
+std::string standing_word(const Identity& identity) {
+  return identity.run ? to_string(identity.run->state) : "to run";
+}
+
+ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
+  std::optional<Store> store;
+  if (std::filesystem::exists(folder.database())) store.emplace(open_store(folder));
+  ResultTable table{{{"trial", "trial", true}, {"changes", "changes"}, {"state", "state"}}, {}};
+  for (const Trial& trial : plan.trials) {
+    const Identity identity = store ? standing(*store, folder, trial) : Identity{};
+    table.rows.push_back({Cell::integer(trial.number), Cell::word(label(trial)),
+                          Cell::word(standing_word(identity))});
+  }
+  return table;
+}
+
+std::string tally(const SweepEnd& end, size_t trials) {
+  std::string text =
+      std::to_string(end.finished) + " of " + std::to_string(trials) + " trials finished";
+  if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
+  if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
+  return end.stopped ? text + "; the same line goes on" : text;
+}
+
+int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
+  Store store(globals.store.database(), Store::Access::read_write);
+  log_info("sweep of " + std::to_string(plan.trials.size()) + " trials");
+  const SweepEnd end =
+      run_trials(store, globals.store, plan, {retry_failed, globals.command_line, globals.level});
+  log_info(tally(end, plan.trials.size()));
+  const std::string best = best_text(store, globals.store, plan);
+  if (!best.empty()) log_info(best);
+  if (end.stopped) return *end.stopped;
+  return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
+}
+
+}  // namespace
+
+int run_sweep(const Words& words, const Globals& globals) {
+  Words rest;
+  bool dry_run = false, retry_failed = false;
+  TableFormat format;
+  Arguments arguments("sweep [RECIPE] key=a,b,c...",
+                      "Runs every combination, one after another. The same line again runs what is "
+                      "left. Exit code 6 if trials failed.");
+  arguments.words("RECIPE", rest, "a TOML file; without one, the recipe of the latest plain run")
+      .form("key=a,b,c", "the values of a key; also choice(a,b), range(3), range(1,9,2)")
+      .form("key=value", "a change of every trial")
+      .flag("--dry-run", dry_run, "list the trials and how they stand")
+      .flag("--retry-failed", retry_failed, "start trials anew that failed or diverged")
+      .example("exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3 num_layers=2,4", "6 trials")
+      .example("exprun sweep seed=range(3)", "the latest run with other seeds");
+  format.declare(arguments);
+  if (!arguments.parse(words)) return 0;
+  const Base base = base_of(rest, globals.store);
+  const WorkingDirectory there(base.run);
+  const SweepPlan plan = plan_sweep(base.text, rest);
+  if (!dry_run) return run_all(plan, globals, retry_failed);
+  format.print(trials_table(plan, globals.store), "no trials");
+  return 0;
+}
+
+}  // namespace exprun

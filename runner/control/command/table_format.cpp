@@ -1,0 +1,38 @@
+#include "control/command/table_format.h"
+
+#include "base/diagnostic.h"
+#include "base/log.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+void print_plain(const ResultTable& table) {
+  std::vector<std::string> left_out;
+  exprun::print(to_plain(table, {terminal_width(), wants_colours()}, &left_out));
+  if (left_out.empty()) return;
+  std::string names;
+  for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
+  std::fflush(stdout);
+  log_info("left out, the terminal is too narrow: " + names + " (--csv and --json have them)");
+}
+
+}  // namespace
+
+void TableFormat::declare(Arguments& arguments) {
+  arguments.flag("--json", json, "as an array of objects")
+      .flag("--csv", csv, "as comma-separated values")
+      .flag("--markdown", markdown, "as a table for a document");
+}
+
+void TableFormat::print(const ResultTable& table, const std::string& empty) const {
+  if (json + csv + markdown > 1)
+    throw Error("command line: give one of --json, --csv and --markdown", ExitCode::bad_recipe);
+  if (json) return exprun::print(to_json(table));
+  if (csv) return exprun::print(to_csv(table));
+  if (markdown) return exprun::print(to_markdown(table));
+  if (table.rows.empty()) return log_info(empty);
+  print_plain(table);
+}
+
+}  // namespace exprun

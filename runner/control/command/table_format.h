@@ -1,0 +1,19 @@
+// --json, --csv and --markdown of the commands that print a table.
+#pragma once
+
+#include "control/command/arguments.h"
+#include "control/report/table.h"
+
+namespace exprun {
+
+struct TableFormat {
+  bool json = false, csv = false, markdown = false;
+
+  // Declares the options; at most one may be given.
+  void declare(Arguments& arguments);
+  // To standard output. `empty` is said on standard error instead of a table without rows, where a
+  // person reads.
+  void print(const ResultTable& table, const std::string& empty) const;
+};
+
+}  // namespace exprun

@@ -1,0 +1,16 @@
+// exprun --version
+#include "base/version.h"
+
+#include "control/command/arguments.h"
+#include "control/command/command.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+
+int run_version(const Words& words, const Globals&) {
+  if (!Arguments("version", "Prints the version.").parse(words)) return 0;
+  print(std::string("exprun ") + version() + "\n");
+  return 0;
+}
+
+}  // namespace exprun

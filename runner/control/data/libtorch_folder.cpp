@@ -1,0 +1,29 @@
+#include "control/data/libtorch_folder.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace exprun {
+namespace {
+
+// Written by tools/cmake/libtorch.cmake.
+constexpr const char* kRecord = "libtorch_folder";
+
+std::string recorded_folder() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::ifstream file(program.parent_path() / kRecord);
+  std::string folder;
+  std::getline(file, folder);
+  return folder;
+}
+
+}  // namespace
+
+std::string libtorch_folder() {
+  const char* environment = std::getenv("LIBTORCH");
+  return environment && *environment ? environment : recorded_folder();
+}
+
+}  // namespace exprun

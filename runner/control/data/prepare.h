@@ -1,0 +1,27 @@
+// A recipe's data, made ready before any rank starts: sources found, checked and, where they are
+// raw, turned into token shards below runs/data/, once.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "control/data/libtorch_folder.h"
+#include "recipe/resolved.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+// Relative paths are read from the working directory. A second call with the same sources finds
+// what the first one made; calls of several processes at once make it once. Throws RecipeError,
+// at the key of [dataset], for a source that is missing or not what the recipe says, Error when
+// `data_folder` cannot be written.
+PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
+                          const std::string& libtorch = libtorch_folder());
+
+// What prepare_data would complain about at first sight (missing files, headers of shards):
+// nothing is tokenized or written.
+Diagnostics data_problems(const ResolvedRecipe& recipe,
+                          const std::string& libtorch = libtorch_folder());
+
+}  // namespace exprun

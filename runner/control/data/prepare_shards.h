@@ -1,0 +1,17 @@
+// Token shards that are there already: found, checked, and known by their content.
+#pragma once
+
+#include <string>
+
+#include "recipe/resolved.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+// Finds the shards of both splits and reads their headers. Throws RecipeError.
+PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch);
+
+// The same with the fingerprint of their content.
+PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& libtorch);
+
+}  // namespace exprun

@@ -1,0 +1,22 @@
+// The files that a key of [dataset] names: a path, a glob or an array of them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/source_file.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+struct Source {
+  std::filesystem::path file;
+  SourceSpan where;  // of the path or glob that named it
+};
+
+// In the order written, the matches of a glob sorted. Throws one RecipeError for everything that
+// is missing or is no file, each at its place, with what to do.
+std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder);
+
+}  // namespace exprun

@@ -1,0 +1,54 @@
+#include "control/launch/attempt.h"
+
+#include "base/diagnostic.h"
+#include "control/launch/child.h"
+#include "control/launch/end_state.h"
+#include "control/launch/trainer_program.h"
+
+namespace exprun {
+namespace {
+
+ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLevel level) {
+  ChildCommand command;
+  command.words = {
+      trainer_program().string(),     "--run-folder", attempt.folder.path.string(),     "--store",
+      store.file().string(),          "--run-id",     std::to_string(attempt.run),      "--attempt",
+      std::to_string(attempt.number), "--lock-fd",    std::to_string(attempt.lock.fd())};
+  if (attempt.resume_from) {
+    command.words.push_back("--resume-from");
+    command.words.push_back(attempt.resume_from->string());
+  }
+  if (level == LogLevel::warning) command.words.push_back("--quiet");
+  if (level == LogLevel::debug) command.words.push_back("--verbose");
+  command.environment = trainer_environment();
+  command.kept_fd = attempt.lock.fd();
+  command.holds_stop_signals = true;
+  return command;
+}
+
+// Why the trainer says it ended: its last event of the kind "end".
+std::string end_message(const Store& store, const Attempt& attempt) {
+  std::string message;
+  for (const EventRow& event : store.events(attempt.run))
+    if (event.kind == "end" && event.attempt == attempt.number) message = event.text;
+  return message;
+}
+
+}  // namespace
+
+int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
+              LogLevel level) {
+  ChildEnd end;
+  try {
+    end = run_child(trainer_command(store, attempt, level), signals);
+  } catch (const Error& error) {
+    store.end_attempt(attempt.run, RunState::failed, std::nullopt, std::nullopt, error.what());
+    throw;
+  }
+  std::string message = signal_message(end);
+  if (message.empty()) message = end_message(store, attempt);
+  store.end_attempt(attempt.run, end_state(end), end.exit_code, end.signal, message);
+  return exit_status(end);
+}
+
+}  // namespace exprun

@@ -1,0 +1,31 @@
+// One life of a run: what stands ready before its trainer starts, and the supervision of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/file_lock.h"
+#include "base/log.h"
+#include "base/run_folder.h"
+#include "control/launch/forwarded_signals.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// The row says "running" and the lock is held: a launcher that dies from here on leaves a run
+// that everyone sees as crashed.
+struct Attempt {
+  int64_t run = 0;
+  int64_t number = 1;
+  RunFolder folder;
+  FileLock lock;
+  std::optional<std::filesystem::path> resume_from;  // a checkpoint's folder
+};
+
+// Runs the trainer in the current working directory to its end, records that end, and returns
+// the exit code for the shell. Throws Error; the run has then failed.
+int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
+              LogLevel level);
+
+}  // namespace exprun

@@ -1,0 +1,78 @@
+#include "control/launch/capture.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/diagnostic.h"
+#include "base/unique_fd.h"
+
+namespace exprun {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw Error("launch: " + what + ": " + std::strerror(error));
+}
+
+// A file in memory: unlike a pipe it never blocks, and nobody has to be reading.
+UniqueFd file_of(const std::string& input) {
+  UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
+  if (!file) fail("cannot make a file in memory", errno);
+  for (size_t done = 0; done < input.size();) {
+    const ssize_t wrote = ::write(file.get(), input.data() + done, input.size() - done);
+    if (wrote < 0) fail("cannot write a file in memory", errno);
+    done += static_cast<size_t>(wrote);
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+pid_t spawn(const std::vector<std::string>& words, int input, int output) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  pid_t child = 0;
+  const int error = ::posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error) fail("cannot start " + words[0], error);
+  return child;
+}
+
+}  // namespace
+
+Captured capture(const std::vector<std::string>& words, const std::string& input) {
+  const UniqueFd stdin_file = file_of(input);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const pid_t child = spawn(words, stdin_file.get(), writer.get());
+  writer = UniqueFd();
+  Captured captured{0, read_all(reader.get())};
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  captured.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return captured;
+}
+
+}  // namespace exprun

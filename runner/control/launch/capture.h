@@ -1,0 +1,17 @@
+// Runs a program to its end for what it prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace exprun {
+
+struct Captured {
+  int status = 0;      // exit code, or 128 + signal
+  std::string output;  // standard output; standard error is this process's own
+};
+
+// `input` is its standard input. Throws Error when it cannot be started.
+Captured capture(const std::vector<std::string>& words, const std::string& input);
+
+}  // namespace exprun

@@ -1,0 +1,32 @@
+// A child process that never outlives its launcher, and whose end is seen exactly.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/launch/forwarded_signals.h"
+
+namespace exprun {
+
+struct ChildCommand {
+  std::vector<std::string> words;                                // the program's file first
+  std::vector<std::pair<std::string, std::string>> environment;  // unless set already
+  int kept_fd = -1;  // the one descriptor above 2 that the child gets
+  // Whether stop signals wait until the child unblocks them (watch_stop_signals does): a program
+  // that links LibTorch loads for 0.2 s before it can take one.
+  bool holds_stop_signals = false;
+};
+
+// One of the two.
+struct ChildEnd {
+  std::optional<int> exit_code, signal;
+};
+
+// Starts the child in a process group of its own, so that Ctrl-C reaches it once, from here: every
+// stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z pauses both. At the launcher's death
+// the kernel sends the child SIGTERM. Throws Error when it cannot be started.
+ChildEnd run_child(const ChildCommand& command, const ForwardedSignals& signals);
+
+}  // namespace exprun

@@ -1,0 +1,61 @@
+#include "control/launch/continued_run.h"
+
+#include "base/diagnostic.h"
+#include "control/launch/new_run.h"
+#include "control/launch/observed_runs.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+FileLock lock_of(const Store& store, const RunFolder& folder, const RunRow& run) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder.path, ignored))
+    throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
+                "); start anew with --new");
+  if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
+  throw Error("launch: " + run.folder + ' ' + is_running(*store.run(run.id)) + "; stop it first");
+}
+
+// Between the decision and the lock another process may have continued the run, even to its end.
+void require_unchanged(const Store& store, const RunRow& run) {
+  const RunRow now = *store.run(run.id);
+  if (now.attempt == run.attempt && now.state == run.state) return;
+  throw Error("launch: another process has continued " + run.folder + " meanwhile (now " +
+              to_string(now.state) + " at step " + std::to_string(now.last_step) +
+              "); the same command again goes on from there");
+}
+
+void require_same_data(const RunRow& run, const PreparedData& data) {
+  if (run.data_fingerprint == data.fingerprint) return;
+  throw Error("launch: the data of " + run.folder + " has changed since it began (fingerprint " +
+              run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
+              "); bring the old data back, or start a new run with --new");
+}
+
+void say_where(const RunRow& run, int64_t from_step) {
+  const std::string from = from_step ? "step " + std::to_string(from_step) : "the start";
+  log_info("continuing " + run.folder + " (" + to_string(run.state) + ") from " + from + " of " +
+           std::to_string(run.steps) + " steps");
+}
+
+}  // namespace
+
+Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const PreparedLaunch& prepared, const RunRow& run) {
+  const RunFolder run_folder = folder.run(run.folder);
+  FileLock lock = lock_of(store, run_folder, run);
+  require_unchanged(store, run);
+  require_same_data(run, prepared.data);
+  const auto& checkpoint = prepared.checkpoint;
+  const int64_t from_step = checkpoint ? checkpoint->step : 0;
+  write_hand_over(run_folder, request, prepared.data);
+  say_where(run, from_step);
+  const int64_t number = store.begin_attempt(run.id, from_step);
+  Attempt attempt{run.id, number, run_folder, std::move(lock), std::nullopt};
+  if (checkpoint) attempt.resume_from = checkpoint->path;
+  return attempt;
+}
+
+}  // namespace exprun

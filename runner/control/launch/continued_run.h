@@ -1,0 +1,14 @@
+// A further attempt of a run that has ended: from its newest intact checkpoint, or from step 0.
+#pragma once
+
+#include "control/launch/attempt.h"
+#include "control/launch/prepare.h"
+
+namespace exprun {
+
+// The lock comes first. Throws Error if the run is running, is not as `run` says any more, or its
+// data has changed.
+Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const PreparedLaunch& prepared, const RunRow& run);
+
+}  // namespace exprun

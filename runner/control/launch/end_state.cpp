@@ -1,0 +1,38 @@
+#include "control/launch/end_state.h"
+
+#include <cstring>
+
+#include "base/exit_code.h"
+
+namespace exprun {
+
+RunState end_state(const ChildEnd& end) {
+  if (end.signal) return RunState::killed;
+  switch (static_cast<ExitCode>(end.exit_code.value_or(1))) {
+    case ExitCode::done:
+      return RunState::finished;
+    case ExitCode::diverged:
+      return RunState::diverged;
+    case ExitCode::preempted:
+      return RunState::preempted;
+    case ExitCode::interrupted_int:
+    case ExitCode::interrupted_term:
+      return RunState::interrupted;
+    default:
+      return RunState::failed;
+  }
+}
+
+int exit_status(const ChildEnd& end) {
+  return end.signal ? 128 + *end.signal : end.exit_code.value_or(1);
+}
+
+std::string signal_message(const ChildEnd& end) {
+  if (!end.signal) return "";
+  const char* const name = ::sigabbrev_np(*end.signal);
+  std::string text = "ended by SIG" + std::string(name ? name : std::to_string(*end.signal));
+  if (*end.signal == SIGKILL) text += " (kill -9, or out of memory)";
+  return text;
+}
+
+}  // namespace exprun

@@ -1,0 +1,18 @@
+// What the end of a trainer says about its run.
+#pragma once
+
+#include "control/launch/child.h"
+#include "store/rows.h"
+
+namespace exprun {
+
+// Exit codes are the trainer's contract (base/exit_code.h); death by a signal is "killed".
+RunState end_state(const ChildEnd& end);
+
+// What the launcher answers to its shell: the same code, or 128 + signal.
+int exit_status(const ChildEnd& end);
+
+// For people: "ended by SIGKILL (out of memory, or kill -9)"; empty for an exit.
+std::string signal_message(const ChildEnd& end);
+
+}  // namespace exprun

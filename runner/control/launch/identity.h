@@ -1,0 +1,35 @@
+// Which run a plain `exprun RECIPE` means: a pure function of the rows of the store.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "store/rows.h"
+
+namespace exprun {
+
+enum class Decision {
+  start_new,     // none has this name and hash, or --new
+  continue_run,  // it ended before its last step, and by no fault of its own
+  show_result,   // it is finished
+  refuse_running,
+  refuse_ended,  // it failed, diverged or was pruned: only the user knows what to do
+};
+
+bool needs_a_trainer(Decision decision);
+
+struct Identity {
+  Decision decision = Decision::start_new;
+  std::optional<RunRow> run;  // which one it is about
+
+  // The same attempt of the same run: nobody has continued it meanwhile.
+  friend bool operator==(const Identity& a, const Identity& b) {
+    if (a.decision != b.decision || a.run.has_value() != b.run.has_value()) return false;
+    return !a.run || (a.run->id == b.run->id && a.run->attempt == b.run->attempt);
+  }
+};
+
+// `same` has the runs of the same name and hash, newest first, in their observed states.
+Identity which_run(const std::vector<RunRow>& same, bool always_new);
+
+}  // namespace exprun

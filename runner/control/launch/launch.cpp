@@ -1,0 +1,86 @@
+#include "control/launch/launch.h"
+
+#include <chrono>
+
+#include "base/diagnostic.h"
+#include "base/file_lock.h"
+#include "control/launch/continued_run.h"
+#include "control/launch/difference.h"
+#include "control/launch/new_run.h"
+#include "control/launch/observed_runs.h"
+#include "control/launch/working_directory.h"
+
+namespace exprun {
+namespace {
+
+// A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
+constexpr std::chrono::seconds kPatience{30};
+
+FileLock launch_lock(const std::filesystem::path& file) {
+  if (auto lock = FileLock::take_within(file, kPatience)) return std::move(*lock);
+  throw Error("launch: another launch has held " + file.string() + " for " +
+              std::to_string(kPatience.count()) + " s; `fuser " + file.string() +
+              "` names its process: continue or end it, and try again");
+}
+
+Identity identify(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                  bool always_new) {
+  const auto name = request.resolved.section("run").get<std::string>("name");
+  return which_run(settled_runs(store, folder, name, request.resolved.hash()), always_new);
+}
+
+Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+              const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
+  if (run) return begin_again(store, folder, request, prepared, *run);
+  // A sweep says itself what its trials change.
+  const std::string difference =
+      request.trial ? "" : difference_from_newest(store, request.resolved);
+  if (!difference.empty()) log_info(difference);
+  return begin_new_run(store, folder, request, prepared);
+}
+
+// Of any other end the trainer has spoken itself.
+void say_how_to_go_on(const RunRow& run) {
+  const std::string next = "; exprun resume " + run.folder + " continues it";
+  if (run.state == RunState::killed) log_warning(run.folder + " was " + run.message + next);
+  if (run.state == RunState::interrupted || run.state == RunState::preempted)
+    log_info(run.folder + " is " + to_string(run.state) + next);
+}
+
+Launch finish(Store& store, const Attempt& attempt, Decision decision,
+              const ForwardedSignals& signals, LogLevel level) {
+  const int exit_code = supervise(store, attempt, signals, level);
+  Launch launched{decision, *store.run(attempt.run), exit_code};
+  say_how_to_go_on(launched.run);
+  return launched;
+}
+
+}  // namespace
+
+Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+              bool always_new) {
+  for (;;) {
+    const Identity identity = identify(store, folder, request, always_new);
+    if (!needs_a_trainer(identity.decision)) return {identity.decision, *identity.run, {}};
+    const WorkingDirectory there(identity.run);
+    const PreparedLaunch prepared = prepare_launch(folder, request, identity.run);
+    auto launches = std::make_optional(launch_lock(folder.launch_lock()));
+    // Preparing may have taken an hour: another launch may have been faster.
+    if (!(identify(store, folder, request, always_new) == identity)) continue;
+    const ForwardedSignals signals;
+    const Attempt attempt = begin(store, folder, request, prepared, identity.run);
+    launches.reset();
+    return finish(store, attempt, identity.decision, signals, request.level);
+  }
+}
+
+Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const RunRow& run) {
+  const WorkingDirectory there(run);
+  const PreparedLaunch prepared = prepare_launch(folder, request, run);
+  const ForwardedSignals signals;
+  const Attempt attempt = begin_again(store, folder, request, prepared, run);
+  return finish(store, attempt, Decision::continue_run, signals, request.level);
+}
+
+}  // namespace exprun

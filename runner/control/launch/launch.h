@@ -1,0 +1,39 @@
+// From a recipe to a trained run: which run it is, its data, its folder, lock and row, its trainer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "control/launch/identity.h"
+#include "control/launch/store_folder.h"
+#include "recipe/resolved.h"
+#include "store/store.h"
+
+namespace exprun {
+
+struct LaunchRequest {
+  RecipeText text;
+  ResolvedRecipe resolved;  // without facts of the data
+  std::string command_line;
+  LogLevel level = LogLevel::info;
+  std::optional<int64_t> sweep_id, trial;
+};
+
+struct Launch {
+  Decision decision = Decision::start_new;  // what was found
+  RunRow run;                               // as it is now
+  std::optional<int> exit_code;             // of the trainer, if one ran
+};
+
+// Finds the run that the recipe means and starts or continues it when that is to be done; else
+// nothing is touched. Two launches of one recipe at once make one run. Throws RecipeError, Error.
+Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+              bool always_new);
+
+// Another attempt of a run that has ended, whatever its state. Throws Error if it is running.
+Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const RunRow& run);
+
+}  // namespace exprun

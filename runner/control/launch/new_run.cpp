@@ -1,0 +1,64 @@
+#include "control/launch/new_run.h"
+
+#include <algorithm>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "control/launch/fresh_folder.h"
+#include "control/launch/uid.h"
+
+namespace exprun {
+namespace {
+
+std::vector<ParameterRow> parameters_of(const ResolvedRecipe& resolved) {
+  const auto changed = resolved.leaves(true);
+  std::vector<ParameterRow> parameters;
+  for (auto& leaf : resolved.leaves(false)) {
+    const bool is_changed = std::find(changed.begin(), changed.end(), leaf) != changed.end();
+    parameters.push_back({std::move(leaf.first), std::move(leaf.second), is_changed});
+  }
+  return parameters;
+}
+
+NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
+  const Section run = prepared.resolved.section("run");
+  NewRun row;
+  row.uid = make_uid();
+  row.name = run.get<std::string>("name");
+  row.recipe_hash = request.resolved.hash();
+  row.recipe_json = request.text.to_json();
+  row.resolved_toml = prepared.resolved.to_toml();
+  row.folder = run_folder_name(row.name, row.uid);
+  row.working_directory = std::filesystem::current_path().string();
+  row.command_line = request.command_line;
+  row.data_fingerprint = prepared.data.fingerprint;
+  row.seed = run.get<int64_t>("seed");
+  row.steps = prepared.steps;
+  row.parameters = parameters_of(prepared.resolved);
+  row.sweep_id = request.sweep_id;
+  row.trial = request.trial;
+  return row;
+}
+
+}  // namespace
+
+void write_hand_over(const RunFolder& folder, const LaunchRequest& request,
+                     const PreparedData& data) {
+  write_file_atomically(folder.recipe(), request.text.to_json());
+  write_file_atomically(folder.data(), data.to_json());
+}
+
+Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                      const PreparedLaunch& prepared) {
+  const NewRun row = row_of(request, prepared);
+  const RunFolder run_folder = folder.run(row.folder);
+  FreshFolder fresh(run_folder.path);
+  auto lock = FileLock::try_take(run_folder.lock());
+  if (!lock) throw Error("launch: another process holds " + run_folder.lock().string());
+  write_hand_over(run_folder, request, prepared.data);
+  const int64_t id = store.create_run(row);
+  fresh.keep();
+  return {id, 1, run_folder, std::move(*lock), std::nullopt};
+}
+
+}  // namespace exprun

@@ -1,0 +1,25 @@
+// Runs as they really stand: one that is recorded as running, and whose lock is free, has crashed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "control/launch/store_folder.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// For readers: the row is shown as it is, not changed.
+RunRow observed(const Store& store, const StoreFolder& folder, RunRow run);
+
+// For writers: a crash is recorded.
+RunRow settled(Store& store, const StoreFolder& folder, const RunRow& run);
+
+// Runs of that name and hash, settled, newest first.
+std::vector<RunRow> settled_runs(Store& store, const StoreFolder& folder, const std::string& name,
+                                 const std::string& recipe_hash);
+
+// "is running (process 17 on box)"
+std::string is_running(const RunRow& run);
+
+}  // namespace exprun

@@ -1,0 +1,24 @@
+// The part of a launch that may take long and changes no run: the data, the recipe with it, and the
+// checkpoint to go on from. It holds no lock.
+#pragma once
+
+#include "control/launch/launch.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+struct PreparedLaunch {
+  PreparedData data;
+  ResolvedRecipe resolved;                     // with the facts of the data
+  int64_t steps = 0;                           // the run's length
+  std::optional<CheckpointFolder> checkpoint;  // the newest of `run` that is intact
+};
+
+// `run` is the one to continue, if any. Paths of the recipe are read from the current working
+// directory. Throws RecipeError, Error.
+PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
+                              const std::optional<RunRow>& run);
+
+Facts facts_of(const PreparedData& data);
+
+}  // namespace exprun

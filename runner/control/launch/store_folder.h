@@ -1,0 +1,21 @@
+// Where everything that runs leave lies: runs/ unless --store or EXPRUN_STORE says otherwise.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/run_folder.h"
+
+namespace exprun {
+
+struct StoreFolder {
+  std::filesystem::path path;   // absolute: a resume changes the working directory
+  std::filesystem::path shown;  // as the user would write it
+
+  std::filesystem::path database() const { return path / "exprun.db"; }
+  std::filesystem::path data() const { return path / "data"; }
+  std::filesystem::path launch_lock() const { return path / "launch.lock"; }
+  RunFolder run(const std::string& folder) const { return {path / folder}; }
+};
+
+}  // namespace exprun

@@ -1,0 +1,61 @@
+#include "control/launch/trainer_program.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "control/launch/capture.h"
+#include "control/launch/plan_cache.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json parse(const Captured& captured, const std::string& what) {
+  ordered_json json = ordered_json::parse(captured.output, nullptr, false);
+  if (captured.status == 0 && json.is_object()) return json;
+  throw Error("launch: exprun-trainer " + what + " failed (exit code " +
+              std::to_string(captured.status) + "); build it anew with tools/exprun");
+}
+
+std::string question(const RecipeText& text, const Facts& facts) {
+  ordered_json known = ordered_json::object();
+  if (facts.vocab_size) known["vocab_size"] = *facts.vocab_size;
+  if (facts.train_tokens) known["train_tokens"] = *facts.train_tokens;
+  if (facts.validation_tokens) known["validation_tokens"] = *facts.validation_tokens;
+  return ordered_json{{"recipe", ordered_json::parse(text.to_json())}, {"facts", known}}.dump();
+}
+
+}  // namespace
+
+std::filesystem::path trainer_program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error("launch: /proc/self/exe cannot be read: is /proc mounted?");
+  const auto program = self.parent_path() / "exprun-trainer";
+  if (std::filesystem::exists(program, error)) return program;
+  throw Error("launch: " + program.string() + " is missing: tools/exprun builds it, beside exprun");
+}
+
+ordered_json trainer_version() {
+  return parse(capture({trainer_program().string(), "--version"}, ""), "--version");
+}
+
+std::optional<ordered_json> describe(const RecipeText& text, const Facts& facts) {
+  const std::filesystem::path program = trainer_program();
+  const PlanCache cache(program, question(text, facts));
+  if (const auto known = cache.find()) return ordered_json::parse(*known);
+  const Captured captured = capture({program.string(), "--describe"}, question(text, facts));
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+  const ordered_json plan = parse(captured, "--describe");
+  cache.keep(plan.dump());
+  return plan;
+}
+
+std::vector<std::pair<std::string, std::string>> trainer_environment() {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return {};
+  return {{"GOMP_SPINCOUNT", "2000"}};
+}
+
+}  // namespace exprun

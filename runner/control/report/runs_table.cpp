@@ -1,0 +1,177 @@
+#include "control/report/runs_table.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/number.h"
+#include "control/report/humane.h"
+
+namespace exprun {
+namespace {
+
+const std::string* value_of(const ReportedRun& run, const std::string& path) {
+  for (const ParameterRow& parameter : run.parameters)
+    if (parameter.path == path) return &parameter.toml;
+  return nullptr;
+}
+
+// TOML text without the quotes of a string.
+std::string bare(const std::string& value) {
+  const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
+  return quoted ? value.substr(1, value.size() - 2) : value;
+}
+
+// Numbers stay numbers in JSON and CSV.
+Cell value_cell(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  int64_t integer = 0;
+  if (auto [stop, error] = std::from_chars(text.data(), end, integer);
+      error == std::errc{} && stop == end)
+    return {integer, text};
+  double number = 0;
+  if (auto [stop, error] = std::from_chars(text.data(), end, number);
+      error == std::errc{} && stop == end)
+    return Cell::number(number, shortest(number));
+  return text.empty() ? Cell::none() : Cell::word(text);
+}
+
+Cell parameter_cell(const ReportedRun& run, const std::string& path) {
+  const std::string* value = value_of(run, path);
+  return value ? value_cell(bare(*value)) : Cell::none();
+}
+
+Cell last_loss(const std::optional<SeriesRow>& series) {
+  return series && series->count ? Cell::number(series->last) : Cell::none();
+}
+
+Cell best_step(const std::optional<SeriesRow>& series) {
+  if (!series || series->count <= series->non_finite) return Cell::none();
+  return Cell::integer(series->min_step);
+}
+
+Cell steps_cell(const RunRow& run) {
+  return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
+}
+
+std::vector<Column> report_columns(const std::vector<std::string>& paths) {
+  std::vector<Column> columns = {{"run", "run"}};
+  for (const std::string& path : paths)
+    columns.push_back({path, short_title(path, paths), true, true});
+  columns.insert(columns.end(), {{"val_loss_best", "best val loss", true},
+                                 {"val_loss_best_step", "at step", true},
+                                 {"val_loss_last", "last", true},
+                                 {"train_loss_last", "train loss", true, true},
+                                 {"step", "step", true},
+                                 {"state", "state"},
+                                 {"seconds", "time", true}});
+  return columns;
+}
+
+std::vector<Cell> report_row(const ReportedRun& reported, const std::vector<std::string>& paths) {
+  const RunRow& run = reported.run;
+  std::vector<Cell> row = {Cell::word(run.folder)};
+  for (const std::string& path : paths) row.push_back(parameter_cell(reported, path));
+  row.insert(row.end(),
+             {best_loss(reported.val_loss), best_step(reported.val_loss),
+              last_loss(reported.val_loss), last_loss(reported.train_loss), steps_cell(run),
+              state_cell(run.state), Cell::number(run.seconds, duration(run.seconds))});
+  return row;
+}
+
+bool better(const ReportedRun& a, const ReportedRun& b) {
+  const auto has = [](const ReportedRun& run) {
+    return best_loss(run.val_loss).value.index() != 0;
+  };
+  if (has(a) != has(b)) return has(a);
+  if (has(a) && a.val_loss->min != b.val_loss->min) return a.val_loss->min < b.val_loss->min;
+  return a.run.id > b.run.id;
+}
+
+bool all_numbers(const ResultTable& table, size_t column) {
+  return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+    return !std::holds_alternative<std::string>(row[column].value);
+  });
+}
+
+}  // namespace
+
+Cell state_cell(RunState state) {
+  switch (state) {
+    case RunState::running:
+      return Cell::word(to_string(state), Tone::active);
+    case RunState::finished:
+      return Cell::word(to_string(state), Tone::good);
+    case RunState::diverged:
+    case RunState::failed:
+    case RunState::crashed:
+    case RunState::killed:
+      return Cell::word(to_string(state), Tone::bad);
+    default:
+      return Cell::word(to_string(state));
+  }
+}
+
+Cell best_loss(const std::optional<SeriesRow>& series) {
+  if (!series || series->count <= series->non_finite) return Cell::none();
+  return Cell::number(series->min);
+}
+
+std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs) {
+  std::vector<std::string> paths;
+  for (const ReportedRun& run : runs)
+    for (const auto& [path, value, changed] : run.parameters)
+      if (changed && std::find(paths.begin(), paths.end(), path) == paths.end())
+        paths.push_back(path);
+  std::erase_if(paths, [&](const std::string& path) {
+    const std::string* first = value_of(runs.front(), path);
+    return std::all_of(runs.begin(), runs.end(), [&](const ReportedRun& run) {
+      const std::string* value = value_of(run, path);
+      return (value == nullptr) == (first == nullptr) && (!value || *value == *first);
+    });
+  });
+  return paths;
+}
+
+std::string short_title(const std::string& path, const std::vector<std::string>& all) {
+  for (size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = path.rfind('.', dot - 1)) {
+    const std::string tail = path.substr(dot);
+    const auto same = std::count_if(all.begin(), all.end(),
+                                    [&](auto& other) { return ('.' + other).ends_with(tail); });
+    if (same == 1) return tail.substr(1);
+  }
+  return path;
+}
+
+ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
+  ResultTable table;
+  table.columns = {{"id", "id", true},
+                   {"run", "run"},
+                   {"state", "state"},
+                   {"step", "step", true},
+                   {"val_loss_best", "best val loss", true},
+                   {"started_ms", "started", true, true},
+                   {"seconds", "time", true, true}};
+  for (const ReportedRun& reported : runs) {
+    const RunRow& run = reported.run;
+    table.rows.push_back({Cell::integer(run.id),
+                          Cell::word(run.folder),
+                          state_cell(run.state),
+                          steps_cell(run),
+                          best_loss(reported.val_loss),
+                          {run.started_ms, age(run.started_ms, now_ms)},
+                          Cell::number(run.seconds, duration(run.seconds))});
+  }
+  return table;
+}
+
+ResultTable report_table(std::vector<ReportedRun> runs) {
+  std::sort(runs.begin(), runs.end(), better);
+  const std::vector<std::string> paths = changed_paths(runs);
+  ResultTable table{report_columns(paths), {}};
+  for (const ReportedRun& run : runs) table.rows.push_back(report_row(run, paths));
+  for (size_t i = 1; i <= paths.size(); ++i) table.columns[i].right = all_numbers(table, i);
+  return table;
+}
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+// Runs as rows: `ls` says how they stand, `report` what was changed and what came of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/report/table.h"
+#include "store/rows.h"
+
+namespace exprun {
+
+// What a table needs of one run, read from the store beforehand.
+struct ReportedRun {
+  RunRow run;  // in its observed state
+  std::vector<ParameterRow> parameters;
+  std::optional<SeriesRow> val_loss, train_loss;
+};
+
+ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms);
+
+// The best val loss first; runs without one last, newest first.
+ResultTable report_table(std::vector<ReportedRun> runs);
+
+// Paths that a run changed and whose value is not the same in all, in the order first seen.
+std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs);
+
+// "optimizer.lr" -> "lr", as long as no other of the paths ends so.
+std::string short_title(const std::string& path, const std::vector<std::string>& all);
+
+Cell state_cell(RunState state);
+Cell best_loss(const std::optional<SeriesRow>& series);
+
+}  // namespace exprun

@@ -1,0 +1,15 @@
+#include "control/report/table.h"
+
+#include "control/report/humane.h"
+
+namespace exprun {
+
+Cell Cell::integer(int64_t value) {
+  return {value, std::to_string(value)};
+}
+
+Cell Cell::number(double value) {
+  return {value, four_digits(value)};
+}
+
+}  // namespace exprun

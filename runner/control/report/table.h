@@ -1,0 +1,53 @@
+// A result as rows and columns, in four forms: for people, spreadsheets, scripts and documents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace exprun {
+
+// How a cell is coloured on a terminal.
+enum class Tone { plain, good, bad, active };
+
+struct Cell {
+  std::variant<std::monostate, int64_t, double, std::string> value;  // for machines
+  std::string text;                                                  // for people
+  Tone tone = Tone::plain;
+
+  static Cell none() { return {}; }
+  static Cell integer(int64_t value);
+  static Cell number(double value);  // shown with four significant digits
+  static Cell number(double value, std::string text) { return {value, std::move(text)}; }
+  static Cell word(std::string text, Tone tone = Tone::plain) { return {text, text, tone}; }
+};
+
+struct Column {
+  std::string key;         // for machines: "val_loss_best"
+  std::string title;       // for people: "best val loss"
+  bool right = false;      // numbers stand right
+  bool droppable = false;  // may be left out on a narrow terminal
+};
+
+struct ResultTable {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+struct PlainOptions {
+  size_t width = 0;  // characters; 0 is any
+  bool colours = false;
+};
+
+// Aligned columns under their titles. When it does not fit, the last droppable columns are left
+// out, and named in `left_out`.
+std::string to_plain(ResultTable table, const PlainOptions& options,
+                     std::vector<std::string>* left_out = nullptr);
+
+std::string to_csv(const ResultTable& table);       // RFC 4180, numbers in full
+std::string to_json(const ResultTable& table);      // an array of objects, one a line
+std::string to_markdown(const ResultTable& table);  // as for people
+
+}  // namespace exprun

@@ -1,0 +1,18 @@
+// What standard output and standard error are connected to.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace exprun {
+
+// Characters in a line of the terminal at standard output; 0 if it is none.
+size_t terminal_width();
+
+// Whether standard output is a terminal that wants colours (NO_COLOR, TERM=dumb).
+bool wants_colours();
+
+// To standard output. A write that fails is seen by main when it ends.
+void print(std::string_view text);
+
+}  // namespace exprun

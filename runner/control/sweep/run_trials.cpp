@@ -1,0 +1,82 @@
+#include "control/sweep/run_trials.h"
+
+#include <signal.h>
+
+#include "base/diagnostic.h"
+#include "control/sweep/outcome.h"
+
+namespace exprun {
+namespace {
+
+std::string prefix(const Trial& trial, const SweepPlan& plan) {
+  return "[" + std::to_string(trial.number) + "/" + std::to_string(plan.trials.size()) + "] " +
+         label(trial) + ": ";
+}
+
+// A trial's own talk is shown with -v only: a line a trial is what a sweep says.
+LogLevel trial_level(LogLevel level) {
+  return level == LogLevel::debug ? LogLevel::info : LogLevel::warning;
+}
+
+LaunchRequest request_for(const Trial& trial, const SweepOptions& options, int64_t sweep) {
+  return {trial.text, trial.resolved, options.command_line, trial_level(options.level),
+          sweep,      trial.number};
+}
+
+// A stop signal that comes before the trainer can save, or twice, ends it by that signal.
+bool was_stopped(const RunRow& run) {
+  const int signal = run.signal.value_or(0);
+  return run.state == RunState::interrupted || run.state == RunState::preempted ||
+         signal == SIGINT || signal == SIGTERM || signal == SIGUSR2;
+}
+
+void count(SweepEnd& end, const Launch& launched) {
+  if (launched.decision == Decision::refuse_running)
+    ++end.elsewhere;
+  else if (launched.run.state == RunState::finished)
+    ++end.finished;
+  else if (launched.exit_code && was_stopped(launched.run))
+    end.stopped = launched.exit_code;
+  else
+    ++end.failed;
+}
+
+const char* state_of(const SweepEnd& end) {
+  if (end.stopped) return "interrupted";
+  return end.failed ? "failed" : "finished";
+}
+
+SweepEnd run_all(Store& store, const StoreFolder& folder, const SweepPlan& plan,
+                 const SweepOptions& options, int64_t sweep) {
+  SweepEnd end;
+  for (const Trial& trial : plan.trials) {
+    const Decision before = standing(store, folder, trial).decision;
+    const bool anew = options.retry_failed && before == Decision::refuse_ended;
+    if (anew || needs_a_trainer(before)) log_info(prefix(trial, plan) + "starts");
+    const Launch launched = launch(store, folder, request_for(trial, options, sweep), anew);
+    count(end, launched);
+    const bool went_wrong = launched.exit_code && launched.run.state != RunState::finished;
+    log(went_wrong ? LogLevel::warning : LogLevel::info,
+        prefix(trial, plan) + outcome_text(store, plan, launched.run));
+    if (end.stopped) break;
+  }
+  return end;
+}
+
+}  // namespace
+
+SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& plan,
+                    const SweepOptions& options) {
+  const auto name = plan.trials.front().resolved.section("run").get<std::string>("name");
+  const int64_t sweep = store.find_or_create_sweep(name, space_json(plan)).id;
+  try {
+    const SweepEnd end = run_all(store, folder, plan, options, sweep);
+    store.end_sweep(sweep, state_of(end));
+    return end;
+  } catch (const std::exception&) {  // a trial that could not even begin
+    store.end_sweep(sweep, "failed");
+    throw;
+  }
+}
+
+}  // namespace exprun

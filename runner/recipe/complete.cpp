@@ -1,0 +1,106 @@
+#include "recipe/complete.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/period.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/table_schema.h"
+#include "recipe/validate_value.h"
+
+namespace exprun {
+namespace {
+
+void normalize_all(const TablePlace& place) {
+  for (Entry& entry : place.table.entries())
+    if (const Schema* schema = place.schema.find(entry.key))
+      entry.value = normalized(*schema, std::move(entry.value));
+}
+
+bool always_there(const std::string& path, const std::string& key, const Schema& schema) {
+  if (!is_table(schema)) return false;
+  return path.empty() ? key != "sweep" : key == "groups";
+}
+
+void add_defaults(const TablePlace& place) {
+  const auto& keys = place.schema.keys();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto& [key, schema] = keys[i];
+    if (place.table.find(key) != nullptr || !place.schema.is_certain(i)) continue;
+    if (always_there(place.path, key, *schema))
+      place.table.set(key, {}, Value(Table(), {}, Origin::default_value));
+    else if (schema->contains("default"))
+      place.table.set(key, {}, value_of_json((*schema)["default"], Origin::default_value));
+    else if (key == "type" && place.schema.knows_type())
+      place.table.set(key, {}, Value(place.schema.type(), {}, Origin::default_value));
+  }
+}
+
+// The schema's order; free names keep theirs, behind.
+void reorder(const TablePlace& place) {
+  const auto rank = [&](const Entry& entry) {
+    const auto& keys = place.schema.keys();
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const auto& key) { return key.first == entry.key; });
+    return found - keys.begin();
+  };
+  auto& entries = place.table.entries();
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+}
+
+void add_default_evaluation(Table& root) {
+  if (root.find("evaluation") != nullptr || !has_validation(root)) return;
+  Table evaluation, val_loss;
+  evaluation.set("val_loss", {}, Value(val_loss, {}, Origin::derived));
+  root.set("evaluation", {}, Value(evaluation, {}, Origin::derived));
+}
+
+void derive_all(const SchemaSet& schemas, Table& root, const DeriveInput& input) {
+  visit_tables(schemas, root, [&](const TablePlace& place) {
+    for (Entry& entry : place.table.entries()) {
+      const Schema* schema = place.schema.find(entry.key);
+      if (schema == nullptr || !may_be_auto(*schema) || !is_auto(entry.value)) continue;
+      auto data = derive(input, join_path(place.path, entry.key), place.schema.type());
+      if (!data) continue;
+      entry.value.data = std::move(*data);
+      entry.value.origin = Origin::derived;
+    }
+  });
+}
+
+}  // namespace
+
+Value normalized(const Schema& schema, Value value) {
+  const bool only_float = !allows_type(schema, "integer") && allows_type(schema, "number");
+  if (const auto* integer = value.as<int64_t>(); integer != nullptr && only_float)
+    value.data = static_cast<double>(*integer);
+  if (auto* text = value.as<std::string>(); text != nullptr && schema.contains("x-period"))
+    if (const auto period = parse_period(*text)) *text = to_string(*period);
+  if (auto* array = value.as<Array>(); array != nullptr && schema.contains("items"))
+    for (Value& element : *array) element = normalized(schema["items"], std::move(element));
+  return value;
+}
+
+Value value_of_json(const Schema& json, Origin origin) {
+  if (json.is_boolean()) return Value(json.get<bool>(), {}, origin);
+  if (json.is_number_integer()) return Value(json.get<int64_t>(), {}, origin);
+  if (json.is_number()) return Value(json.get<double>(), {}, origin);
+  if (json.is_string()) return Value(json.get<std::string>(), {}, origin);
+  Array array;
+  for (const Schema& element : json) array.push_back(value_of_json(element, origin));
+  return Value(std::move(array), {}, origin);
+}
+
+void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const std::string& file) {
+  add_default_evaluation(root);
+  visit_tables(schemas, root, [](const TablePlace& place) {
+    add_defaults(place);
+    normalize_all(place);
+    reorder(place);
+  });
+  derive_all(schemas, root, {root, facts, file});
+}
+
+}  // namespace exprun

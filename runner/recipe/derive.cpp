@@ -1,0 +1,92 @@
+#include "recipe/derive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+
+namespace exprun {
+namespace {
+
+using Derived = std::optional<Value::Data>;
+
+constexpr int64_t kByteVocabulary = 256;
+constexpr int64_t kMostMicroBatchTokens = 16384;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+Derived run_name(const DeriveInput& input) {
+  std::string name = std::filesystem::path(input.file).stem().string();
+  for (char& c : name)
+    if (!is_name_character(c)) c = '_';
+  const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
+  return good_start ? name : "_" + name;
+}
+
+Derived vocab_size(const DeriveInput& input) {
+  const bool text = text_at(input.root, "dataset.type") == "text";
+  if (text && text_at(input.root, "dataset.tokenizer") == "byte") return kByteVocabulary;
+  if (!input.facts.vocab_size) return std::nullopt;
+  return *input.facts.vocab_size;
+}
+
+Derived context_length(const DeriveInput& input) {
+  const auto length = integer_at(input.root, "model.context_length");
+  return length ? Derived(*length) : std::nullopt;
+}
+
+Derived micro_batch(const DeriveInput& input) {
+  const auto sequences = batch_sequences(input.root);
+  const auto length = sequence_length(input.root);
+  if (!sequences || !length || *sequences <= 0 || *length <= 0) return std::nullopt;
+  const int64_t most = std::max<int64_t>(1, kMostMicroBatchTokens / *length);
+  int64_t micro = std::min(*sequences, most);
+  while (*sequences % micro != 0) --micro;
+  return micro;
+}
+
+// A part of the run in the run's own unit, so that it does not depend on facts.
+Derived part_of_run(const DeriveInput& input, double parts) {
+  std::optional<Period> length = run_length(input.root);
+  if (!length) return std::nullopt;
+  length->count /= parts;
+  if (length->unit != PeriodUnit::epochs) length->count = std::max(1.0, std::round(length->count));
+  return to_string(*length);
+}
+
+Derived decay_length(const DeriveInput& input) {
+  const std::optional<Period> until = period_at(input.root, "schedule.decay_until");
+  if (!until) return part_of_run(input, 5);
+  Period length = *until;
+  length.count /= 5;
+  // Up, so that it begins where llm.c's int(0.8 n) does.
+  if (length.unit != PeriodUnit::epochs) length.count = std::ceil(length.count);
+  return to_string(length);
+}
+
+Derived evaluation_every(const DeriveInput& input, const std::string& type) {
+  return part_of_run(input, type == "sample" ? 1 : 10);
+}
+
+}  // namespace
+
+Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
+  if (path == "run.name") return run_name(input);
+  if (path == "model.vocab_size") return vocab_size(input);
+  if (path == "batch.sequence_length") return context_length(input);
+  if (path == "batch.micro_batch") return micro_batch(input);
+  if (path == "schedule.decay_until") return part_of_run(input, 1);
+  if (path == "schedule.decay_length") return decay_length(input);
+  if (path == "checkpoint.every") return part_of_run(input, 20);
+  if (path == "metrics.progress_every") return part_of_run(input, 50);
+  if (parent_path(parent_path(path)) == "evaluation" && last_part(path) == "every")
+    return evaluation_every(input, type);
+  return std::nullopt;
+}
+
+}  // namespace exprun

@@ -1,0 +1,23 @@
+// The value of a key that is "auto": one small function a key, from other keys and from facts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recipe/facts.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+struct DeriveInput {
+  const Table& root;  // all defaults are in; what is not yet derived is "auto"
+  const Facts& facts;
+  std::string file;  // the recipe's path
+};
+
+// `path` is "checkpoint.every"; `type` is that of its table, or empty. Nothing if the value cannot
+// be known yet, or is the machine's to choose (threads, device): "auto" stays.
+std::optional<Value::Data> derive(const DeriveInput& input, const std::string& path,
+                                  const std::string& type);
+
+}  // namespace exprun

@@ -1,0 +1,95 @@
+#include "recipe/emit.h"
+
+#include <cstdio>
+
+#include "base/number.h"
+#include "recipe/key_path.h"
+
+namespace exprun {
+namespace {
+
+std::string float_text(double value) {
+  std::string text = shortest(value);
+  const bool whole = text.find_first_not_of("-0123456789") == std::string::npos;
+  return whole ? text + ".0" : text;
+}
+
+std::string escaped(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\t':
+      return "\\t";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
+  char buffer[8];
+  std::snprintf(buffer, sizeof buffer, "\\u%04X", byte);
+  return buffer;
+}
+
+std::string string_text(const std::string& value) {
+  std::string text = "\"";
+  for (const char c : value) text += escaped(c);
+  return text + "\"";
+}
+
+std::string array_text(const Array& array) {
+  std::string text = "[";
+  for (size_t i = 0; i < array.size(); ++i) text += (i > 0 ? ", " : "") + toml_text(array[i]);
+  return text + "]";
+}
+
+std::string inline_table_text(const Table& table) {
+  std::string text = "{";
+  for (const Entry& entry : table.entries())
+    text +=
+        (text.size() > 1 ? ", " : "") + join_path("", entry.key) + " = " + toml_text(entry.value);
+  return text + "}";
+}
+
+void append_table(std::string& document, const std::string& path, const Table& table) {
+  std::string keys;
+  bool has_tables = false;
+  for (const Entry& entry : table.entries()) {
+    if (entry.value.as<Table>() != nullptr)
+      has_tables = true;
+    else
+      keys += join_path("", entry.key) + " = " + toml_text(entry.value) + "\n";
+  }
+  // An empty [evaluation] says that there is none; below it, an empty table says nothing.
+  const bool top_level = path.find('.') == std::string::npos;
+  if (!keys.empty() || (!has_tables && top_level))
+    document += (document.empty() ? "[" : "\n[") + path + "]\n" + keys;
+  for (const Entry& entry : table.entries())
+    if (const Table* inner = entry.value.as<Table>())
+      append_table(document, join_path(path, entry.key), *inner);
+}
+
+}  // namespace
+
+std::string toml_text(const Value& value) {
+  if (const auto* flag = value.as<bool>()) return *flag ? "true" : "false";
+  if (const auto* integer = value.as<int64_t>()) return std::to_string(*integer);
+  if (const auto* real = value.as<double>()) return float_text(*real);
+  if (const auto* text = value.as<std::string>()) return string_text(*text);
+  if (const auto* array = value.as<Array>()) return array_text(*array);
+  return inline_table_text(*value.as<Table>());
+}
+
+std::string toml_document(const Table& root) {
+  std::string document;
+  for (const Entry& entry : root.entries())
+    if (const Table* table = entry.value.as<Table>()) append_table(document, entry.key, *table);
+  return document;
+}
+
+}  // namespace exprun

@@ -1,0 +1,15 @@
+// What no recipe can say and only the prepared data tells. Unknown in `check` before a first run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace exprun {
+
+struct Facts {
+  std::optional<int64_t> vocab_size;  // of the dataset's tokenizer
+  std::optional<int64_t> train_tokens;
+  std::optional<int64_t> validation_tokens;
+};
+
+}  // namespace exprun

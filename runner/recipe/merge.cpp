@@ -1,0 +1,65 @@
+#include "recipe/merge.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "recipe/table_schema.h"
+
+namespace exprun {
+namespace {
+
+bool declares(const Schema& component, const std::string& key) {
+  return component.contains("properties") && component["properties"].contains(key);
+}
+
+// `schema` is null below a table that no schema knows: it merges all the same and is judged later.
+void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& base, Table child,
+                 Diagnostics& diagnostics) {
+  if (child.where) base.where = child.where;
+  for (Entry& entry : child.entries()) {
+    Table* into = base.find(entry.key) == nullptr ? nullptr : base.find(entry.key)->as<Table>();
+    Table* from = entry.value.as<Table>();
+    if (into == nullptr || from == nullptr) {
+      base.set(std::move(entry.key), std::move(entry.where), std::move(entry.value));
+      continue;
+    }
+    const Schema* node = schema == nullptr ? nullptr : schema->find(entry.key);
+    if (node != nullptr && from->find("type") != nullptr)
+      leave_type(schemas, *node, *into, entry.key, *from->find("type"), diagnostics);
+    std::optional<TableSchema> inner;
+    if (node != nullptr && is_table(*node)) inner.emplace(schemas, *node, into, entry.key);
+    const bool has_header = static_cast<bool>(from->where);
+    merge_table(schemas, inner ? &*inner : nullptr, *into, std::move(*from), diagnostics);
+    if (has_header) base.entry(entry.key)->where = entry.where;
+  }
+}
+
+}  // namespace
+
+void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, const std::string& name,
+                const Value& new_type, Diagnostics& diagnostics) {
+  const TableSchema now(schemas, node, &table, name);
+  const auto* type = new_type.as<std::string>();
+  if (type == nullptr || now.type() == *type) return;
+  const Schema* old_component = schemas.find(now.kind(), now.type());
+  const Schema* new_component = schemas.find(now.kind(), *type);
+  if (old_component == nullptr || new_component == nullptr) return;
+  for (const std::string& key : table.keys()) {
+    if (!declares(*old_component, key) || declares(*new_component, key)) continue;
+    diagnostics.push_back(
+        {table.entry(key)->where,
+         "'" + key + "' is no key of " + now.kind() + " \"" + *type + "\" and is left out",
+         "it was set for \"" + now.type() + "\"",
+         {},
+         Severity::warning});
+    table.erase(key);
+  }
+}
+
+void merge(const SchemaSet& schemas, Table& base, Table child, Diagnostics& diagnostics) {
+  const TableSchema recipe(schemas);
+  merge_table(schemas, &recipe, base, std::move(child), diagnostics);
+}
+
+}  // namespace exprun

@@ -1,0 +1,32 @@
+#include "recipe/merged.h"
+
+#include "recipe/load.h"
+#include "recipe/merge.h"
+
+namespace exprun {
+
+Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics) {
+  std::vector<LoadedFile> files;
+  for (const auto& file : text.files) {
+    auto loaded = load_file(file, diagnostics);
+    if (!loaded) throw RecipeError(diagnostics);
+    files.push_back(std::move(*loaded));
+  }
+  Merged merged;
+  merged.extended_from.push_back({});
+  for (const LoadedFile& file : files) merged.extended_from.push_back(file.extends_where);
+  for (auto file = files.rbegin(); file != files.rend(); ++file)
+    merge(schemas, merged.root, std::move(file->root), diagnostics);
+  if (!merged.root.where) merged.root.where.file = text.files.front();
+  return merged;
+}
+
+void add_chains(const RecipeText& text, const Merged& merged, Diagnostics& diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics)
+    for (size_t i = 1; i < text.files.size(); ++i)
+      if (diagnostic.where.file == text.files[i] && diagnostic.also.empty())
+        for (size_t child = i; child >= 1; --child)
+          diagnostic.also.push_back(merged.extended_from[child]);
+}
+
+}  // namespace exprun

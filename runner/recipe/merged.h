@@ -1,0 +1,24 @@
+// A recipe's files in one tree: parents first, overrides not yet applied.
+#pragma once
+
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "recipe/recipe_text.h"
+#include "recipe/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+struct Merged {
+  Table root;
+  std::vector<SourceSpan> extended_from;  // by file: where the file before it names it
+};
+
+// Throws RecipeError if a file is no TOML: there is nothing to say about the rest.
+Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics);
+
+// A mistake in a parent says how it was reached.
+void add_chains(const RecipeText& text, const Merged& merged, Diagnostics& diagnostics);
+
+}  // namespace exprun

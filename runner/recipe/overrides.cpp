@@ -1,0 +1,142 @@
+#include "recipe/overrides.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+#include "recipe/key_lookup.h"
+#include "recipe/key_path.h"
+#include "recipe/merge.h"
+#include "recipe/override_value.h"
+#include "recipe/table_schema.h"
+#include "recipe/unknown_key.h"
+
+namespace exprun {
+namespace {
+
+struct Override {
+  std::shared_ptr<const SourceFile> file;
+  std::string key;
+  SourceSpan key_where;
+  size_t value_begin = 0;
+  bool removes = false;  // ~key
+};
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+std::optional<Override> split(const std::string& text, size_t number, Diagnostics& diagnostics) {
+  Override result;
+  result.file =
+      std::make_shared<SourceFile>(SourceFile{"<override " + std::to_string(number) + ">", text});
+  if (const auto broken = first_invalid_byte(text)) {
+    const auto column = static_cast<uint32_t>(code_points(text.substr(0, *broken)).size() + 1);
+    diagnostics.push_back({{result.file, 1, column, 1}, "this is not UTF-8"});
+    return std::nullopt;
+  }
+  result.removes = text.starts_with("~");
+  const size_t equals = text.find('=');
+  const size_t key_begin = result.removes ? 1 : 0;
+  const size_t key_end = result.removes ? text.size() : std::min(equals, text.size());
+  result.key = trimmed(text.substr(key_begin, key_end - key_begin));
+  const auto length = static_cast<uint32_t>(code_points(result.key).size());
+  result.key_where = {result.file, 1, static_cast<uint32_t>(key_begin + 1), std::max(length, 1u)};
+  result.value_begin = equals == std::string::npos ? 0 : text.find_first_not_of(' ', equals + 1);
+  result.value_begin = std::min(result.value_begin, text.size());
+  if (!result.key.empty() && (result.removes || equals != std::string::npos)) return result;
+  diagnostics.push_back({result.key_where, "this is no override", "write key=value or ~key"});
+  return std::nullopt;
+}
+
+// The one path that the key of an override means.
+std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
+                                   const Override& override_, Diagnostics& diagnostics) {
+  const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
+  if (matches.size() == 1) return matches.front();
+  if (matches.size() > 1)
+    diagnostics.push_back({override_.key_where, "'" + override_.key + "' names several keys",
+                           "write " + alternatives(matches)});
+  else
+    diagnostics.push_back({override_.key_where, "unknown key '" + override_.key + "'",
+                           suggest_path(schemas, root, override_.key)});
+  return std::nullopt;
+}
+
+// The tables above a path, made where they are missing.
+Table* table_for(Table& root, const std::vector<std::string>& parts, const Override& override_,
+                 Diagnostics& diagnostics) {
+  Table* table = &root;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    Value* value = table->find(parts[i]);
+    if (value == nullptr)
+      value = &table->set(parts[i], override_.key_where,
+                          Value(Table(), override_.key_where, Origin::command_line));
+    table = value->as<Table>();
+    if (table != nullptr) continue;
+    diagnostics.push_back({override_.key_where, "'" + parts[i] + "' is no table in the recipe"});
+    return nullptr;
+  }
+  return table;
+}
+
+void erase(Table& root, const std::string& path) {
+  const std::string parent = parent_path(path);
+  if (parent.empty()) return root.erase(last_part(path));
+  Value* table = find_path(root, parent);
+  if (table != nullptr && table->as<Table>() != nullptr) table->as<Table>()->erase(last_part(path));
+}
+
+// Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
+std::string type_help(const std::string& path, const std::string& text) {
+  return "did you mean " + path + ".type=" + text + "?";
+}
+
+void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
+               const std::string& path, Diagnostics& diagnostics) {
+  const std::vector<std::string> parts = split_path(path);
+  const Schema& schema = *schema_at(schemas, root, path);
+  std::optional<Value> value =
+      read_override_value(override_.file, override_.value_begin, schema, diagnostics);
+  if (!value) return;
+  if (is_table(schema) && value->as<Table>() == nullptr) {
+    const auto* text = value->as<std::string>();
+    diagnostics.push_back(
+        {value->where, "'" + path + "' is a table", text == nullptr ? "" : type_help(path, *text)});
+    return;
+  }
+  Table over;  // a chain of tables that ends in the value, merged like a child recipe
+  Table* at = table_for(over, parts, override_, diagnostics);
+  if (at == nullptr || table_for(root, parts, override_, diagnostics) == nullptr) return;
+  at->set(parts.back(), override_.key_where, std::move(*value));
+  merge(schemas, root, std::move(over), diagnostics);
+}
+
+void apply(const SchemaSet& schemas, Table& root, const Override& override_,
+           Diagnostics& diagnostics) {
+  const auto path = path_of(schemas, root, override_, diagnostics);
+  if (!path) return;
+  if (override_.removes)
+    erase(root, *path);
+  else
+    set_value(schemas, root, override_, *path, diagnostics);
+}
+
+bool picks_type(const Override& override_) {
+  return !override_.removes && override_.key.ends_with(".type");
+}
+
+}  // namespace
+
+void apply_overrides(const SchemaSet& schemas, Table& root,
+                     const std::vector<std::string>& overrides, Diagnostics& diagnostics) {
+  std::vector<Override> parsed;
+  for (size_t i = 0; i < overrides.size(); ++i)
+    if (auto next = split(overrides[i], i + 1, diagnostics)) parsed.push_back(std::move(*next));
+  std::stable_partition(parsed.begin(), parsed.end(), picks_type);
+  for (const Override& next : parsed) apply(schemas, root, next, diagnostics);
+}
+
+}  // namespace exprun

@@ -1,0 +1,68 @@
+#include "recipe/paths.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+constexpr std::string_view kEnvironment = "env:";
+
+std::string environment(const std::string& name) {
+  const size_t colon = name.find(':');
+  const std::string variable = name.substr(0, colon);
+  if (const char* value = std::getenv(variable.c_str())) return value;
+  if (colon != std::string::npos) return name.substr(colon + 1);
+  throw Error("the environment variable " + variable +
+              " is not set; set it, or write ${env:" + variable + ":default}");
+}
+
+std::string libtorch(const std::string& folder) {
+  if (!folder.empty()) return folder;
+  throw Error(
+      "${libtorch} is not known here; set LIBTORCH to the folder that holds its lib/ and "
+      "include/");
+}
+
+bool is_known(std::string_view name) {
+  const bool variable = name.starts_with(kEnvironment) && name.size() > kEnvironment.size();
+  return name == "libtorch" || variable;
+}
+
+std::string value_of(const std::string& name, const std::string& libtorch_folder) {
+  if (name == "libtorch") return libtorch(libtorch_folder);
+  if (name.starts_with(kEnvironment)) return environment(name.substr(kEnvironment.size()));
+  throw Error("${" + name +
+              "} is unknown; there are ${env:NAME}, ${env:NAME:default} and "
+              "${libtorch}");
+}
+
+}  // namespace
+
+std::string expand_path(const std::string& path, const std::string& libtorch_folder) {
+  std::string expanded;
+  for (size_t at = 0;;) {
+    const size_t begin = path.find("${", at);
+    expanded += path.substr(at, begin - at);
+    if (begin == std::string::npos) return expanded;
+    const size_t end = path.find('}', begin);
+    if (end == std::string::npos) throw Error("'${' has no '}'");
+    expanded += value_of(path.substr(begin + 2, end - begin - 2), libtorch_folder);
+    at = end + 1;
+  }
+}
+
+std::optional<std::string> path_problem(const std::string& path) {
+  for (size_t begin = path.find("${"); begin != std::string::npos;) {
+    const size_t end = path.find('}', begin);
+    if (end == std::string::npos) return "'${' has no '}'";
+    const std::string name = path.substr(begin + 2, end - begin - 2);
+    if (!is_known(name)) return "${" + name + "} is unknown";
+    begin = path.find("${", end);
+  }
+  return std::nullopt;
+}
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+#include "recipe/recipe_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+
+std::string RecipeText::to_json() const {
+  nlohmann::ordered_json json;
+  json["files"] = nlohmann::ordered_json::array();
+  for (const auto& file : files)
+    json["files"].push_back({{"name", file->name}, {"text", file->text}});
+  json["overrides"] = overrides;
+  // A recipe is UTF-8; an override is whatever the shell passed.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+RecipeText RecipeText::from_json(const std::string& text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    RecipeText recipe;
+    for (const nlohmann::json& file : json.at("files"))
+      recipe.files.push_back(std::make_shared<SourceFile>(
+          SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));
+    recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
+    if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
+    return recipe;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(std::string("recipe: the stored recipe is damaged: ") + error.what());
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,28 @@
+// What a run was asked to do, as text: the recipe, its parents and the overrides. It is stored with
+// the run and handed to every rank, which resolves it again with the same code.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/source_file.h"
+
+namespace exprun {
+
+struct RecipeText {
+  // The recipe first, then its parents by `extends`, nearest first. Names are as the user would
+  // write them from the working directory.
+  std::vector<std::shared_ptr<const SourceFile>> files;
+  std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
+
+  std::string to_json() const;
+  static RecipeText from_json(const std::string& json);  // throws Error
+};
+
+// Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too
+// deep, a file that is not TOML, an `extends` that cannot be read: all with their place).
+RecipeText read_recipe(const std::filesystem::path& file, std::vector<std::string> overrides);
+
+}  // namespace exprun

@@ -1,0 +1,26 @@
+#include "recipe/checks.h"
+#include "recipe/complete.h"
+#include "recipe/identity.h"
+#include "recipe/merged.h"
+#include "recipe/overrides.h"
+#include "recipe/resolved.h"
+#include "recipe/validate.h"
+
+namespace exprun {
+ResolvedRecipe resolve(const RecipeText& text, const Facts& facts, const SchemaSet& schemas) {
+  const std::string file = text.files.front()->name;
+  Diagnostics diagnostics;
+  Merged merged = merge_files(text, schemas, diagnostics);
+  Table& root = merged.root;
+  apply_overrides(schemas, root, text.overrides, diagnostics);
+  validate(schemas, root, diagnostics);
+  check_no_sweep(root, file, diagnostics);
+  complete(schemas, root, facts, file);
+  check_rules(root, facts, diagnostics);
+  add_chains(text, merged, diagnostics);
+  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
+  std::string hash = hash_of(leaves_of(schemas, root, file));
+  return ResolvedRecipe(std::move(root), std::move(hash), std::move(diagnostics), schemas);
+}
+
+}  // namespace exprun

@@ -1,0 +1,57 @@
+// A recipe with every override, derived value and default filled in, checked, and its hash.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "recipe/facts.h"
+#include "recipe/recipe_text.h"
+#include "recipe/schema.h"
+#include "recipe/section.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+class ResolvedRecipe {
+ public:
+  ResolvedRecipe(Table root, std::string hash, Diagnostics warnings, const SchemaSet& schemas);
+
+  const Table& root() const { return root_; }
+  const std::string& hash() const { return hash_; }  // 32 hex digits (design: recipe language)
+  const Diagnostics& warnings() const { return warnings_; }
+
+  // A top-level table: section("optimizer"). Every table exists after resolving.
+  Section section(std::string_view table) const;
+
+  // The value at a dotted path, or null: find("optimizer.lr").
+  const Value* find(std::string_view path) const;
+
+  // As TOML, all defaults included; read back it is the same recipe with the same hash.
+  std::string to_toml() const;
+
+  // Leaves as (dotted path, value as TOML text): the parameters of the run row. Only identity
+  // keys that are not at their default when `changed_only`.
+  std::vector<std::pair<std::string, std::string>> leaves(bool changed_only) const;
+
+ private:
+  Table root_;
+  std::string hash_;
+  Diagnostics warnings_;
+  const SchemaSet* schemas_;
+};
+
+// Merge, overrides, schema, derived values, defaults, rules over several tables. Pure: reads no
+// file. Throws RecipeError with every diagnostic at once.
+ResolvedRecipe resolve(const RecipeText& text, const Facts& facts = {},
+                       const SchemaSet& schemas = SchemaSet::embedded());
+
+// The keys in which two resolved recipes differ, identity keys only: (path, in a, in b); an absent
+// value is empty.
+struct Difference {
+  std::string path, a, b;
+};
+std::vector<Difference> differences(const ResolvedRecipe& a, const ResolvedRecipe& b);
+
+}  // namespace exprun

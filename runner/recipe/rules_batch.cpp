@@ -1,0 +1,49 @@
+#include "recipe/divisors.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules.h"
+
+namespace exprun {
+
+void one_size_of_batch(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool tokens = find_path(input.root, "batch.tokens") != nullptr;
+  const bool sequences = find_path(input.root, "batch.sequences") != nullptr;
+  if (tokens && sequences)
+    diagnostics.push_back({place_of(input.root, "batch.sequences"),
+                           "[batch] has both 'tokens' and 'sequences'", "take one of them away"});
+  if (!tokens && !sequences && has_table(input.root, "batch"))
+    diagnostics.push_back({place_of(input.root, "batch.tokens"),
+                           "[batch] needs 'tokens' or 'sequences'",
+                           "the size of the global batch"});
+}
+
+void tokens_are_whole_sequences(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto tokens = integer_at(input.root, "batch.tokens");
+  const auto length = sequence_length(input.root);
+  if (!tokens || !length || *tokens < 1 || *length < 1 || *tokens % *length == 0) return;
+  diagnostics.push_back(
+      {place_of(input.root, "batch.tokens"),
+       "'tokens' must be a multiple of sequence_length, " + std::to_string(*length),
+       near_multiples(*length, *tokens)});
+}
+
+void micro_batches_fill_batch(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto sequences = batch_sequences(input.root);
+  const auto micro = integer_at(input.root, "batch.micro_batch");
+  if (!sequences || !micro || *sequences < 1 || *micro < 1 || *sequences % *micro == 0) return;
+  diagnostics.push_back(
+      {place_of(input.root, "batch.micro_batch"),
+       "'micro_batch' must divide the global batch of " + std::to_string(*sequences) + " sequences",
+       near_divisors(*sequences, *micro)});
+}
+
+void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = integer_at(input.root, "batch.sequence_length");
+  const auto context = integer_at(input.root, "model.context_length");
+  if (!length || !context || *length <= *context) return;
+  diagnostics.push_back(
+      {place_of(input.root, "batch.sequence_length"),
+       "'sequence_length' must be <= the model's context_length, " + std::to_string(*context)});
+}
+
+}  // namespace exprun

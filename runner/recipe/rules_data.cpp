@@ -1,0 +1,67 @@
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules.h"
+
+namespace exprun {
+namespace {
+
+// The names of the evaluations of a type.
+std::vector<std::string> evaluations_of(const Table& root, const std::string& type) {
+  std::vector<std::string> paths;
+  const Value* evaluation = root.find("evaluation");
+  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
+    for (const std::string& name : table->keys()) {
+      const std::string path = join_path("evaluation", name);
+      if (text_at(root, join_path(path, "type")) == type) paths.push_back(path);
+    }
+  return paths;
+}
+
+}  // namespace
+
+void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool none = !has_validation(input.root) || input.facts.validation_tokens == 0;
+  if (!none || !text_at(input.root, "dataset.type")) return;
+  const bool text = text_at(input.root, "dataset.type") == "text";
+  for (const std::string& path : evaluations_of(input.root, "val_loss"))
+    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
+                           "[" + path + "] has no validation data",
+                           text ? "give dataset.validation_fraction more than 0"
+                                : "give dataset.validation, or take the table away"});
+}
+
+void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!input.facts.validation_tokens) return;
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const std::string key = join_path(path, "tokens");
+    const auto tokens = integer_at(input.root, key);
+    if (!tokens || *tokens <= *input.facts.validation_tokens) continue;
+    diagnostics.push_back({place_of(input.root, key),
+                           "'tokens' must be <= " + std::to_string(*input.facts.validation_tokens) +
+                               ", the size of the validation split",
+                           "\"auto\" takes all of it"});
+  }
+}
+
+void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
+    if (!length || !tokens || *tokens > *length) return;
+    diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
+                           "'sequence_length' is " + std::to_string(*length) + ", but the " +
+                               split + " data have only " + std::to_string(*tokens) + " tokens",
+                           "a sequence needs one token more than its length"});
+  };
+  complain("training", input.facts.train_tokens);
+  if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);
+}
+
+void sample_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "dataset.type") != "token_shards") return;
+  for (const std::string& path : evaluations_of(input.root, "sample"))
+    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
+                           "[" + path + "] needs a tokenizer, and token_shards has none",
+                           "take the table away"});
+}
+
+}  // namespace exprun

@@ -1,0 +1,69 @@
+#include "recipe/divisors.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules.h"
+
+namespace exprun {
+namespace {
+
+std::string number(int64_t value) {
+  return std::to_string(value);
+}
+
+// What the recipe's tokenizer alone says, before any data are read.
+std::optional<int64_t> tokenizer_size(const RuleInput& input) {
+  if (input.facts.vocab_size) return input.facts.vocab_size;
+  const bool bytes = text_at(input.root, "dataset.type") == "text" &&
+                     text_at(input.root, "dataset.tokenizer") == "byte";
+  return bytes ? std::optional<int64_t>(256) : std::nullopt;
+}
+
+bool has_groups(const Table& root) {
+  const Value* groups = find_path(root, "optimizer.groups");
+  const Table* table = groups == nullptr ? nullptr : groups->as<Table>();
+  return table != nullptr && !table->entries().empty();
+}
+
+}  // namespace
+
+void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto heads = integer_at(input.root, "model.num_heads");
+  const auto width = integer_at(input.root, "model.hidden_size");
+  if (!heads || !width || *heads < 1 || *width < 1 || *width % *heads == 0) return;
+  diagnostics.push_back({place_of(input.root, "model.num_heads"),
+                         "'num_heads' must divide hidden_size, " + number(*width),
+                         near_divisors(*width, *heads)});
+}
+
+void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto size = integer_at(input.root, "model.vocab_size");
+  const auto needed = tokenizer_size(input);
+  if (!size || !needed || *size >= *needed) return;
+  diagnostics.push_back(
+      {place_of(input.root, "model.vocab_size"),
+       "'vocab_size' must be >= " + number(*needed) + ", the number of the dataset's tokens",
+       "\"auto\" takes that number"});
+}
+
+void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool prepared = input.facts.train_tokens.has_value();
+  if (!prepared || text_at(input.root, "model.vocab_size") != "auto") return;
+  diagnostics.push_back({place_of(input.root, "model.vocab_size"),
+                         "'vocab_size' cannot be found: the dataset has no tokenizer",
+                         "write it in [model], such as vocab_size = 50257 for GPT-2's tokens"});
+}
+
+void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!has_table(input.root, "optimizer")) return;
+  const Table* table = input.root.find("optimizer")->as<Table>();
+  if (table->find("type") != nullptr) return;
+  if (!has_groups(input.root))
+    return diagnostics.push_back(
+        {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
+  for (const Entry& entry : table->entries())
+    if (entry.key != "groups" && entry.key != "max_grad_norm")
+      diagnostics.push_back({entry.where, "'" + entry.key + "' has no effect without a 'type'",
+                             "give [optimizer] a type, or write the key in its groups"});
+}
+
+}  // namespace exprun

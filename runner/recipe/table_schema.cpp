@@ -1,0 +1,109 @@
+#include "recipe/table_schema.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "recipe/key_path.h"
+
+namespace exprun {
+namespace {
+
+const Schema* member(const Schema& node, const char* key) {
+  const auto found = node.find(key);
+  return found == node.end() ? nullptr : &*found;
+}
+
+std::string text(const Schema& node, const char* key) {
+  const Schema* value = member(node, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : "";
+}
+
+std::string default_type(const Schema& node) {
+  const Schema* properties = member(node, "properties");
+  const Schema* type = properties == nullptr ? nullptr : member(*properties, "type");
+  return type == nullptr ? "" : text(*type, "default");
+}
+
+void visit(const SchemaSet& schemas, const TablePlace& place,
+           const std::function<void(const TablePlace&)>& visitor) {
+  visitor(place);
+  for (Entry& entry : place.table.entries()) {
+    Table* table = entry.value.as<Table>();
+    const Schema* node = place.schema.find(entry.key);
+    if (table == nullptr || node == nullptr || !is_table(*node)) continue;
+    const TableSchema schema(schemas, *node, table, entry.key);
+    visit(schemas, {join_path(place.path, entry.key), entry.where, *table, schema}, visitor);
+  }
+}
+
+}  // namespace
+
+bool is_table(const Schema& schema) {
+  return text(schema, "type") == "object";
+}
+
+TableSchema::TableSchema(const SchemaSet& schemas) {
+  for (const char* table : kTables)
+    if (const Schema* node = schemas.find(table)) keys_.emplace_back(table, node);
+  certain_ = keys_.size();
+}
+
+TableSchema::TableSchema(const SchemaSet& schemas, const Schema& node, const Table* table,
+                         std::string_view name)
+    : description_(text(node, "description")),
+      kind_(text(node, "x-kind")),
+      file_(std::string(name) + ".schema.json") {
+  add_node(node, true);
+  certain_ = keys_.size();
+  const Schema* free = member(node, "additionalProperties");
+  if (free != nullptr && free->is_object()) free_ = free;
+  if (!kind_.empty()) pick_type(schemas, node, table, name);
+}
+
+void TableSchema::add_node(const Schema& node, bool with_required) {
+  if (const Schema* properties = member(node, "properties"))
+    for (const auto& [key, schema] : properties->items())
+      if (find(key) == nullptr) keys_.emplace_back(key, &schema);
+  const Schema* required = member(node, "required");
+  if (required == nullptr || !with_required) return;
+  for (const Schema& key : *required) required_.push_back(key.get<std::string>());
+}
+
+void TableSchema::pick_type(const SchemaSet& schemas, const Schema& node, const Table* table,
+                            std::string_view name) {
+  const Value* written = table == nullptr ? nullptr : table->find("type");
+  if (written != nullptr) {
+    const auto* value = written->as<std::string>();
+    type_ = value == nullptr ? "" : *value;
+  } else {
+    type_ = node.contains("x-type-from-name") ? std::string(name) : default_type(node);
+  }
+  if (const Schema* component = schemas.find(kind_, type_)) {
+    knows_type_ = true;
+    file_ = kind_ + "/" + type_ + ".schema.json";
+    add_node(*component, true);
+    certain_ = keys_.size();
+    return;
+  }
+  // Without a valid type every key of the kind is accepted: one mistake is reported once.
+  for (const std::string& type : schemas.types(kind_)) add_node(*schemas.find(kind_, type), false);
+}
+
+const Schema* TableSchema::find(std::string_view key) const {
+  for (const auto& [name, schema] : keys_)
+    if (name == key) return schema;
+  return free_;
+}
+
+std::vector<std::string> TableSchema::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, schema] : keys_) names.push_back(name);
+  return names;
+}
+
+void visit_tables(const SchemaSet& schemas, Table& root,
+                  const std::function<void(const TablePlace&)>& visitor) {
+  visit(schemas, {"", root.where, root, TableSchema(schemas)}, visitor);
+}
+
+}  // namespace exprun

@@ -1,0 +1,140 @@
+#include "recipe/toml_error.h"
+
+#include <string>
+#include <vector>
+
+namespace exprun {
+namespace {
+
+struct Hint {
+  std::string_view cause;  // a part of toml++'s text
+  const char* help;
+};
+
+constexpr Hint kHints[] = {
+    {"could not determine value type", "text needs quotes"},
+    {"expected 'true'", "booleans are true and false, in small letters"},
+    {"expected 'false'", "booleans are true and false, in small letters"},
+    {"expected '='", "write key = value"},
+    {"control characters", "is the closing quote missing?"},
+    {"array: encountered end-of-file", "is the closing ']' missing?"},
+    {"inline table: encountered end-of-file", "is the closing '}' missing?"},
+    {"string: encountered end-of-file", "is the closing quote missing?"},
+    {"expected comma or closing ']'", "is a comma or the closing ']' missing?"},
+    {"unknown escape sequence", "write \\\\ for a backslash, or use single quotes"},
+    {"expected key or closing '}'", "an inline table stands on one line"},
+    {"expected decimal digit, saw '.'", "write a digit before the point"},
+};
+
+// toml++'s words, and ours where they are clearer.
+struct Wording {
+  std::string_view theirs;
+  const char* ours;
+};
+
+constexpr Wording kWordings[] = {
+    {"could not determine value type", "this is no TOML value"},
+    {"expected value", "a value is missing"},
+    {"expected a comment or whitespace", "the line must end behind the value"},
+    {"control characters other than TAB", "the text has no end on this line"},
+    {"encountered end-of-file", "the text ends too early"},
+};
+
+std::string_view line_of(std::string_view text, uint32_t line) {
+  for (uint32_t i = 1; i < line; ++i) text.remove_prefix(text.find('\n') + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+bool is_key_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
+
+// The last whole word `name` of the line, as a column from 1; 0 if there is none.
+uint32_t column_of_word(std::string_view line, std::string_view name) {
+  for (size_t at = line.rfind(name); at != std::string_view::npos && !name.empty();
+       at = at == 0 ? std::string_view::npos : line.rfind(name, at - 1)) {
+    const size_t end = at + name.size();
+    const bool starts = at == 0 || !is_key_character(line[at - 1]);
+    const bool ends = end == line.size() || !is_key_character(line[end]);
+    if (starts && ends) return static_cast<uint32_t>(at + 1);
+  }
+  return 0;
+}
+
+// "cannot redefine existing integer 'lr'" -> "lr"; toml++ points behind the key.
+std::string_view redefined_name(std::string_view description) {
+  if (description.find("cannot redefine existing") == std::string_view::npos) return {};
+  const size_t open = description.find('\'');
+  if (open == std::string_view::npos) return {};
+  return description.substr(open + 1, description.find('\'', open + 1) - open - 1);
+}
+
+bool is_header(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t");
+  return first != std::string_view::npos && line[first] == '[';
+}
+
+std::vector<std::string_view> lines_above(std::string_view text, uint32_t line) {
+  std::vector<std::string_view> lines;
+  for (uint32_t i = 1; i < line; ++i) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(lines.back().size() + 1);
+  }
+  return lines;
+}
+
+// The line that first set the name: the same header, or the same key of this table. 0 if unknown.
+uint32_t earlier_line(std::string_view text, uint32_t line, std::string_view name, bool header) {
+  const std::vector<std::string_view> lines = lines_above(text, line);
+  for (size_t i = lines.size(); i > 0; --i) {
+    const std::string_view candidate = lines[i - 1];
+    if (is_header(candidate) && !header) return 0;
+    if (is_header(candidate) != header) continue;
+    const std::string_view left = candidate.substr(0, candidate.find(header ? ']' : '='));
+    if (column_of_word(left, name) != 0) return static_cast<uint32_t>(i);
+  }
+  return 0;
+}
+
+Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
+  const std::string_view line = line_of(where.file->text, where.line);
+  const bool header = is_header(line);
+  const std::string_view left = header ? line : line.substr(0, where.column - 1);
+  if (const uint32_t column = column_of_word(left, name))
+    where = {where.file, where.line, column, static_cast<uint32_t>(name.size())};
+  if (value_before) return {where, "'" + std::string(name) + "' is a value already, and no table"};
+  const uint32_t earlier = earlier_line(where.file->text, where.line, name, header);
+  const std::string what =
+      header ? "table [" + std::string(name) + "]" : "key '" + std::string(name) + "'";
+  return {where, what + " is given twice",
+          earlier == 0 ? "" : "first on line " + std::to_string(earlier)};
+}
+
+// "Error while parsing value: could not ..." -> "could not ..."
+std::string message_of(std::string_view description) {
+  for (const Wording& wording : kWordings)
+    if (description.find(wording.theirs) != std::string_view::npos) return wording.ours;
+  constexpr std::string_view kPrefix = "Error while parsing ";
+  if (description.starts_with(kPrefix)) description.remove_prefix(description.find(": ") + 2);
+  std::string message(description);
+  constexpr std::string_view kLineEnd = "saw '\\n'";
+  if (const size_t at = message.find(kLineEnd); at != std::string::npos)
+    message.replace(at, kLineEnd.size(), "but the line ends");
+  return message;
+}
+
+}  // namespace
+
+Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uint32_t line,
+                              uint32_t column, std::string_view description) {
+  const SourceSpan where{file, line, column, 1};
+  const std::string_view name = redefined_name(description);
+  if (!name.empty()) return twice(where, name, description.ends_with("as table"));
+  std::string help;
+  for (const Hint& hint : kHints)
+    if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;
+  return {where, message_of(description), help};
+}
+
+}  // namespace exprun

@@ -1,0 +1,124 @@
+#include "recipe/toml_source.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "recipe/toml_error.h"
+
+namespace exprun {
+namespace {
+
+// Turns toml++'s tree into ours. It iterates by name, so entries are sorted by place.
+class Converter {
+ public:
+  Converter(std::shared_ptr<const SourceFile> file, Origin origin, Diagnostics& diagnostics)
+      : file_(std::move(file)), origin_(origin), diagnostics_(diagnostics) {}
+
+  Table table(const toml::table& from) {
+    Table to;
+    to.where = span(from.source());
+    for (const auto& [key, node] : from) {
+      Value value = convert(node);
+      to.entries().push_back({std::string(key.str()), span(key.source()), std::move(value)});
+    }
+    std::sort(to.entries().begin(), to.entries().end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+    });
+    return to;
+  }
+
+  Value convert(const toml::node& node) { return Value(data(node), span(node.source()), origin_); }
+
+ private:
+  Value::Data data(const toml::node& node) {
+    if (const auto* value = node.as_boolean()) return value->get();
+    if (const auto* value = node.as_integer()) return value->get();
+    if (const auto* value = node.as_floating_point()) return value->get();
+    if (const auto* value = node.as_string()) return value->get();
+    if (const auto* value = node.as_table()) return table(*value);
+    if (const auto* value = node.as_array()) return array(*value);
+    diagnostics_.push_back(
+        {span(node.source()), "recipes have no dates and times", "put the text in quotes"});
+    return std::string();
+  }
+
+  Array array(const toml::array& from) {
+    Array to;
+    for (const toml::node& node : from) to.push_back(convert(node));
+    return to;
+  }
+
+  SourceSpan span(const toml::source_region& region) const {
+    const bool one_line = region.begin.line == region.end.line;
+    const uint32_t length = one_line ? region.end.column - region.begin.column : 1;
+    return {file_, region.begin.line, region.begin.column, std::max<uint32_t>(length, 1)};
+  }
+
+  std::shared_ptr<const SourceFile> file_;
+  Origin origin_;
+  Diagnostics& diagnostics_;
+};
+
+SourceSpan place_of_byte(const std::shared_ptr<const SourceFile>& file, size_t byte) {
+  const std::string_view before = std::string_view(file->text).substr(0, byte);
+  const auto line = static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto column = static_cast<uint32_t>(code_points(before.substr(line_start)).size() + 1);
+  return {file, line, column, 1};
+}
+
+// What toml++ would explain badly, or not at all.
+bool is_text(const std::shared_ptr<const SourceFile>& file, Diagnostics& diagnostics) {
+  if (file->text.find('\0') != std::string::npos) {
+    diagnostics.push_back({{file, 0, 0, 0}, "this is a binary file, not a recipe", ""});
+    return false;
+  }
+  const std::optional<size_t> broken = first_invalid_byte(file->text);
+  if (broken)
+    diagnostics.push_back(
+        {place_of_byte(file, *broken), "this is not UTF-8", "save the file as UTF-8"});
+  return !broken;
+}
+
+std::optional<toml::table> parse(const std::shared_ptr<const SourceFile>& file,
+                                 std::string_view text, Diagnostics& diagnostics) {
+  if (!is_text(file, diagnostics)) return std::nullopt;
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    diagnostics.push_back(explain_toml_error(file, at.line, at.column, error.description()));
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Table> parse_toml(const std::shared_ptr<const SourceFile>& file, Origin origin,
+                                Diagnostics& diagnostics) {
+  const std::optional<toml::table> tree = parse(file, file->text, diagnostics);
+  if (!tree) return std::nullopt;
+  const size_t before = diagnostics.size();
+  Table table = Converter(file, origin, diagnostics).table(*tree);
+  if (diagnostics.size() > before) return std::nullopt;
+  return table;
+}
+
+std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& file, size_t begin,
+                                      Origin origin, Diagnostics& diagnostics) {
+  // A key of the same width in front keeps every place.
+  const std::string front = file->text.substr(0, begin);
+  std::string document = "x" +
+                         std::string(std::max<size_t>(code_points(front).size(), 2) - 2, ' ') +
+                         "=" + file->text.substr(begin);
+  const std::optional<toml::table> tree = parse(file, document, diagnostics);
+  if (!tree) return std::nullopt;
+  const size_t before = diagnostics.size();
+  Value value = Converter(file, origin, diagnostics).convert(*tree->get("x"));
+  if (diagnostics.size() > before || tree->size() != 1) return std::nullopt;
+  return value;
+}
+
+}  // namespace exprun

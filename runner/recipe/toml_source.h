@@ -1,0 +1,19 @@
+// TOML text as a tree of values in file order, each with its place. The only user of toml++.
+#pragma once
+
+#include <optional>
+
+#include "base/diagnostic.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+// The whole file; nothing, and the reason in `diagnostics`, if it is no TOML.
+std::optional<Table> parse_toml(const std::shared_ptr<const SourceFile>& file, Origin origin,
+                                Diagnostics& diagnostics);
+
+// One value: the text of `file` from the byte `begin` on. Places count from the text's start.
+std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& file, size_t begin,
+                                      Origin origin, Diagnostics& diagnostics);
+
+}  // namespace exprun

@@ -1,0 +1,136 @@
+#include "recipe/validate_value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+
+#include "base/number.h"
+#include "base/suggest.h"
+#include "recipe/paths.h"
+#include "recipe/unknown_key.h"
+#include "recipe/validate_period.h"
+#include "recipe/wrong_type.h"
+
+namespace exprun {
+namespace {
+
+std::string quoted(const std::string& text) {
+  return "\"" + text + "\"";
+}
+
+bool equals(const Schema& choice, const Value& value) {
+  if (const auto* text = value.as<std::string>()) return choice.is_string() && choice == *text;
+  if (const auto* flag = value.as<bool>()) return choice.is_boolean() && choice == *flag;
+  if (const auto* number = value.as<int64_t>()) return choice.is_number() && choice == *number;
+  if (const auto* number = value.as<double>()) return choice.is_number() && choice == *number;
+  return false;
+}
+
+void check_choices(const std::string& key, const Schema& choices, const Value& value,
+                   Diagnostics& diagnostics) {
+  std::vector<std::string> shown, names;
+  for (const Schema& choice : choices) {
+    if (equals(choice, value)) return;
+    shown.push_back(choice.dump());
+    if (choice.is_string()) names.push_back(choice.get<std::string>());
+  }
+  const auto* text = value.as<std::string>();
+  const auto near = text == nullptr ? std::nullopt : nearest(*text, names);
+  diagnostics.push_back({value.where, "'" + key + "' must be " + alternatives(shown),
+                         near ? "did you mean " + quoted(*near) + "?" : ""});
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* number = value.as<int64_t>()) return static_cast<double>(*number);
+  if (const auto* number = value.as<double>()) return *number;
+  return std::nullopt;
+}
+
+void check_pattern(const std::string& key, const Schema& schema, const Value& value,
+                   Diagnostics& diagnostics) {
+  const std::string pattern = schema["pattern"].get<std::string>();
+  if (std::regex_search(*value.as<std::string>(), std::regex(pattern))) return;
+  if (may_be_auto(schema) && pattern == "^auto$")
+    return diagnostics.push_back(wrong_type(key, schema, value));
+  diagnostics.push_back(
+      {value.where, "'" + key + "' must match " + pattern, schema.value("x-pattern-help", "")});
+}
+
+void check_size(const std::string& key, const Schema& schema, const Value& value,
+                Diagnostics& diagnostics) {
+  const size_t size = value.as<Array>()->size();
+  const size_t least = schema.value("minItems", size_t{0});
+  const size_t most = schema.value("maxItems", size);
+  if (size >= least && size <= most) return;
+  const bool exact = schema.contains("minItems") && schema.contains("maxItems") && least == most;
+  const std::string wanted = exact          ? std::to_string(least)
+                             : size < least ? "at least " + std::to_string(least)
+                                            : "at most " + std::to_string(most);
+  diagnostics.push_back({value.where, "'" + key + "' must have " + wanted + " element" +
+                                          (wanted.ends_with(" 1") || wanted == "1" ? "" : "s") +
+                                          ", got " + std::to_string(size)});
+}
+
+void check_array(const std::string& key, const Schema& schema, const Value& value,
+                 Diagnostics& diagnostics) {
+  check_size(key, schema, value, diagnostics);
+  if (!schema.contains("items")) return;
+  for (const Value& element : *value.as<Array>())
+    validate_value(key, schema["items"], element, diagnostics);
+}
+
+void check_path(const Value& value, Diagnostics& diagnostics) {
+  if (const auto* array = value.as<Array>())
+    for (const Value& element : *array) check_path(element, diagnostics);
+  const auto* text = value.as<std::string>();
+  const auto problem = text == nullptr ? std::nullopt : path_problem(*text);
+  if (problem)
+    diagnostics.push_back(
+        {value.where, *problem, "there are ${env:NAME}, ${env:NAME:default} and ${libtorch}"});
+}
+
+void check_number(const std::string& key, const Schema& schema, double number,
+                  const SourceSpan& where, Diagnostics& diagnostics) {
+  if (!std::isfinite(number)) return diagnostics.push_back({where, "'" + key + "' must be finite"});
+  const std::string bound = broken_bound(schema, number);
+  if (!bound.empty()) diagnostics.push_back({where, "'" + key + "' must be " + bound});
+}
+
+}  // namespace
+
+bool allows_type(const Schema& schema, std::string_view type) {
+  const auto found = schema.find("type");
+  if (found == schema.end()) return true;
+  if (found->is_string()) return *found == type;
+  return std::any_of(found->begin(), found->end(), [&](const Schema& t) { return t == type; });
+}
+
+bool may_be_auto(const Schema& schema) {
+  const auto found = schema.find("default");
+  return found != schema.end() && *found == "auto";
+}
+
+bool is_auto(const Value& value) {
+  const auto* text = value.as<std::string>();
+  return text != nullptr && *text == "auto";
+}
+
+void validate_value(const std::string& key, const Schema& schema, const Value& value,
+                    Diagnostics& diagnostics) {
+  if (may_be_auto(schema) && is_auto(value)) return;
+  if (!has_right_type(schema, value)) return diagnostics.push_back(wrong_type(key, schema, value));
+  if (schema.contains("enum")) return check_choices(key, schema["enum"], value, diagnostics);
+  if (schema.contains("const"))
+    return check_choices(key, Schema::array({schema["const"]}), value, diagnostics);
+  if (schema.contains("x-period")) return validate_period(key, schema, value, diagnostics);
+  if (schema.contains("x-path")) check_path(value, diagnostics);
+  if (const auto number = number_of(value))
+    check_number(key, schema, *number, value.where, diagnostics);
+  if (value.as<std::string>() != nullptr && schema.contains("pattern"))
+    check_pattern(key, schema, value, diagnostics);
+  if (value.as<Array>() != nullptr) check_array(key, schema, value, diagnostics);
+}
+
+}  // namespace exprun

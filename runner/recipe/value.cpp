@@ -1,0 +1,60 @@
+#include "recipe/value.h"
+
+#include <algorithm>
+
+namespace exprun {
+namespace {
+
+template <class Entries>
+auto find_entry(Entries& entries, std::string_view key) {
+  return std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.key == key; });
+}
+
+}  // namespace
+
+const Entry* Table::entry(std::string_view key) const {
+  const auto found = find_entry(entries_, key);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+Entry* Table::entry(std::string_view key) {
+  const auto found = find_entry(entries_, key);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+const Value* Table::find(std::string_view key) const {
+  const Entry* found = entry(key);
+  return found == nullptr ? nullptr : &found->value;
+}
+
+Value* Table::find(std::string_view key) {
+  const auto found = find_entry(entries_, key);
+  return found == entries_.end() ? nullptr : &found->value;
+}
+
+Value& Table::set(std::string key, SourceSpan key_where, Value value) {
+  auto found = find_entry(entries_, key);
+  if (found == entries_.end()) found = entries_.insert(found, Entry{std::move(key), {}, {}});
+  found->where = std::move(key_where);
+  found->value = std::move(value);
+  return found->value;
+}
+
+void Table::erase(std::string_view key) {
+  const auto found = find_entry(entries_, key);
+  if (found != entries_.end()) entries_.erase(found);
+}
+
+std::vector<std::string> Table::keys() const {
+  std::vector<std::string> keys;
+  for (const Entry& entry : entries_) keys.push_back(entry.key);
+  return keys;
+}
+
+const char* type_name(const Value& value) {
+  constexpr const char* kNames[] = {"a boolean", "an integer", "a float",
+                                    "a string",  "an array",   "a table"};
+  return kNames[value.data.index()];
+}
+
+}  // namespace exprun

@@ -1,0 +1,72 @@
+// A recipe as a tree of values, each with its place and where it came from. Tables keep file order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/source_file.h"
+
+namespace exprun {
+
+enum class Origin { file, command_line, derived, default_value };
+
+class Value;
+struct Entry;
+
+using Array = std::vector<Value>;
+
+class Table {
+ public:
+  const Value* find(std::string_view key) const;
+  Value* find(std::string_view key);
+  const Entry* entry(std::string_view key) const;
+  Entry* entry(std::string_view key);
+  // Adds or replaces; a replaced key keeps its position in the order.
+  Value& set(std::string key, SourceSpan key_where, Value value);
+  void erase(std::string_view key);
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::vector<Entry>& entries() { return entries_; }
+  std::vector<std::string> keys() const;
+
+  SourceSpan where;  // its header "[optimizer]" or its brace
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+class Value {
+ public:
+  using Data = std::variant<bool, int64_t, double, std::string, Array, Table>;
+
+  Value() = default;
+  Value(Data data, SourceSpan where, Origin origin)
+      : data(std::move(data)), where(std::move(where)), origin(origin) {}
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&data);
+  }
+  template <class T>
+  T* as() {
+    return std::get_if<T>(&data);
+  }
+
+  Data data;
+  SourceSpan where;  // of the value itself
+  Origin origin = Origin::file;
+};
+
+struct Entry {
+  std::string key;
+  SourceSpan where;  // of the key
+  Value value;
+};
+
+// "a string", "an integer", "a float", "a boolean", "an array", "a table".
+const char* type_name(const Value& value);
+
+}  // namespace exprun

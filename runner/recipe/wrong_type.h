@@ -1,0 +1,18 @@
+// What to say about a value of the wrong type, and how to put it right.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/diagnostic.h"
+#include "recipe/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+// An integer may stand for a float, never the other way round.
+bool has_right_type(const Schema& schema, const Value& value);
+
+// "'eps' must be a float, got a string" and "remove the quotes".
+Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value& value);
+
+}  // namespace exprun

@@ -1,0 +1,51 @@
+#include "text/prepared_data.h"
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+json shards_to_json(const std::vector<TokenShard>& shards) {
+  json list = json::array();
+  for (const TokenShard& shard : shards)
+    list.push_back(
+        {{"path", shard.path}, {"tokens", shard.tokens}, {"first_byte", shard.first_byte}});
+  return list;
+}
+
+std::vector<TokenShard> shards_from_json(const json& list) {
+  std::vector<TokenShard> shards;
+  for (const json& shard : list)
+    shards.push_back({shard.at("path").get<std::string>(), shard.at("tokens").get<int64_t>(),
+                      shard.at("first_byte").get<int64_t>()});
+  return shards;
+}
+
+}  // namespace
+
+std::string PreparedData::to_json() const {
+  json data = {{"fingerprint", fingerprint},
+               {"tokenizer", tokenizer},
+               {"train", shards_to_json(train)},
+               {"validation", shards_to_json(validation)}};
+  data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
+  return data.dump(2) + "\n";
+}
+
+PreparedData PreparedData::from_json(const std::string& text) try {
+  const json data = json::parse(text);
+  PreparedData prepared;
+  data.at("fingerprint").get_to(prepared.fingerprint);
+  prepared.tokenizer = data.at("tokenizer");
+  if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
+  prepared.train = shards_from_json(data.at("train"));
+  prepared.validation = shards_from_json(data.at("validation"));
+  return prepared;
+} catch (const json::exception& error) {
+  throw Error(std::string("prepared data: its description is damaged (") + error.what() +
+              "); run the recipe again");
+}
+
+}  // namespace exprun

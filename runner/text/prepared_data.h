@@ -1,0 +1,27 @@
+// What the launcher hands to the ranks about data: token shards, ready to be mapped. Raw sources
+// (text) were tokenized once into runs/data/<fingerprint>/; shards are named where they lie.
+// It is the file data.json of a run's folder.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/token_shard.h"
+
+namespace exprun {
+
+struct PreparedData {
+  std::string fingerprint;            // XXH3-128 of what was read: a resume compares it
+  nlohmann::json tokenizer;           // Tokenizer::to_json, or null if the source has none
+  std::optional<int64_t> vocab_size;  // of the tokenizer
+  std::vector<TokenShard> train;
+  std::vector<TokenShard> validation;
+
+  std::string to_json() const;
+  static PreparedData from_json(const std::string& json);  // throws Error
+};
+
+}  // namespace exprun

@@ -1,0 +1,45 @@
+// What a dataset is to the engine: samples by global index. Data order is a pure function of
+// (seed, index), so no position is saved and world size or micro-batch never change it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/registry.h"
+#include "recipe/section.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+enum class Split { train, validation };
+
+struct Batch {
+  at::Tensor inputs;          // (B, T) int64, CPU
+  at::Tensor targets;         // (B, T) int64, CPU
+  int64_t largest_token = 0;  // over both: the engine compares it with the vocabulary
+};
+
+struct DatasetContext {
+  const PreparedData& data;  // outlives the dataset
+  int64_t sequence_length = 0;
+  int64_t seed = 0;
+};
+
+class Dataset {
+ public:
+  using Factory = std::unique_ptr<Dataset> (*)(const Section& section,
+                                               const DatasetContext& context);
+
+  virtual ~Dataset() = default;
+
+  // Samples first, first + 1, ... of the endless sequence of a split. Validation is always in
+  // order from the start of the split. May be called from another thread than the last call.
+  virtual Batch batch(Split split, int64_t first_sample, int64_t count) const = 0;
+
+  // Whole samples in one pass over the split; 0 if passes have no meaning (random offsets).
+  virtual int64_t samples_per_epoch(Split split) const = 0;
+};
+
+}  // namespace exprun

@@ -1,0 +1,122 @@
+#include "engine/describe.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "engine/sample_order.h"
+#include "recipe/recipe_text.h"
+
+namespace exprun {
+
+namespace {
+
+using nlohmann::json;
+
+int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
+  int64_t bytes = 0;
+  for (const NamedTensor& named : tensors) bytes += static_cast<int64_t>(named.tensor.nbytes());
+  return bytes;
+}
+
+int64_t elements_of(const std::vector<Parameter>& parameters) {
+  int64_t elements = 0;
+  for (const Parameter& parameter : parameters) elements += parameter.tensor.numel();
+  return elements;
+}
+
+// By the first part of the name, in the order of the model: "blocks", "final_norm".
+json parameters_by_part(const ParameterList& parameters) {
+  std::vector<std::pair<std::string, int64_t>> parts;
+  for (const Parameter& parameter : parameters.items()) {
+    const std::string part = parameter.name.substr(0, parameter.name.find('.'));
+    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
+    parts.back().second += parameter.tensor.numel();
+  }
+  json result = json::array();
+  for (const auto& [name, count] : parts) result.push_back({{"name", name}, {"count", count}});
+  return result;
+}
+
+json groups(const Optimizers& optimizers) {
+  json result = json::array();
+  for (const OptimizerGroup& group : optimizers.groups()) {
+    const int64_t decayed = elements_of(group.decayed);
+    result.push_back({{"name", group.name},
+                      {"optimizer", group.section.type()},
+                      {"parameters", decayed + elements_of(group.undecayed)},
+                      {"decayed", decayed}});
+  }
+  return result;
+}
+
+Facts facts_from(const json& json) {
+  const auto read = [&](const char* key) -> std::optional<int64_t> {
+    const auto found = json.find(key);
+    if (found == json.end() || found->is_null()) return std::nullopt;
+    return found->get<int64_t>();
+  };
+  return {read("vocab_size"), read("train_tokens"), read("validation_tokens")};
+}
+
+// As the dataset will count them, without opening it.
+int64_t training_samples(const ResolvedRecipe& recipe, const Facts& facts) {
+  const Section dataset = recipe.section("dataset");
+  const auto order = dataset.has("order") ? sample_order(dataset.get<std::string>("order"))
+                                          : SampleOrder::sequential;
+  return samples_per_epoch(order,
+                           {facts.train_tokens.value_or(0), batch_shape(recipe).sequence_length});
+}
+
+void require_known_vocabulary(const ResolvedRecipe& recipe) {
+  const Value* vocabulary = recipe.find("model.vocab_size");
+  if (vocabulary && !vocabulary->as<int64_t>())
+    throw Error(
+        "describe: the vocabulary is known once the data is prepared; run the recipe, or "
+        "give model.vocab_size");
+}
+
+json description(const ResolvedRecipe& recipe, const Facts& facts) {
+  const Learner learner = build_learner(recipe, at::kMeta);
+  const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
+  const MemoryPlan memory = memory_plan(learner, plan.batch);
+  const int64_t micro_batches =
+      (plan.batch.sequences + plan.batch.micro_batch - 1) / plan.batch.micro_batch;
+  return {{"parameters", learner.parameters->count()},
+          {"parameters_by_part", parameters_by_part(*learner.parameters)},
+          {"groups", groups(*learner.optimizers)},
+          {"tokens_per_step", plan.batch.tokens()},
+          {"steps", plan.timeline.steps},
+          {"tokens", plan.timeline.steps * plan.batch.tokens()},
+          {"micro_batch", plan.batch.micro_batch},
+          {"gradient_accumulation", micro_batches},
+          {"flops_per_token", learner.model->flops_per_token(plan.batch.sequence_length)},
+          {"memory",
+           {{"weights", memory.weights},
+            {"gradients", memory.gradients},
+            {"optimizer", memory.optimizer},
+            {"activations", memory.activations}}},
+          {"checkpoint_bytes", memory.weights + memory.optimizer}};
+}
+
+}  // namespace
+
+MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
+  const int64_t weights = bytes_of(learner.optimizers->parameter_tensors());
+  return {weights, weights, bytes_of(learner.optimizers->state_tensors()),
+          static_cast<int64_t>(learner.model->activation_bytes(batch.sequence_length) *
+                               static_cast<double>(batch.micro_batch))};
+}
+
+json describe(const std::string& request) {
+  const json parsed = json::parse(request, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("recipe"))
+    throw Error("describe: the request is no JSON object with a recipe");
+  const RecipeText text = RecipeText::from_json(parsed.at("recipe").dump());
+  const Facts facts = facts_from(parsed.value("facts", json::object()));
+  const ResolvedRecipe recipe = resolve(text, facts);
+  require_known_vocabulary(recipe);
+  return description(recipe, facts);
+}
+
+}  // namespace exprun

@@ -1,0 +1,29 @@
+// What only LibTorch can tell of a recipe before it runs: its model is built on the meta device,
+// where nothing is allocated.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/pipeline.h"
+
+namespace exprun {
+
+// Bytes on one rank.
+struct MemoryPlan {
+  int64_t weights = 0;
+  int64_t gradients = 0;
+  int64_t optimizer = 0;
+  int64_t activations = 0;  // of one micro-batch; an estimate
+
+  int64_t sum() const { return weights + gradients + optimizer + activations; }
+};
+
+MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch);
+
+// From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows. Throws RecipeError,
+// Error.
+nlohmann::json describe(const std::string& request);
+
+}  // namespace exprun

@@ -1,0 +1,42 @@
+// Parameters and gradients in one flat buffer each per (group, decays or not, dtype). Parameters
+// become views of it, so optimizers, norms, clipping and collectives work on long ranges.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/optimizer.h"
+#include "engine/parameter.h"
+
+namespace exprun {
+
+// Every parameter starts on a cache line; the padding is zero and stays zero.
+inline constexpr int64_t kParameterAlignment = 64;  // bytes
+
+class FlatBuffer {
+ public:
+  // Moves the parameters' values into a new buffer and sets their data and gradients to views of
+  // it: backward accumulates in place from now on. All have one dtype and device.
+  FlatBuffer(std::vector<Parameter> parameters, bool decays);
+
+  struct Slot {
+    Parameter parameter;
+    int64_t offset = 0;  // elements from the start of the buffer
+  };
+  const std::vector<Slot>& slots() const { return slots_; }
+
+  // The whole buffer as an optimizer steps it.
+  const FlatRange& range() const { return range_; }
+
+  // The part of a tensor in this buffer's layout that belongs to a parameter, in its shape.
+  static at::Tensor cut(const at::Tensor& flat, const Slot& slot);
+
+ private:
+  std::vector<Slot> slots_;
+  FlatRange range_;
+};
+
+}  // namespace exprun

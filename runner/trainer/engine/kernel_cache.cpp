@@ -1,0 +1,77 @@
+#include "engine/kernel_cache.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/atomic_file.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::optional<fs::path> cache_file() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && *cache) return fs::path(cache) / "exprun" / "kernels.json";
+  const char* home = std::getenv("HOME");
+  if (home && *home) return fs::path(home) / ".cache" / "exprun" / "kernels.json";
+  return std::nullopt;
+}
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown CPU";
+}
+
+std::string machine() {
+  return cpu_model() + ", " + at::get_cpu_capability() + ", " +
+         std::to_string(at::get_num_threads()) + " threads, LibTorch " TORCH_VERSION;
+}
+
+json read_all(const fs::path& file) {
+  std::ifstream stream(file);
+  auto all = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  return all.is_object() ? all : json::object();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> read_kernel_cache() {
+  std::map<std::string, std::string> choices;
+  const auto file = cache_file();
+  if (!file) return choices;
+  const auto all = read_all(*file);
+  const auto mine = all.find(machine());
+  if (mine == all.end() || !mine->is_object()) return choices;
+  for (const auto& [product, backend] : mine->items())
+    if (backend.is_string()) choices[product] = backend.get<std::string>();
+  return choices;
+}
+
+void add_to_kernel_cache(const std::map<std::string, std::string>& choices) {
+  const auto file = cache_file();
+  if (!file) return;
+  auto all = read_all(*file);
+  auto& mine = all[machine()];
+  if (!mine.is_object()) mine = json::object();
+  for (const auto& [product, backend] : choices) mine[product] = backend;
+  try {
+    fs::create_directories(file->parent_path());
+    write_file_atomically(*file, all.dump(1) + "\n");
+  } catch (const std::exception&) {
+    // The next run measures again.
+  }
+}
+
+}  // namespace exprun

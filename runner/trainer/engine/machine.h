@@ -1,0 +1,28 @@
+// What the bits of a run depend on beside its recipe and data, and how threads are set.
+#pragma once
+
+#include <string>
+
+namespace exprun {
+
+struct Machine {
+  int threads = 0;              // of one process, inside operators
+  std::string instruction_set;  // "AVX512"
+  std::string libtorch;         // "2.11.0"
+  std::string blas;             // "mkl"; "generic" is 20 to 45 times slower
+  std::string onednn;           // "3.10.2"
+};
+
+// As the process is set now.
+Machine this_machine();
+
+// Cores that this process may use: hyper-threads of one core count once, limits of the process
+// and of its control group count.
+int usable_cores();
+
+// Sets threads once, before the first operator; numbers too small for the normal form become zero
+// on every thread (results do not depend on which thread computed them, and rows of an embedding
+// that are never used do not slow Adam down for ever).
+void use_threads(int threads);
+
+}  // namespace exprun

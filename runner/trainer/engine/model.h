@@ -1,0 +1,49 @@
+// What a model is to the engine. model/<name>.cpp implements it and registers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "engine/parameter.h"
+#include "engine/registry.h"
+#include "recipe/section.h"
+
+namespace exprun {
+
+// Targets with this value count neither in the loss nor in the number of valid tokens.
+inline constexpr int64_t kIgnoredTarget = -1;
+
+class Model {
+ public:
+  using Factory = std::unique_ptr<Model> (*)(const Section& section, ParameterList& parameters);
+
+  virtual ~Model() = default;
+
+  // Cross entropy in nats, summed over the valid targets; fp32, 0-dim, differentiable. The engine
+  // divides by the number of valid tokens of the global batch.
+  virtual at::Tensor loss_sum(const at::Tensor& inputs,        // (B, T) int64
+                              const at::Tensor& targets) = 0;  // (B, T) int64
+
+  // (B, T) -> (B, T, V), for sampling and evaluation.
+  virtual at::Tensor logits(const at::Tensor& inputs) = 0;
+
+  virtual int64_t context_length() const = 0;
+  virtual int64_t vocab_size() const = 0;
+
+  // Forward and backward, by convention P: 6N + 12 L C T a token, N without position embeddings
+  // (Chowdhery et al. 2022, appendix B).
+  virtual double flops_per_token(int64_t sequence_length) const = 0;
+
+  // Bytes that a forward pass keeps for backward, per sequence; an estimate.
+  virtual double activation_bytes(int64_t sequence_length) const = 0;
+
+  // Dropout is active in training only.
+  void set_training(bool training) { training_ = training; }
+  bool training() const { return training_; }
+
+ private:
+  bool training_ = true;
+};
+
+}  // namespace exprun

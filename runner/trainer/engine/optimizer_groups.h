@@ -1,0 +1,27 @@
+// Which optimizer steps which parameter: [optimizer] itself and its named groups.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/parameter.h"
+#include "recipe/section.h"
+
+namespace exprun {
+
+struct OptimizerGroup {
+  std::string name;  // "default" for [optimizer] itself
+  Section section;   // with `type` and its keys
+  std::vector<Parameter> decayed;
+  std::vector<Parameter> undecayed;
+};
+
+// Puts each parameter into exactly one group. Throws RecipeError that names a parameter in none or
+// in two, a group that matches nothing, and a matrix-wise optimizer that would get a vector.
+std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
+                                             const std::vector<Parameter>& parameters);
+
+// Whether `name` matches the glob: `*` stands for any text, dots included, `?` for one character.
+bool glob_matches(std::string_view glob, std::string_view name);
+
+}  // namespace exprun

@@ -1,0 +1,132 @@
+#include "engine/optimizers.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <cmath>
+#include <map>
+
+namespace exprun {
+
+namespace {
+
+// One buffer for each dtype, in the order in which the dtypes first appear.
+void add_buffers(std::vector<FlatBuffer>& buffers, const std::vector<Parameter>& parameters,
+                 bool decays) {
+  std::map<at::ScalarType, std::vector<Parameter>> by_dtype;
+  for (const Parameter& parameter : parameters)
+    by_dtype[parameter.tensor.scalar_type()].push_back(parameter);
+  for (auto& [dtype, same] : by_dtype) buffers.emplace_back(std::move(same), decays);
+}
+
+// By rows first: one fp32 sum over a long buffer loses digits of the norm (1e-5 at a million).
+double sum_of_squares(const at::Tensor& flat) {
+  constexpr int64_t kRow = 256;
+  const int64_t whole = flat.numel() / kRow * kRow;
+  const auto rows =
+      at::linalg_vector_norm(flat.narrow(0, 0, whole).view({-1, kRow}), 2, {1}).to(at::kDouble);
+  const auto rest = flat.narrow(0, whole, flat.numel() - whole).to(at::kDouble);
+  return at::dot(rows, rows).item<double>() + at::dot(rest, rest).item<double>();
+}
+
+bool is_matrix_wise(const Section& section) {
+  return Registry<Optimizer>::instance().find(section.type()).granularity ==
+         Optimizer::Granularity::matrix_wise;
+}
+
+std::vector<Parameter> matrices_of(const std::vector<FlatBuffer>& buffers) {
+  std::vector<Parameter> matrices;
+  for (const FlatBuffer& buffer : buffers)
+    for (const auto& slot : buffer.slots()) matrices.push_back(slot.parameter);
+  return matrices;
+}
+
+}  // namespace
+
+Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
+                       Ownership ownership)
+    : ownership_(std::move(ownership)), groups_(optimizer_groups(section, parameters)) {
+  for (const OptimizerGroup& group : groups_) steppers_.push_back(build(group));
+}
+
+Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
+  Stepper stepper;
+  add_buffers(stepper.buffers, group.decayed, true);
+  add_buffers(stepper.buffers, group.undecayed, false);
+  ParameterGroup parts{group.name, {}, {}};
+  if (is_matrix_wise(group.section)) {
+    parts.matrices = matrices_of(stepper.buffers);
+  } else {
+    for (const FlatBuffer& buffer : stepper.buffers)
+      parts.ranges.push_back(ownership_.owned(buffer.range()));
+  }
+  stepper.optimizer = Registry<Optimizer>::instance()
+                          .find(group.section.type())
+                          .build(group.section, std::move(parts));
+  return stepper;
+}
+
+double Optimizers::lr(double factor) const {
+  return factor * steppers_.at(0).optimizer->lr();
+}
+
+void Optimizers::zero_gradients() {
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers) buffer.range().gradients.zero_();
+}
+
+void Optimizers::reduce_gradients() {
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers) ownership_.reduce(buffer.range());
+}
+
+double Optimizers::gradient_norm() const {
+  double sum = 0;
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers) {
+      sum += sum_of_squares(buffer.range().gradients);
+    }
+  return std::sqrt(sum);
+}
+
+void Optimizers::scale_gradients(double coefficient) {
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers) buffer.range().gradients.mul_(coefficient);
+}
+
+void Optimizers::step(double factor, int64_t update) {
+  at::NoGradGuard no_grad;
+  for (const Stepper& stepper : steppers_)
+    stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
+}
+
+std::vector<NamedTensor> Optimizers::parameter_tensors() const {
+  std::vector<NamedTensor> tensors;
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers)
+      for (const auto& slot : buffer.slots())
+        tensors.push_back({slot.parameter.name, FlatBuffer::cut(buffer.range().values, slot)});
+  return tensors;
+}
+
+std::vector<NamedTensor> Optimizers::state_tensors() const {
+  std::vector<NamedTensor> tensors;
+  for (size_t group = 0; group < steppers_.size(); ++group) {
+    const Stepper& stepper = steppers_[group];
+    const bool matrix_wise = is_matrix_wise(groups_[group].section);
+    const auto matrices = matrix_wise ? matrices_of(stepper.buffers) : std::vector<Parameter>{};
+    for (const OptimizerState& state : stepper.optimizer->state()) {
+      if (matrix_wise) {
+        tensors.push_back({matrices.at(state.range).name + "/" + state.name, state.tensor});
+        continue;
+      }
+      for (const auto& slot : stepper.buffers.at(state.range).slots())
+        tensors.push_back(
+            {slot.parameter.name + "/" + state.name, FlatBuffer::cut(state.tensor, slot)});
+    }
+  }
+  return tensors;
+}
+
+}  // namespace exprun

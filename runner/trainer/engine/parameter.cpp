@@ -1,0 +1,76 @@
+#include "engine/parameter.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <stdexcept>
+
+#include "base/random.h"
+
+namespace exprun {
+namespace {
+
+// Drawn on the CPU whatever the device, so that a seed means the same weights everywhere.
+void fill(at::Tensor& tensor, const Initialization& how, const at::Generator& generator) {
+  switch (how.form) {
+    case Initialization::Form::normal:
+      tensor.normal_(how.a, how.b, generator);
+      break;
+    case Initialization::Form::uniform:
+      tensor.uniform_(how.a, how.b, generator);
+      break;
+    case Initialization::Form::constant:
+      tensor.fill_(how.a);
+      break;
+  }
+}
+
+}  // namespace
+
+const char* to_string(ParameterClass kind) {
+  switch (kind) {
+    case ParameterClass::embedding:
+      return "embedding";
+    case ParameterClass::matrix:
+      return "matrix";
+    case ParameterClass::vector:
+      return "vector";
+  }
+  throw std::logic_error("parameter: no such class");
+}
+
+at::Tensor ParameterList::add(std::string name, ParameterClass kind, at::IntArrayRef shape,
+                              Initialization initialization) {
+  if (find(name)) throw std::logic_error("parameter: '" + name + "' is declared twice");
+  auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(at::kFloat));
+  tensor.set_requires_grad(true);
+  items_.push_back({std::move(name), kind, tensor, initialization});
+  return tensor;
+}
+
+void ParameterList::initialize(int64_t seed) {
+  at::NoGradGuard no_grad;
+  for (auto& item : items_) {
+    if (item.tensor.is_meta()) continue;
+    const auto key = random_bits({static_cast<uint64_t>(seed), random_word(item.name)});
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(key);
+    auto drawn = at::empty(item.tensor.sizes(), at::TensorOptions().dtype(at::kFloat));
+    fill(drawn, item.initialization, generator);
+    item.tensor.copy_(drawn);
+  }
+}
+
+const Parameter* ParameterList::find(const std::string& name) const {
+  for (const auto& item : items_)
+    if (item.name == name) return &item;
+  return nullptr;
+}
+
+int64_t ParameterList::count() const {
+  int64_t elements = 0;
+  for (const auto& item : items_) elements += item.tensor.numel();
+  return elements;
+}
+
+}  // namespace exprun

@@ -1,0 +1,69 @@
+#include "engine/pipeline.h"
+
+#include "dist/process_group.h"
+
+namespace exprun {
+
+namespace {
+
+Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data) {
+  const Section section = recipe.section("dataset");
+  const BatchShape batch = batch_shape(recipe);
+  const DatasetContext context{data, batch.sequence_length,
+                               recipe.section("run").get<int64_t>("seed")};
+  auto dataset = Registry<Dataset>::instance().find(section.type())(section, context);
+  RunPlan plan = run_plan(recipe, dataset->samples_per_epoch(Split::train));
+  const Section schedule = recipe.section("schedule");
+  return {recipe,
+          data.fingerprint,
+          build_learner(recipe, at::kCPU),
+          std::move(dataset),
+          data.tokenizer.is_null() ? nullptr : load_tokenizer(data.tokenizer),
+          plan,
+          Registry<Schedule>::instance().find(schedule.type())(schedule, plan.timeline),
+          {}};
+}
+
+NamedEvaluation build_evaluation(const Section& section, const std::string& name,
+                                 const Timeline& timeline) {
+  const std::string type = section.has("type") ? section.type() : name;
+  return {name, timeline.to_steps(section, "every"),
+          Registry<Evaluation>::instance().find(type)(section)};
+}
+
+}  // namespace
+
+Learner build_learner(const ResolvedRecipe& recipe, at::Device device) {
+  const Section section = recipe.section("model");
+  Learner learner;
+  learner.parameters = std::make_unique<ParameterList>(device);
+  learner.model = Registry<Model>::instance().find(section.type())(section, *learner.parameters);
+  learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
+  learner.optimizers = std::make_unique<Optimizers>(
+      recipe.section("optimizer"), learner.parameters->items(), Ownership(single_process()));
+  return learner;
+}
+
+Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data) {
+  Pipeline pipeline = connect(recipe, data);
+  const Section evaluations = recipe.section("evaluation");
+  for (const std::string& name : evaluations.keys()) {
+    pipeline.evaluations.push_back(
+        build_evaluation(evaluations.table(name), name, pipeline.plan.timeline));
+    pipeline.evaluations.back().evaluation->check(*pipeline.dataset, pipeline.tokenizer.get());
+  }
+  return pipeline;
+}
+
+Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {
+  Batch batch = dataset->batch(split, first_sample, count);
+  const Section section = recipe.section("model");
+  const int64_t vocabulary =
+      section.has("vocab_size") ? section.get<int64_t>("vocab_size") : model().vocab_size();
+  if (batch.largest_token >= vocabulary)
+    throw section.error("vocab_size", "token id " + std::to_string(batch.largest_token) +
+                                          " >= vocab_size " + std::to_string(vocabulary));
+  return batch;
+}
+
+}  // namespace exprun

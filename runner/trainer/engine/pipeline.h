@@ -1,0 +1,57 @@
+// Everything that a recipe describes, built and connected: dataset -> model -> optimizers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/dataset.h"
+#include "engine/evaluation.h"
+#include "engine/model.h"
+#include "engine/optimizers.h"
+#include "engine/run_plan.h"
+#include "engine/schedule.h"
+#include "recipe/resolved.h"
+#include "text/prepared_data.h"
+#include "text/tokenizer.h"
+
+namespace exprun {
+
+// The part that needs no data; on the meta device nothing is allocated.
+struct Learner {
+  std::unique_ptr<ParameterList> parameters;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizers> optimizers;
+};
+
+// Parameters are initialised from the run's seed (not on the meta device). Throws RecipeError.
+Learner build_learner(const ResolvedRecipe& recipe, at::Device device);
+
+struct NamedEvaluation {
+  std::string name;
+  int64_t every = 0;  // steps
+  std::unique_ptr<Evaluation> evaluation;
+};
+
+struct Pipeline {
+  const ResolvedRecipe& recipe;
+  std::string data_fingerprint;
+  Learner learner;
+  std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Tokenizer> tokenizer;  // null if the data has none
+  RunPlan plan;
+  std::unique_ptr<Schedule> schedule;
+  std::vector<NamedEvaluation> evaluations;
+
+  Model& model() const { return *learner.model; }
+  Optimizers& optimizers() const { return *learner.optimizers; }
+
+  // A batch of the dataset; a token outside of the vocabulary is a RecipeError at
+  // model.vocab_size.
+  Batch read(Split split, int64_t first_sample, int64_t count) const;
+};
+
+// Both arguments outlive the pipeline. Throws RecipeError, Error.
+Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data);
+
+}  // namespace exprun

@@ -1,0 +1,40 @@
+// The numbers of a run that several parts share: how long, how large a batch, how often.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/schedule.h"
+#include "recipe/resolved.h"
+
+namespace exprun {
+
+// The global batch of one update.
+struct BatchShape {
+  int64_t sequences = 0;
+  int64_t sequence_length = 0;
+  int64_t micro_batch = 0;  // sequences in one forward pass
+
+  int64_t tokens() const { return sequences * sequence_length; }
+};
+
+struct RunPlan {
+  std::string name;
+  int64_t seed = 0;
+  BatchShape batch;
+  Timeline timeline;
+  double max_grad_norm = 0;  // 0: no clipping
+  int64_t metrics_every = 1;
+  int64_t progress_every = 1;
+  Period checkpoint_every;  // steps or seconds
+  int64_t keep_last = 0;
+  std::optional<double> max_minutes;
+};
+
+BatchShape batch_shape(const ResolvedRecipe& recipe);
+
+// `samples_per_epoch`: of the train split, 0 if passes have no meaning.
+RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch);
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+// Which tokens a sample is made of: a pure function of (seed, global sample index), so no position
+// is saved, a resume starts anywhere at once, and neither world size nor micro-batch changes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace exprun {
+
+enum class SampleOrder {
+  sequential,       // block after block; every epoch begins at the first token again
+  shuffled_blocks,  // every block once an epoch, in a new order each epoch
+  random_offsets,   // any start, with replacement, as nanoGPT draws them
+};
+
+// By its word in a recipe: "shuffled_blocks".
+SampleOrder sample_order(const std::string& name);
+
+// A split as samples see it: sample T inputs and T targets, shifted by one, are T + 1 tokens, and
+// block i begins at token i * T, so that neighbours share one token.
+struct SampleSpace {
+  int64_t tokens = 0;
+  int64_t sequence_length = 0;
+
+  int64_t blocks() const { return tokens > 0 ? (tokens - 1) / sequence_length : 0; }
+};
+
+// 0 if the order has no epochs.
+int64_t samples_per_epoch(SampleOrder order, const SampleSpace& space);
+
+// The first token of sample `index` (from 0, without end). The space has at least one block.
+int64_t sample_offset(SampleOrder order, const SampleSpace& space, int64_t seed, int64_t index);
+
+}  // namespace exprun

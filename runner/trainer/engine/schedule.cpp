@@ -1,0 +1,82 @@
+#include "engine/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace exprun {
+namespace {
+
+double exact_steps(const Period& period, const Timeline& timeline) {
+  switch (period.unit) {
+    case PeriodUnit::steps:
+      return period.count;
+    case PeriodUnit::tokens:
+      return period.count / static_cast<double>(timeline.tokens_per_step);
+    case PeriodUnit::epochs:
+      if (timeline.tokens_per_epoch == 0)
+        throw std::logic_error("schedule: epochs have no meaning for this dataset");
+      return period.count * static_cast<double>(timeline.tokens_per_epoch) /
+             static_cast<double>(timeline.tokens_per_step);
+    case PeriodUnit::seconds:
+      break;
+  }
+  throw std::logic_error("schedule: a period of time is no number of steps");
+}
+
+Warmup::Form form_named(const std::string& name) {
+  if (name == "(k+1)/W") return Warmup::Form::k_plus_1_over_w;
+  if (name == "(k+1)/(W+1)") return Warmup::Form::k_plus_1_over_w_plus_1;
+  if (name == "k/W") return Warmup::Form::k_over_w;
+  throw std::logic_error("schedule: no warm-up has the form '" + name + "'");
+}
+
+}  // namespace
+
+int64_t Timeline::to_steps(const Period& period) const {
+  if (period.count == 0) return 0;
+  return std::max<int64_t>(1, std::llround(exact_steps(period, *this)));
+}
+
+int64_t Timeline::to_steps(const Section& section, std::string_view key) const {
+  const auto period = section.get<Period>(key);
+  if (period.unit == PeriodUnit::seconds)
+    throw section.error(key, "'" + std::string(key) + "' cannot be a time",
+                        "give it in steps, tokens or epochs: a time would change results");
+  if (period.unit == PeriodUnit::epochs && tokens_per_epoch == 0)
+    throw section.error(key, "epochs have no meaning for this dataset's order",
+                        "give '" + std::string(key) + "' in steps or tokens");
+  return to_steps(period);
+}
+
+Warmup Warmup::from(const Section& section, const Timeline& timeline) {
+  return {timeline.to_steps(section, "warmup"),
+          form_named(section.get<std::string>("warmup_form"))};
+}
+
+double Warmup::factor(int64_t k) const {
+  const auto update = static_cast<double>(k);
+  const auto length = static_cast<double>(steps);
+  switch (form) {
+    case Form::k_plus_1_over_w:
+      return (update + 1) / length;
+    case Form::k_plus_1_over_w_plus_1:
+      return (update + 1) / (length + 1);
+    case Form::k_over_w:
+      return update / length;
+  }
+  throw std::logic_error("schedule: no such form of warm-up");
+}
+
+int64_t decay_end(const Section& section, const Timeline& timeline) {
+  if (section.get<std::string>("decay_until") == "auto") return timeline.steps;
+  return timeline.to_steps(section, "decay_until");
+}
+
+double progress(int64_t k, int64_t begin, int64_t end) {
+  if (k >= end) return 1;
+  if (k <= begin) return 0;
+  return static_cast<double>(k - begin) / static_cast<double>(end - begin);
+}
+
+}  // namespace exprun

@@ -1,0 +1,98 @@
+#include "engine/step.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "base/random.h"
+#include "engine/gradient_check.h"
+
+namespace exprun {
+
+namespace {
+
+// Random numbers are a function of (seed, update, first sample of the micro-batch) alone.
+void seed_generator(int64_t seed, int64_t k, int64_t first_sample) {
+  auto generator = at::globalContext().defaultGenerator(at::kCPU);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(
+      random_bits({static_cast<uint64_t>(seed), random_word("training"), static_cast<uint64_t>(k),
+                   static_cast<uint64_t>(first_sample)}));
+}
+
+double count_valid(const Batch& batch) {
+  return static_cast<double>(batch.targets.ne(kIgnoredTarget).sum().item<int64_t>());
+}
+
+// As torch.nn.utils.clip_grad_norm_: the small number keeps a zero norm harmless.
+double clip_coefficient(double max_norm, double norm) {
+  return std::min(1.0, max_norm / (norm + 1e-6));
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested)
+    : pipeline_(pipeline), stop_requested_(std::move(stop_requested)) {}
+
+StepResult TrainingStep::run(int64_t k) {
+  const RunPlan& plan = pipeline_.plan;
+  Optimizers& optimizers = pipeline_.optimizers();
+  const Batch batch = pipeline_.read(Split::train, k * plan.batch.sequences, plan.batch.sequences);
+  const double valid_tokens = count_valid(batch);
+
+  pipeline_.model().set_training(true);
+  optimizers.zero_gradients();
+  const auto loss_sum = accumulate(k, batch, valid_tokens);
+  if (!loss_sum) return {StepResult::End::stopped};
+  optimizers.reduce_gradients();
+
+  StepResult result;
+  const double factor = pipeline_.schedule->factor(k);
+  result.loss = *loss_sum / valid_tokens;
+  result.grad_norm = optimizers.gradient_norm();
+  result.lr = optimizers.lr(factor);
+  if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
+    result.end = StepResult::End::diverged;
+    return result;
+  }
+  clip(result.grad_norm);
+  optimizers.step(factor, k + 1);
+  return result;
+}
+
+std::optional<double> TrainingStep::accumulate(int64_t k, const Batch& batch, double valid_tokens) {
+  const RunPlan& plan = pipeline_.plan;
+  const int64_t sequences = plan.batch.sequences;
+  double loss_sum = 0;
+  for (int64_t first = 0; first < sequences; first += plan.batch.micro_batch) {
+    const int64_t count = std::min(plan.batch.micro_batch, sequences - first);
+    seed_generator(plan.seed, k, k * sequences + first);
+    const at::Tensor loss = pipeline_.model().loss_sum(batch.inputs.narrow(0, first, count),
+                                                       batch.targets.narrow(0, first, count));
+    loss_sum += loss.item<double>();
+    backward(loss, valid_tokens);
+    if (stop_requested_()) return std::nullopt;
+  }
+  return loss_sum;
+}
+
+void TrainingStep::backward(const at::Tensor& loss_sum, double valid_tokens) {
+  std::optional<GradientCheck> check;
+  if (!gradients_checked_) check.emplace(pipeline_.learner.parameters->items());
+  loss_sum.backward(at::full({}, 1.0 / valid_tokens, loss_sum.options().requires_grad(false)));
+  if (check) check->require_all();
+  gradients_checked_ = true;
+}
+
+void TrainingStep::clip(double norm) {
+  const double limit = pipeline_.plan.max_grad_norm;
+  if (limit == 0) return;
+  const double coefficient = clip_coefficient(limit, norm);
+  if (coefficient < 1) pipeline_.optimizers().scale_gradients(coefficient);
+}
+
+}  // namespace exprun

@@ -1,0 +1,67 @@
+#include "engine/token_dataset.h"
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "engine/token_reader.h"
+
+namespace exprun {
+namespace {
+
+void check_one_sample(const char* split, const SampleSpace& space) {
+  if (space.blocks() == 0)
+    throw Error(std::string("dataset: the ") + split + " split has " +
+                std::to_string(space.tokens) + " tokens, and one sample takes " +
+                std::to_string(space.sequence_length + 1) +
+                " (batch.sequence_length and one more); give more data or a shorter sequence");
+}
+
+class TokenDataset final : public Dataset {
+ public:
+  TokenDataset(const DatasetContext& context, SampleOrder order)
+      : train_(context.data.train),
+        validation_(context.data.validation),
+        length_(context.sequence_length),
+        seed_(context.seed),
+        order_(order) {
+    check_one_sample("training", space(Split::train));
+    if (validation_.tokens() > 0) check_one_sample("validation", space(Split::validation));
+    if (order == SampleOrder::sequential) train_.expect_sequential();
+    validation_.expect_sequential();
+  }
+
+  Batch batch(Split split, int64_t first_sample, int64_t count) const override {
+    std::vector<int64_t> offsets;
+    for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
+      offsets.push_back(sample_offset(order(split), space(split), seed_, sample));
+    return reader(split).read(offsets, length_);
+  }
+
+  int64_t samples_per_epoch(Split split) const override {
+    return exprun::samples_per_epoch(order(split), space(split));
+  }
+
+ private:
+  const TokenReader& reader(Split split) const {
+    return split == Split::train ? train_ : validation_;
+  }
+  SampleOrder order(Split split) const {
+    return split == Split::train ? order_ : SampleOrder::sequential;
+  }
+  SampleSpace space(Split split) const { return {reader(split).tokens(), length_}; }
+
+  TokenReader train_;
+  TokenReader validation_;
+  int64_t length_;
+  int64_t seed_;
+  SampleOrder order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order) {
+  return std::make_unique<TokenDataset>(context, order);
+}
+
+}  // namespace exprun

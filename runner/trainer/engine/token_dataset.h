@@ -1,0 +1,15 @@
+// The dataset over prepared token shards: what every source of tokens becomes.
+#pragma once
+
+#include <memory>
+
+#include "engine/dataset.h"
+#include "engine/sample_order.h"
+
+namespace exprun {
+
+// Train samples in `order`, validation in order from the start. Throws Error when a split is
+// shorter than one sample; an empty validation split has no samples.
+std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order);
+
+}  // namespace exprun

@@ -1,0 +1,73 @@
+// The training loop (design: the training contract).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/signals.h"
+#include "engine/pipeline.h"
+#include "engine/position.h"
+#include "engine/recorder.h"
+#include "engine/step.h"
+
+namespace exprun {
+
+// Saves checkpoints; null in a Trainer that saves none.
+class Saver {
+ public:
+  virtual ~Saver() = default;
+
+  // Copies the state and returns; written in the background. Failures are events.
+  virtual void save(const Pipeline& pipeline, const Position& position) = 0;
+  // The last one of this process: durable when it returns. Throws Error.
+  virtual void save_last(const Pipeline& pipeline, const Position& position) = 0;
+};
+
+struct TrainerLinks {
+  Recorder& recorder;
+  Saver* saver = nullptr;
+  std::function<StopRequest()> stop_requested = exprun::stop_requested;
+  // Called before results that depend on newly chosen kernels are recorded.
+  std::function<void()> keep_kernel_choices = [] {};
+};
+
+struct TrainingResult {
+  enum class End { finished, stopped, diverged };
+  End end = End::finished;
+  StopRequest stop = StopRequest::none;
+  Position position;
+  std::string message;  // why it diverged
+};
+
+class Trainer {
+ public:
+  Trainer(const Pipeline& pipeline, TrainerLinks links);
+
+  // From `start` (by default the beginning) to the run's end or a stop.
+  TrainingResult run(Position start = {});
+
+ private:
+  bool stopping();
+  bool is_due(const NamedEvaluation& named) const;
+  bool evaluate_due();
+  bool evaluate(const NamedEvaluation& named);
+  void track_best(const EvaluationResult& result);
+  StepResult::End update();
+  void record(const StepResult& result, double seconds);
+  bool saving_is_due() const;
+  TrainingResult finish(TrainingResult::End end);
+
+  const Pipeline& pipeline_;
+  TrainerLinks links_;
+  TrainingStep step_;
+  Position position_;
+  StopRequest stop_ = StopRequest::none;
+  bool kernels_kept_ = false;
+  std::string message_;
+  std::chrono::steady_clock::time_point started_, saved_at_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,111 @@
+// Text that the model writes after a prompt.
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/utf8.h"
+#include "engine/evaluation.h"
+#include "engine/sampling.h"
+
+namespace exprun {
+
+namespace {
+
+constexpr const char* kSeparator = "\n---\n";
+constexpr int64_t kShortestInput = 16;
+
+struct Settings {
+  std::string prompt;
+  int64_t tokens = 0;
+  double temperature = 0;
+  int64_t top_k = 0;
+  int64_t samples = 0;
+};
+
+double uniform(uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+// Lengths are powers of two: kernels are chosen by shape, and a causal model does not see the
+// padding behind the last token.
+int64_t input_length(int64_t tokens, int64_t context_length) {
+  int64_t length = kShortestInput;
+  while (length < tokens) length *= 2;
+  return std::min(length, context_length);
+}
+
+at::Tensor next_logits(Model& model, const std::vector<int64_t>& tokens) {
+  const auto size = static_cast<int64_t>(tokens.size());
+  const int64_t used = std::min(size, model.context_length());
+  at::Tensor inputs = at::zeros({1, input_length(used, model.context_length())}, at::kLong);
+  std::copy(tokens.end() - used, tokens.end(), inputs.data_ptr<int64_t>());
+  return model.logits(inputs).select(0, 0).select(0, used - 1);
+}
+
+class Sample : public Evaluation {
+ public:
+  Sample(Section section, Settings settings)
+      : section_(std::move(section)), settings_(std::move(settings)) {}
+
+  void check(const Dataset&, const Tokenizer* tokenizer) const override {
+    if (!tokenizer)
+      throw section_.error("prompt", "this dataset has no tokenizer to write text with",
+                           "remove this evaluation");
+    if (encoded(*tokenizer).empty()) throw section_.error("prompt", "the prompt is empty");
+  }
+
+  bool before_training() const override { return false; }
+
+  std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
+    EvaluationResult result;
+    for (int64_t index = 0; index < settings_.samples; ++index) {
+      const auto text = write(context, index);
+      if (!text) return std::nullopt;
+      result.text += (index > 0 ? kSeparator : "") + *text;
+    }
+    return result;
+  }
+
+ private:
+  std::vector<int64_t> encoded(const Tokenizer& tokenizer) const {
+    try {
+      const auto tokens = tokenizer.encode(settings_.prompt);
+      return {tokens.begin(), tokens.end()};
+    } catch (const Error& error) {
+      throw section_.error("prompt", error.what());
+    }
+  }
+
+  std::optional<std::string> write(const EvaluationContext& context, int64_t index) const {
+    std::vector<int64_t> tokens = encoded(*context.tokenizer);
+    for (int64_t i = 0; i < settings_.tokens; ++i) {
+      const at::Tensor logits = next_logits(context.model, tokens);
+      const auto probabilities =
+          token_probabilities(logits, settings_.temperature, settings_.top_k);
+      const uint64_t bits = random_bits({static_cast<uint64_t>(context.seed), random_word("sample"),
+                                         static_cast<uint64_t>(context.step),
+                                         static_cast<uint64_t>(index), static_cast<uint64_t>(i)});
+      tokens.push_back(draw_token(probabilities, uniform(bits)));
+      if (context.stop_requested()) return std::nullopt;
+    }
+    // Byte tokens may stop inside a character, or write none.
+    return to_valid_utf8(context.tokenizer->decode(tokens));
+  }
+
+  Section section_;
+  Settings settings_;
+};
+
+std::unique_ptr<Evaluation> build(const Section& section) {
+  return std::make_unique<Sample>(
+      section, Settings{section.get<std::string>("prompt"), section.get<int64_t>("tokens"),
+                        section.get<double>("temperature"), section.get<int64_t>("top_k"),
+                        section.get<int64_t>("samples")});
+}
+
+const Register<Evaluation> registration{"sample", build};
+
+}  // namespace
+
+}  // namespace exprun

@@ -1,0 +1,90 @@
+#include "kernels/cross_entropy.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/cross_entropy_loss.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "engine/model.h"
+#include "kernels/vector.h"
+
+namespace exprun {
+namespace {
+
+using vector::Floats;
+using vector::kLanes;
+
+EXPRUN_INLINE float largest(const float* row, int64_t size) {
+  Floats best = Floats{} - std::numeric_limits<float>::infinity();
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    const Floats x = vector::load(row + i);
+    best = vector::larger(x, best);
+  }
+  float result = vector::largest(best);
+  for (; i < size; ++i) result = std::max(result, row[i]);
+  return result;
+}
+
+// Replaces x by e^(x - shift); returns their sum.
+EXPRUN_INLINE float exponentials(float* row, int64_t size, float shift) {
+  Floats total = {};
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    const Floats e = vector::exp(vector::load(row + i) - shift);
+    vector::store(row + i, e);
+    total += e;
+  }
+  float rest = 0;
+  if (i < size) {
+    const Floats e = vector::exp(vector::load(row + i, size - i) - shift);
+    vector::store(row + i, e, size - i);
+    for (int64_t lane = 0; lane < size - i; ++lane) rest += e[lane];
+  }
+  return vector::sum(total) + rest;
+}
+
+// One row: its loss, and the row's gradient in place.
+EXPRUN_MULTIVERSION float loss_of_row(float* row, int64_t vocab_size, int64_t columns,
+                                      int64_t target) {
+  const float shift = largest(row, vocab_size);
+  const float of_target = row[target] - shift;
+  const float total = exponentials(row, vocab_size, shift);
+  const float scale = 1 / total;
+  for (int64_t i = 0; i < vocab_size; ++i) row[i] *= scale;
+  for (int64_t i = vocab_size; i < columns; ++i) row[i] = 0;
+  row[target] -= 1;
+  return std::log(total) - of_target;
+}
+
+}  // namespace
+
+double cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size) {
+  const int64_t rows = logits.size(0), columns = logits.size(1);
+  auto* data = logits.mutable_data_ptr<float>();
+  const auto* target = targets.const_data_ptr<int64_t>();
+  std::vector<float> losses(static_cast<size_t>(rows));
+  at::parallel_for(0, rows, std::max<int64_t>(1, 4096 / columns), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      auto* row = data + i * columns;
+      if (target[i] >= 0)
+        losses[static_cast<size_t>(i)] = loss_of_row(row, vocab_size, columns, target[i]);
+      else
+        std::fill_n(row, columns, 0.0f);
+    }
+  });
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,
+                                   int64_t vocab_size) {
+  return at::cross_entropy_loss(logits.narrow(-1, 0, vocab_size), targets, {}, at::Reduction::Sum,
+                                kIgnoredTarget);
+}
+
+}  // namespace exprun

@@ -1,0 +1,17 @@
+// Cross entropy and its gradient in one pass over the logits, in place: what a fused head uses.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace exprun {
+
+// logits (N, V') contiguous fp32 on a CPU, of which the first `vocab_size` columns count; targets
+// (N) int64, negative ones count nothing. Returns the sum in nats over the counted rows; the logits
+// become its gradient: zero in padded columns and uncounted rows.
+double cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size);
+
+// The same by ATen, differentiable: what tests compare with.
+at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,
+                                   int64_t vocab_size);
+
+}  // namespace exprun

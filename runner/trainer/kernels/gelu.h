@@ -1,0 +1,17 @@
+// The Gaussian error linear unit (Hendrycks and Gimpel 2016), vectorised: x Phi(x) exactly, by the
+// error function, or GPT-2's approximation by tanh.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace exprun {
+
+enum class GeluForm { erf, tanh };
+
+// Differentiable. fp32 on a CPU runs our kernel, anything else ATen's.
+at::Tensor gelu(const at::Tensor& x, GeluForm form);
+
+// The same by ATen: what tests compare with.
+at::Tensor gelu_reference(const at::Tensor& x, GeluForm form);
+
+}  // namespace exprun

@@ -1,0 +1,17 @@
+// Layer normalisation of the last dimension, forward and backward in one pass each over a row.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace exprun {
+
+// x (..., C), weight (C), bias (C) or undefined. Differentiable. fp32 on a CPU runs our kernel,
+// anything else ATen's.
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      double eps);
+
+// The same by ATen: what tests compare with.
+at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
+                                const at::Tensor& bias, double eps);
+
+}  // namespace exprun

@@ -1,0 +1,20 @@
+// y = x W^T + b in full fp32 with the faster of ATen's BLAS (MKL) and oneDNN for each shape,
+// forward and both gradients (engine/kernel_choices.h keeps the choices).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace exprun {
+
+// x (..., in), weight (out, in), bias (out) or undefined. Differentiable.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
+
+// The same by ATen: what tests compare with.
+at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+
+// Its three products, for kernels that have their own backward. Two dimensions, no autograd.
+at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight);
+at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& x);
+
+}  // namespace exprun

@@ -1,0 +1,85 @@
+#include "layers/loss.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mul.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "kernels/cross_entropy.h"
+#include "kernels/linear.h"
+
+namespace exprun {
+namespace {
+
+// Rows of logits at once: 64 MiB of them, whatever the batch.
+int64_t chunk_rows(int64_t columns) {
+  constexpr int64_t kElements = int64_t{1} << 24;
+  return std::max<int64_t>(64, kElements / columns / 64 * 64);
+}
+
+struct LossAndGradients {
+  double loss = 0;
+  at::Tensor of_hidden;
+  at::Tensor of_weight;
+};
+
+LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
+                         const at::Tensor& targets, int64_t vocab_size, bool gradients) {
+  LossAndGradients result;
+  const int64_t rows = hidden.size(0), step = chunk_rows(weight.size(0));
+  if (gradients && rows > step) result.of_hidden = at::empty_like(hidden);
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t count = std::min(step, rows - begin);
+    const auto part = hidden.narrow(0, begin, count);
+    auto logits = linear_forward(part, weight, {});
+    result.loss += cross_entropy_in_place(logits, targets.narrow(0, begin, count), vocab_size);
+    if (!gradients) continue;
+    auto of_part = linear_input_gradient(logits, weight);
+    auto of_weight = linear_weight_gradient(logits, part);
+    if (rows > step)
+      result.of_hidden.narrow(0, begin, count).copy_(of_part);
+    else
+      result.of_hidden = of_part;
+    if (result.of_weight.defined())
+      result.of_weight.add_(of_weight);
+    else
+      result.of_weight = of_weight;
+  }
+  return result;
+}
+
+class HeadLoss : public torch::autograd::Function<HeadLoss> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
+                            const at::Tensor& weight, const at::Tensor& targets, int64_t vocab_size,
+                            bool gradients) {
+    auto result = compute(hidden.contiguous(), weight, targets.contiguous(), vocab_size, gradients);
+    if (gradients) {
+      context->saved_data["of_hidden"] = result.of_hidden;
+      context->saved_data["of_weight"] = result.of_weight;
+    }
+    return at::full({}, result.loss, hidden.options());
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto scaled = [&](const char* name) {
+      return at::mul(context->saved_data[name].toTensor(), gradients[0]);
+    };
+    return {scaled("of_hidden"), scaled("of_weight"), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor head_loss_sum(const at::Tensor& hidden, const at::Tensor& weight,
+                         const at::Tensor& targets, int64_t vocab_size) {
+  if (!hidden.is_cpu() || hidden.scalar_type() != at::kFloat)
+    return cross_entropy_reference(linear_reference(hidden, weight, {}), targets, vocab_size);
+  return HeadLoss::apply(hidden, weight, targets, vocab_size, at::GradMode::is_enabled());
+}
+
+}  // namespace exprun

@@ -1,0 +1,120 @@
+// exprun-trainer: trains one run, or says what a recipe would need. The one place that catches.
+#include <c10/util/Exception.h>
+#include <fcntl.h>
+
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <new>
+
+#include "base/diagnostic.h"
+#include "base/file_lock.h"
+#include "base/signals.h"
+#include "base/version.h"
+#include "engine/attempt.h"
+#include "engine/describe.h"
+#include "engine/machine.h"
+#include "engine/torch_error.h"
+#include "options.h"
+
+namespace exprun {
+
+namespace {
+
+ExitCode print_version() {
+  use_threads(usable_cores());
+  const Machine machine = this_machine();
+  const nlohmann::json json{
+      {"exprun", version()},        {"libtorch", machine.libtorch},
+      {"blas", machine.blas},       {"onednn", machine.onednn},
+      {"threads", machine.threads}, {"instruction_set", machine.instruction_set}};
+  std::cout << json.dump() << std::endl;
+  return ExitCode::done;
+}
+
+ExitCode print_description() {
+  const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
+  std::cout << describe(request).dump() << std::endl;
+  return ExitCode::done;
+}
+
+// The lock of the run lives as long as this process; children must not keep it.
+FileLock adopt_lock(int fd) {
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return FileLock::adopt(fd);
+}
+
+ExitCode train(const TrainerOptions& options) {
+  watch_stop_signals();
+  std::optional<FileLock> lock;
+  if (options.lock_fd) lock = adopt_lock(*options.lock_fd);
+  return run_attempt(options.run, options.checkpoint);
+}
+
+ExitCode perform(const TrainerOptions& options) {
+  switch (options.task) {
+    case TrainerOptions::Task::describe:
+      return print_description();
+    case TrainerOptions::Task::version:
+      return print_version();
+    case TrainerOptions::Task::help:
+      std::cout << kTrainerUsage << std::endl;
+      return ExitCode::done;
+    default:
+      return train(options);
+  }
+}
+
+// Why a run ended, for its row; the launcher reads it. The store may be what failed.
+void record_failure(const TrainerOptions& options, const std::string& message) {
+  if (options.task != TrainerOptions::Task::train || options.run.store.empty()) return;
+  try {
+    record_end(options.run, message);
+  } catch (const std::exception& error) {
+    log(LogLevel::error, error.what());
+  }
+}
+
+ExitCode fail(const TrainerOptions& options, ExitCode code, const std::string& message) {
+  log(LogLevel::error, message);
+  record_failure(options, message);
+  return code;
+}
+
+// Only from within a handler.
+ExitCode explain(const TrainerOptions& options) {
+  try {
+    throw;
+  } catch (const RecipeError& error) {
+    std::fputs(error.what(), stderr);
+    record_failure(options, error.what());
+    return ExitCode::bad_recipe;
+  } catch (const Error& error) {
+    return fail(options, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(options, ExitCode::failed,
+                "memory: there is not enough; lower batch.micro_batch or the model's size");
+  } catch (const c10::Error& error) {
+    return fail(options, ExitCode::failed, explain_torch_error(error));
+  } catch (const std::exception& error) {
+    return fail(options, ExitCode::failed,
+                std::string("this is a bug of exprun, please report it: ") + error.what());
+  }
+}
+
+}  // namespace
+
+}  // namespace exprun
+
+int main(int argc, char** argv) {
+  using namespace exprun;
+  TrainerOptions options;
+  try {
+    options = parse_trainer_options(argc, argv);
+    set_log_level(options.log_level);
+    return static_cast<int>(perform(options));
+  } catch (...) {
+    return static_cast<int>(explain(options));
+  }
+}

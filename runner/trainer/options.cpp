@@ -1,0 +1,88 @@
+#include "options.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+
+namespace {
+
+Error wrong_usage(const std::string& what) {
+  return Error("exprun-trainer: " + what + "\n" + kTrainerUsage, ExitCode::bad_recipe);
+}
+
+int64_t number(const std::string& option, const std::string& text) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end)
+    throw wrong_usage(option + " takes a number, not '" + text + "'");
+  return value;
+}
+
+using Options = TrainerOptions;
+using Setter = std::function<void(Options&, const std::string&)>;
+
+const std::map<std::string, Setter, std::less<>>& flags() {
+  static const std::map<std::string, Setter, std::less<>> table{
+      {"--describe", [](Options& o, auto&) { o.task = Options::Task::describe; }},
+      {"--version", [](Options& o, auto&) { o.task = Options::Task::version; }},
+      {"--help", [](Options& o, auto&) { o.task = Options::Task::help; }},
+      {"--quiet", [](Options& o, auto&) { o.log_level = LogLevel::warning; }},
+      {"--verbose", [](Options& o, auto&) { o.log_level = LogLevel::debug; }},
+  };
+  return table;
+}
+
+const std::map<std::string, Setter, std::less<>>& valued() {
+  static const std::map<std::string, Setter, std::less<>> table{
+      {"--run-folder", [](Options& o, auto& text) { o.run.folder.path = text; }},
+      {"--store", [](Options& o, auto& text) { o.run.store = text; }},
+      {"--run-id", [](Options& o, auto& text) { o.run.id = number("--run-id", text); }},
+      {"--attempt", [](Options& o, auto& text) { o.run.attempt = number("--attempt", text); }},
+      {"--lock-fd",
+       [](Options& o, auto& text) { o.lock_fd = static_cast<int>(number("--lock-fd", text)); }},
+      {"--resume-from", [](Options& o, auto& text) { o.checkpoint = text; }},
+  };
+  return table;
+}
+
+void check_complete(const Options& options) {
+  if (options.task != Options::Task::train) return;
+  if (options.run.folder.path.empty() || options.run.store.empty() || options.run.id == 0 ||
+      options.run.attempt == 0)
+    throw wrong_usage("--run-folder, --store, --run-id and --attempt are needed");
+}
+
+}  // namespace
+
+const char* const kTrainerUsage =
+    "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
+    "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
+    "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
+    "       exprun-trainer --version\n"
+    "It is started by exprun, which takes the lock, prepares the data and records the run.";
+
+TrainerOptions parse_trainer_options(int count, char** arguments) {
+  TrainerOptions options;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = arguments[i];
+    if (const auto flag = flags().find(name); flag != flags().end()) {
+      flag->second(options, name);
+    } else if (const auto option = valued().find(name); option == valued().end()) {
+      throw wrong_usage("unknown option '" + name + "'");
+    } else if (++i == count) {
+      throw wrong_usage(name + " needs a value");
+    } else {
+      option->second(options, arguments[i]);
+    }
+  }
+  check_complete(options);
+  return options;
+}
+
+}  // namespace exprun

@@ -1,0 +1,26 @@
+// The command line of exprun-trainer: a hand-over between programs, so a table and no more.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "engine/store_recorder.h"
+
+namespace exprun {
+
+struct TrainerOptions {
+  enum class Task { train, describe, version, help } task = Task::train;
+  StoredRun run;
+  std::optional<int> lock_fd;
+  std::optional<std::filesystem::path> checkpoint;  // --resume-from
+  LogLevel log_level = LogLevel::info;
+};
+
+extern const char* const kTrainerUsage;
+
+// Throws Error with ExitCode::bad_recipe on wrong usage.
+TrainerOptions parse_trainer_options(int count, char** arguments);
+
+}  // namespace exprun

@@ -1,0 +1,31 @@
+// Straight down from the peak at the end of the warm-up to `final_fraction` of it at `decay_until`.
+#include "engine/schedule.h"
+
+namespace exprun {
+namespace {
+
+class Linear final : public Schedule {
+ public:
+  Linear(Warmup warmup, int64_t end, double final_fraction)
+      : warmup_(warmup), end_(end), final_(final_fraction) {}
+
+  double factor(int64_t k) const override {
+    if (warmup_.covers(k)) return warmup_.factor(k);
+    return 1 - progress(k, warmup_.steps, end_) * (1 - final_);
+  }
+
+ private:
+  Warmup warmup_;
+  int64_t end_;
+  double final_;
+};
+
+std::unique_ptr<Schedule> build(const Section& section, const Timeline& timeline) {
+  return std::make_unique<Linear>(Warmup::from(section, timeline), decay_end(section, timeline),
+                                  section.get<double>("final_fraction"));
+}
+
+const Register<Schedule> registration{"linear", build};
+
+}  // namespace
+}  // namespace exprun

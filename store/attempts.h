@@ -1,0 +1,22 @@
+// The lives of a run as rows. All of these run inside a write transaction.
+#pragma once
+
+#include <cstdint>
+
+#include "store/connection.h"
+
+namespace exprun {
+
+// Inserts attempt `attempt` of `run` as running, by this process.
+void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_t from_step,
+                    int64_t now_ms);
+
+// Ends attempt `attempt` as crashed, at its last sign of life, if it is recorded as running.
+// Returns whether it was.
+bool end_as_crashed(Connection& connection, int64_t run, int64_t attempt);
+
+// Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
+// the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.
+void archive_after(Connection& connection, int64_t run, int64_t from_step);
+
+}  // namespace exprun

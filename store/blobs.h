@@ -1,0 +1,21 @@
+// Texts kept once, by their content: recipes and resolved recipes are mostly the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "store/connection.h"
+
+namespace exprun {
+
+// The id of the blob with this content, inserted when new. Inside a write transaction.
+int64_t keep_blob(Connection& connection, const std::string& content);
+
+// Attaches a blob to a run; `kind` is "recipe", "resolved".
+void keep_run_blob(Connection& connection, int64_t run, const std::string& kind,
+                   const std::string& content);
+
+// Empty when the run has no blob of this kind.
+std::string run_blob(Connection& connection, int64_t run, const std::string& kind);
+
+}  // namespace exprun

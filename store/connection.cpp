@@ -1,0 +1,143 @@
+#include "store/connection.h"
+
+#include <sqlite3.h>
+
+namespace exprun {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;   // only programs that ignore the lock make us wait here
+constexpr int kCheckpointPages = 1'000;  // 4 MB of WAL
+
+int flags(Connection::Mode mode) {
+  const int access =
+      mode == Connection::Mode::read_write ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY;
+  return access | SQLite::OPEN_NOMUTEX;
+}
+
+// An archived store lies where no WAL index can be made; without a WAL nobody writes to it.
+std::unique_ptr<SQLite::Database> open_unchangeable(const std::filesystem::path& file) {
+  std::string name = "file:";
+  for (const char c : std::filesystem::absolute(file).string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      static constexpr char kDigits[] = "0123456789ABCDEF";
+      name += {'%', kDigits[(c >> 4) & 15], kDigits[c & 15]};
+    } else {
+      name += c;
+    }
+  }
+  return std::make_unique<SQLite::Database>(name + "?immutable=1",
+                                            flags(Connection::Mode::read_only) | SQLite::OPEN_URI);
+}
+
+bool needs_a_wal_index(SQLite::Database& database) {
+  const int code = database.tryExec("SELECT count(*) FROM sqlite_schema");
+  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
+}
+
+std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file,
+                                                Connection::Mode mode) {
+  auto database = std::make_unique<SQLite::Database>(file.string(), flags(mode), kBusyTimeoutMs);
+  if (mode == Connection::Mode::read_only && needs_a_wal_index(*database) &&
+      !std::filesystem::exists(file.string() + "-wal")) {
+    return open_unchangeable(file);
+  }
+  return database;
+}
+
+std::filesystem::path lock_file(const std::filesystem::path& database) {
+  return database.string() + ".lock";
+}
+
+int remember_wal_pages(void* pages, sqlite3*, const char*, int count) {
+  *static_cast<int*>(pages) = count;
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+FileLock lock_store(const std::filesystem::path& database, const std::string& action,
+                    std::chrono::milliseconds patience) {
+  const std::filesystem::path file = lock_file(database);
+  try {
+    if (auto lock = FileLock::take_within(file, patience)) return std::move(*lock);
+  } catch (const Error& error) {
+    throw store_error(action, database, error.what());
+  }
+  throw store_error(action, database,
+                    "another program has held " + file.filename().string() + " for " +
+                        std::to_string(patience.count() / 1000) +
+                        " s; look for a stopped process (lslocks)");
+}
+
+Connection::Connection(std::filesystem::path file, Mode mode)
+    : file_(std::move(file)), mode_(mode) {
+  guarded("open", [&] {
+    database_ = open_database(file_, mode_);
+    configure();
+  });
+}
+
+// The last connection to close moves the WAL into the database, which needs the lock; a reader,
+// or a writer that does not get the lock, leaves that to the next writer.
+Connection::~Connection() {
+  statements_.clear();
+  if (mode_ == Mode::read_only) return;
+  try {
+    if (const auto lock = FileLock::take_within(lock_file(file_), std::chrono::seconds(1))) {
+      sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+      database_.reset();
+    }
+  } catch (const std::exception&) {
+    // The folder is gone or cannot be written to: there is nothing to tidy up.
+  }
+}
+
+void Connection::configure() {
+  sqlite3* handle = database_->getHandle();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_wal_hook(handle, remember_wal_pages, &wal_pages_);  // in place of automatic checkpoints
+  database_->exec(
+      "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -16384;"
+      "PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL;"
+      "PRAGMA journal_size_limit = 67108864");
+}
+
+SQLite::Statement& Connection::prepared(std::string_view sql) {
+  const auto found = statements_.find(sql);
+  if (found != statements_.end()) return *found->second;
+  auto statement = std::make_unique<SQLite::Statement>(*database_, std::string(sql));
+  return *statements_.emplace(sql, std::move(statement)).first->second;
+}
+
+FileLock Connection::lock(const std::string& action) const {
+  if (!read_only_reason_.empty()) throw store_error(action, file_, read_only_reason_);
+  return lock_store(file_, action, patience_);
+}
+
+void Connection::set_durability(Durability durability) {
+  if (durability == durability_) return;
+  database_->exec(durability == Durability::synced ? "PRAGMA synchronous = FULL"
+                                                   : "PRAGMA synchronous = NORMAL");
+  durability_ = durability;
+}
+
+bool Connection::file_has_moved() const {
+  int moved = 0;
+  sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
+}
+
+Connection::WriteScope::WriteScope(Connection& connection, const std::string& action,
+                                   Durability durability)
+    : connection_(connection), lock_(connection.lock(action)) {
+  connection_.set_durability(durability);
+}
+
+// What was committed stays committed when this fails: the next writer tries again.
+Connection::WriteScope::~WriteScope() {
+  if (connection_.wal_pages_ < kCheckpointPages) return;
+  sqlite3_wal_checkpoint_v2(connection_.database_->getHandle(), "main", SQLITE_CHECKPOINT_PASSIVE,
+                            nullptr, nullptr);
+}
+
+}  // namespace exprun

@@ -1,0 +1,128 @@
+#include "store/metric_batch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "store/query.h"
+#include "store/summary.h"
+
+namespace exprun {
+namespace {
+
+using Values = std::vector<StampedValue>;
+
+constexpr size_t kRowsPerStatement = 32;  // spreads the cost of starting a statement
+
+std::vector<Values> by_series(size_t series, std::span<const MetricPoint> points) {
+  std::vector<Values> values(series);
+  for (const MetricPoint& point : points) {
+    values.at(point.series).push_back({point.step, point.value, point.time_ms});
+  }
+  return values;
+}
+
+int64_t series_id(Connection& connection, int64_t run, const SeriesName& series) {
+  {
+    Query known(connection, "SELECT id FROM series WHERE run = ? AND name = ?", run, series.name);
+    if (known.step()) return known.integer(0);
+  }
+  Query(connection, "INSERT INTO series (run, name, timing) VALUES (?, ?, ?)", run, series.name,
+        series.timing)
+      .run();
+  return connection.database().getLastInsertRowid();
+}
+
+// Steps after this one belong to a later attempt.
+int64_t overtaken_after(Connection& connection, int64_t run, int64_t attempt) {
+  Query query(connection, "SELECT min(from_step) FROM attempt WHERE run = ? AND attempt > ?", run,
+              attempt);
+  query.step();
+  return query.optional_integer(0).value_or(std::numeric_limits<int64_t>::max());
+}
+
+bool extends(Connection& connection, int64_t series, const Values& values) {
+  Query query(connection, "SELECT last_step FROM series WHERE id = ?", series);
+  query.step();
+  int64_t last = query.optional_integer(0).value_or(std::numeric_limits<int64_t>::min());
+  return std::all_of(values.begin(), values.end(), [&](const StampedValue& value) {
+    return std::exchange(last, value.step) < value.step;
+  });
+}
+
+// "INSERT ... VALUES (?, ?, ?, ?), ..." with `rows` rows.
+std::string insert_of(size_t rows) {
+  std::string sql = "INSERT OR REPLACE INTO metric (series, step, value, time_ms) VALUES ";
+  for (size_t i = 0; i < rows; ++i) sql += i == 0 ? "(?, ?, ?, ?)" : ", (?, ?, ?, ?)";
+  return sql;
+}
+
+void insert_rows(Connection& connection, int64_t series, std::span<const StampedValue> values) {
+  static const std::string kMany = insert_of(kRowsPerStatement);
+  static const std::string kOne = insert_of(1);
+  while (!values.empty()) {
+    const bool many = values.size() >= kRowsPerStatement;
+    SQLite::Statement& insert = connection.prepared(many ? kMany : kOne);
+    const auto rows = values.first(many ? kRowsPerStatement : 1);
+    int index = 0;
+    for (const StampedValue& value : rows) {
+      insert.bind(++index, series);
+      insert.bind(++index, value.step);
+      insert.bind(++index, value.value);
+      insert.bind(++index, value.time_ms);
+    }
+    insert.exec();
+    insert.reset();
+    values = values.subspan(rows.size());
+  }
+}
+
+void insert_live(Connection& connection, int64_t series, const Values& values) {
+  if (values.empty()) return;
+  const bool rising = extends(connection, series, values);
+  insert_rows(connection, series, values);
+  if (rising) {
+    extend_summary(connection, series, values);
+  } else {
+    recompute_summary(connection, series);
+  }
+}
+
+void insert_archived(Connection& connection, int64_t series, int64_t attempt,
+                     const Values& values) {
+  for (const StampedValue& value : values) {
+    Query(connection,
+          "INSERT OR REPLACE INTO metric_archived (series, attempt, step, value, time_ms) "
+          "VALUES (?, ?, ?, ?, ?)",
+          series, attempt, value.step, value.value, value.time_ms)
+        .run();
+  }
+}
+
+}  // namespace
+
+void write_batch(Connection& connection, int64_t run, int64_t attempt,
+                 std::span<const SeriesName> names, std::span<const MetricPoint> points) {
+  const int64_t boundary = overtaken_after(connection, run, attempt);
+  std::vector<Values> batch = by_series(names.size(), points);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].empty()) continue;
+    const int64_t series = series_id(connection, run, names[i]);
+    const auto overtaken =
+        std::stable_partition(batch[i].begin(), batch[i].end(),
+                              [&](const StampedValue& value) { return value.step <= boundary; });
+    insert_archived(connection, series, attempt, Values(overtaken, batch[i].end()));
+    batch[i].erase(overtaken, batch[i].end());
+    insert_live(connection, series, batch[i]);
+  }
+}
+
+void write_beat(Connection& connection, int64_t run, int64_t attempt, int64_t last_step,
+                int64_t now_ms) {
+  Query(connection,
+        "UPDATE attempt SET last_step = max(last_step, ?3), last_beat_ms = max(last_beat_ms, ?4) "
+        "WHERE run = ?1 AND attempt = ?2",
+        run, attempt, last_step, now_ms)
+      .run();
+}
+
+}  // namespace exprun

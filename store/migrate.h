@@ -1,0 +1,33 @@
+// The format of a store is the number of the last migration that was applied to it: user_version.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/connection.h"
+
+namespace exprun {
+
+// File name and SQL, in order: the n-th makes format n.
+using Migrations = std::vector<std::pair<std::string, std::string>>;
+
+// store/migrations/*.sql, embedded by CMake.
+const Migrations& embedded_migrations();
+
+// What a database file is, before anything is done to it.
+struct DatabaseIdentity {
+  bool empty = false;  // without any table: a new file
+  bool ours = false;   // a store of exprun, of any format
+  int format = 0;
+  bool write_ahead_log = false;
+};
+
+DatabaseIdentity identify(Connection& connection);
+
+// Makes an empty database a store, or brings an older one to the newest format, in one
+// transaction; an older one is copied to "<file>.format-N" first. The caller holds the lock and
+// has seen that the database is empty or ours and not newer.
+void migrate(Connection& connection, const Migrations& migrations);
+
+}  // namespace exprun

@@ -1,0 +1,115 @@
+// The rows of the store as plain structs. Persisted names of states never change.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace exprun {
+
+// A run is running or ends in exactly one of the others (design: the training contract).
+enum class RunState {
+  running,
+  finished,
+  diverged,
+  failed,
+  interrupted,
+  preempted,
+  killed,
+  crashed,
+  pruned
+};
+
+const char* to_string(RunState state);
+RunState run_state(const std::string& name);  // throws std::logic_error
+
+// A key of the resolved recipe.
+struct ParameterRow {
+  std::string path;     // dotted
+  std::string toml;     // its value as TOML text
+  bool changed = true;  // it tells runs apart and is not at its default
+
+  friend bool operator==(const ParameterRow&, const ParameterRow&) = default;
+};
+
+struct NewRun {
+  std::string uid;   // 32 hex digits, made by the launcher
+  std::string name;  // run.name
+  std::string recipe_hash;
+  std::string recipe_json;    // RecipeText::to_json: stored as a blob
+  std::string resolved_toml;  // ResolvedRecipe::to_toml: stored as a blob
+  std::string folder;         // below the store's folder: "quickstart-1a2b3c4d"
+  std::string working_directory;
+  std::string command_line;
+  std::string data_fingerprint;
+  int64_t seed = 0;
+  int64_t steps = 0;  // the length of the run
+  std::vector<ParameterRow> parameters;
+  std::optional<int64_t> sweep_id;
+  std::optional<int64_t> trial;
+};
+
+struct RunRow {
+  int64_t id = 0;
+  std::string uid, name, recipe_hash, folder, working_directory, command_line, data_fingerprint;
+  RunState state = RunState::running;  // as recorded; a free lock makes "running" a crash
+  int64_t seed = 0, steps = 0;
+  int64_t last_step = 0;            // newest completed step recorded
+  int64_t attempt = 1;              // the current or last attempt
+  int64_t started_ms = 0;           // Unix milliseconds of the first attempt
+  std::optional<int64_t> ended_ms;  // of the last attempt
+  double seconds = 0;               // over all attempts
+  std::optional<int> exit_code, signal;
+  std::string message;  // why it ended, for people
+  std::string host;
+  std::string boot_id;
+  int64_t pid = 0;
+  std::optional<int64_t> sweep_id, trial;
+  int64_t last_beat_ms = 0;  // when its trainer last said that it lives
+};
+
+struct AttemptRow {
+  int64_t run = 0, attempt = 0, from_step = 0, started_ms = 0;
+  std::optional<int64_t> ended_ms;
+  std::string state, message;
+  int64_t last_step = 0;  // newest completed step that it recorded
+  std::optional<int> exit_code, signal;
+};
+
+// One summary row a series: reports never scan the metrics.
+struct SeriesRow {
+  int64_t id = 0, run = 0;
+  std::string name;
+  bool timing = false;  // durations and throughput: differ from life to life
+  int64_t count = 0, non_finite = 0;
+  double last = 0, min = 0, max = 0;  // min and max of the finite values; NaN without any
+  int64_t last_step = 0, min_step = 0, max_step = 0;
+  std::optional<int64_t> first_non_finite_step;
+};
+
+struct MetricRow {
+  int64_t step = 0;
+  double value = 0;  // NaN and infinities are kept
+};
+
+struct CheckpointRow {
+  int64_t run = 0, step = 0, attempt = 0, bytes = 0, written_ms = 0;
+  std::string folder;  // below the run's folder
+};
+
+struct EventRow {
+  int64_t run = 0, time_ms = 0;
+  std::string level, kind, text;  // level: info, warning, error
+  int64_t attempt = 0;            // filled in by the store; time_ms too, when 0
+};
+
+struct SweepRow {
+  int64_t id = 0;
+  std::string uid, name, space_json, state;
+  int64_t started_ms = 0;
+};
+
+}  // namespace exprun

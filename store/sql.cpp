@@ -1,0 +1,82 @@
+// Any SQL of the user, on a connection of its own that cannot write.
+#include <sqlite3.h>
+
+#include "base/number.h"
+#include "store/store_impl.h"
+
+namespace exprun {
+namespace {
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw Error("query: " + reason, ExitCode::bad_recipe);
+}
+
+Statement prepare(sqlite3* database, const std::string& sql, const char** rest) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, rest) != SQLITE_OK) {
+    refuse(sqlite3_errmsg(database));
+  }
+  return Statement(statement);
+}
+
+Statement prepare_only_statement(sqlite3* database, const std::string& sql) {
+  const char* rest = nullptr;
+  Statement statement = prepare(database, sql, &rest);
+  if (!statement) refuse("there is no SQL statement in it");
+  if (prepare(database, rest, nullptr)) refuse("give one statement at a time");
+  if (!sqlite3_stmt_readonly(statement.get())) {
+    refuse("only statements that read are allowed, as SELECT");
+  }
+  return statement;
+}
+
+void read_cell(sqlite3_stmt* statement, int column, std::vector<std::optional<std::string>>& row,
+               std::vector<char>& types) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+      row.emplace_back(std::nullopt);
+      types.push_back('n');
+      return;
+    case SQLITE_INTEGER:
+      row.emplace_back(std::to_string(sqlite3_column_int64(statement, column)));
+      types.push_back('i');
+      return;
+    case SQLITE_FLOAT:
+      row.emplace_back(shortest(sqlite3_column_double(statement, column)));
+      types.push_back('r');
+      return;
+    default:
+      types.push_back(sqlite3_column_type(statement, column) == SQLITE_BLOB ? 'b' : 't');
+      const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+      const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+      row.emplace_back(size == 0 ? std::string() : std::string(bytes, size));
+  }
+}
+
+}  // namespace
+
+Store::Result Store::query(const std::string& sql) const {
+  Connection connection(file(), Connection::Mode::read_only);
+  sqlite3* database = connection.database().getHandle();
+  const Statement statement = prepare_only_statement(database, sql);
+  Result result;
+  const int columns = sqlite3_column_count(statement.get());
+  for (int i = 0; i < columns; ++i) {
+    result.columns.emplace_back(sqlite3_column_name(statement.get(), i));
+  }
+  int code = SQLITE_ROW;
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    auto& row = result.rows.emplace_back();
+    auto& types = result.types.emplace_back();
+    for (int i = 0; i < columns; ++i) read_cell(statement.get(), i, row, types);
+  }
+  if (code != SQLITE_DONE) refuse(sqlite3_errmsg(database));
+  return result;
+}
+
+}  // namespace exprun

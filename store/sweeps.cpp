@@ -1,0 +1,64 @@
+// Sweeps: one a name and space, so that running it again continues it.
+#include "base/hash.h"
+#include "store/blobs.h"
+#include "store/clock.h"
+#include "store/process_identity.h"
+#include "store/store_impl.h"
+
+namespace exprun {
+namespace {
+
+constexpr const char* kSelect =
+    "SELECT s.id, s.uid, s.name, b.content, s.state, s.started_ms "
+    "FROM sweep AS s JOIN blob AS b ON b.id = s.space ";
+
+SweepRow read_sweep(Query& query) {
+  return {query.integer(0), query.text(1), query.text(2),
+          query.text(3),    query.text(4), query.integer(5)};
+}
+
+// Two sweeps cannot begin at the same moment: the caller is in a write transaction.
+std::string new_uid(const std::string& name, int64_t space, int64_t now) {
+  const ProcessIdentity process = this_process();
+  return hash_hex(name + '\n' + std::to_string(space) + '\n' + std::to_string(now) + '\n' +
+                  process.boot_id + '\n' + std::to_string(process.pid));
+}
+
+}  // namespace
+
+SweepRow Store::find_or_create_sweep(const std::string& name, const std::string& space_json) {
+  Connection& connection = *impl_->connection;
+  return connection.write("record the sweep in", Connection::Durability::synced, [&] {
+    const int64_t now = now_ms();
+    const int64_t space = keep_blob(connection, space_json);
+    Query(connection,
+          "INSERT INTO sweep (uid, name, space, state, started_ms) VALUES (?, ?, ?, 'running', ?) "
+          "ON CONFLICT (name, space) DO UPDATE SET state = 'running', ended_ms = NULL",
+          new_uid(name, space, now), name, space, now)
+        .run();
+    Query query(connection, std::string(kSelect) + "WHERE s.name = ? AND s.space = ?", name, space);
+    query.step();
+    return read_sweep(query);
+  });
+}
+
+std::vector<SweepRow> Store::sweeps() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<SweepRow> rows;
+    Query query(connection, std::string(kSelect) + "ORDER BY s.id DESC");
+    while (query.step()) rows.push_back(read_sweep(query));
+    return rows;
+  });
+}
+
+void Store::end_sweep(int64_t sweep, const std::string& state) {
+  Connection& connection = *impl_->connection;
+  connection.write("record the end of a sweep in", Connection::Durability::synced, [&] {
+    Query(connection, "UPDATE sweep SET state = ?, ended_ms = ? WHERE id = ?", state, now_ms(),
+          sweep)
+        .run();
+  });
+}
+
+}  // namespace exprun

@@ -1,0 +1,176 @@
+"""What the end-to-end tests stand on: a folder of its own, the built exprun, its store read by plain SQL."""
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
+TIMEOUT = 120
+
+# A model that makes a step in a millisecond. `deterministic` spares it the measuring of kernels; with
+# two threads they would wait for each other on a busy machine.
+TINY = """\
+[run]
+name = "tiny"
+steps = 40
+deterministic = true
+threads = 1
+
+[model]
+type = "gpt"
+num_layers = 1
+num_heads = 2
+hidden_size = 16
+context_length = 16
+
+[dataset]
+type = "text"
+path = "text.txt"
+tokenizer = "char"
+
+[batch]
+sequences = 4
+
+[optimizer]
+type = "adamw"
+lr = 1e-2
+
+[schedule]
+type = "constant"
+"""
+TEXT = "".join(f"{n} little ships went out to sea, {n * n} came home to me.\n" for n in range(400))
+
+
+def fixture(test, relative):
+    """A file of other projects' data: skips the test without it, fails it where EXPRUN_FIXTURES was set."""
+    given = os.environ.get("EXPRUN_FIXTURES")
+    path = pathlib.Path(ROOT, given or "../shared", relative)
+    if not path.exists():
+        if given:
+            test.fail(f"fixture {path} is missing below EXPRUN_FIXTURES")
+        test.skipTest(f"no fixture {path}")
+    return path
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+class ExprunTest(unittest.TestCase):
+    """Each test has a folder of its own with a recipe, tiny.toml, and its text; runs/ is made there."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exprun-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.write("tiny.toml", TINY)
+        self.write("text.txt", TEXT)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def start(self, *words, cwd=None):
+        """Starts exprun in a process group of its own, so that a signal can reach all of it."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
+        environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
+        process = subprocess.Popen(
+            [BUILD / "exprun", *map(str, words)], cwd=cwd or self.folder, env=environment, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(end, process)
+        return process
+
+    def finish(self, process, timeout=TIMEOUT):
+        out, err = process.communicate(timeout=timeout)
+        return Result(process.returncode, out, err)
+
+    def exprun(self, *words, cwd=None, code=0):
+        """Runs exprun to its end, which must have this exit code."""
+        result = self.finish(self.start(*words, cwd=cwd))
+        self.assertEqual(result.code, code, f"exprun {words}\n{result.out}\n{result.err}")
+        return result
+
+    def rows(self, sql, *values, store="runs"):
+        with contextlib.closing(sqlite3.connect(f"file:{self.folder / store}/exprun.db?mode=ro", uri=True)) as db:
+            return db.execute(sql, values).fetchall()
+
+    def state(self):
+        """State of the newest run."""
+        return self.rows("SELECT state FROM runs ORDER BY run DESC LIMIT 1")[0][0]
+
+    def run_folder(self):
+        (name,) = self.rows("SELECT folder FROM runs ORDER BY run DESC LIMIT 1")[0]
+        return self.folder / "runs" / name
+
+    def wait_for_step(self, step, process):
+        """Returns when the newest run has stored its loss of this step."""
+        self.wait_until(lambda: self.last_step() >= step, process)
+
+    def last_step(self):
+        if not (self.folder / "runs/exprun.db").exists():
+            return -1
+        with contextlib.suppress(sqlite3.OperationalError):  # the store is just being made
+            (last,) = self.rows(LAST_STEP)[0]
+            return -1 if last is None else last
+        return -1
+
+    def wait_until(self, happened, process, timeout=TIMEOUT):
+        late = time.monotonic() + timeout
+        while not happened():
+            if process.poll() is not None:
+                out, err = process.communicate()
+                self.fail(f"exprun ended with {process.returncode} too early\n{out}\n{err}")
+            self.assertLess(time.monotonic(), late, "exprun did not get there in time")
+            time.sleep(0.01)
+
+
+LAST_STEP = """
+SELECT max(step) FROM metrics WHERE name = 'train/loss' AND run = (SELECT max(run) FROM runs)"""
+
+
+def children(pid):
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
+def kill(process):
+    """SIGKILL for launcher and trainer; the trainer has a process group of its own."""
+    for pid in [*children(process.pid), process.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def end(process):
+    """Nothing of a test outlives it."""
+    if process.poll() is None:
+        kill(process)
+    process.communicate()
+
+
+def digests(folder):
+    """{file name: SHA-256} of every file of a folder."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def tensors(path):
+    """{name: bytes} of a safetensors file."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    body = data[8 + size:]
+    return {name: body[slice(*tensor["data_offsets"])] for name, tensor in header.items()}

@@ -1,0 +1,272 @@
+"""Bad input of every kind: the whole error text, the exit code, and nothing half-written."""
+import contextlib
+import json
+import contextlib
+import os
+import sqlite3
+import struct
+import subprocess
+import unittest
+
+from support import ExprunTest
+
+SHARDS = """\
+[run]
+name = "shards"
+steps = 40
+deterministic = true
+threads = 1
+
+[model]
+type = "gpt"
+num_layers = 1
+num_heads = 2
+hidden_size = 16
+context_length = 16
+vocab_size = 50
+
+[dataset]
+type = "token_shards"
+train = "train.bin"
+
+[batch]
+sequences = 4
+
+[optimizer]
+type = "adamw"
+lr = 1e-2
+"""
+MAGIC = 20240520
+
+
+def shard(tokens, magic=MAGIC, claimed=None):
+    return struct.pack("<256i", magic, 1, claimed or len(tokens), *[0] * 253) + struct.pack(f"<{len(tokens)}H", *tokens)
+
+
+class BadInput(ExprunTest):
+    def assert_refused(self, words, code, error):
+        """exprun says exactly this and leaves the folder as it was."""
+        before = self.files()
+        result = self.exprun(*words, code=code)
+        self.assertEqual((result.out, result.err.replace(str(self.folder), "HERE")), ("", error))
+        self.assertEqual(self.files(), before)
+
+    def files(self):
+        return {path.relative_to(self.folder): path.read_bytes() if path.is_file() else None
+                for path in self.folder.rglob("*") if "cache" not in path.parts}
+
+
+class BadRecipe(BadInput):
+    def test_a_missing_file(self):
+        self.assert_refused(["missing.toml"], 2, "missing.toml: error: no such file\n")
+
+    def test_a_folder(self):
+        (self.folder / "recipes").mkdir()
+        self.assert_refused(["recipes"], 2, """\
+recipes: error: this is a folder, not a recipe
+    name a .toml file in it
+""")
+
+    def test_invalid_toml(self):
+        self.write("bad.toml", "[run\nname = 3\n")
+        self.assert_refused(["bad.toml"], 2, """\
+bad.toml:1:5: error: expected ']', but the line ends
+    [run
+        ^
+""")
+
+    def test_an_unknown_key(self):
+        self.assert_refused(["tiny.toml", "lrr=3"], 2, """\
+<override 1>:1:1: error: unknown key 'lrr'
+    lrr=3
+    ^^^ did you mean 'lr'?
+""")
+
+    def test_a_wrong_type(self):
+        self.assert_refused(["tiny.toml", "lr=fast"], 2, """\
+<override 1>:1:4: error: 'lr' must be a float, got a string
+    lr=fast
+       ^^^^
+""")
+
+    def test_all_mistakes_at_once(self):
+        text = (self.folder / "tiny.toml").read_text()
+        self.write("tiny.toml", text.replace("num_heads", "num_head").replace("lr = 1e-2", 'lr = "1e-2"'))
+        self.assert_refused(["tiny.toml"], 2, """\
+tiny.toml:7:2: error: [model] needs 'num_heads'
+    [model]
+     ^^^^^ attention heads of a block; they divide hidden_size (heads)
+tiny.toml:10:1: error: unknown key 'num_head' in [model]
+    num_head = 2
+    ^^^^^^^^ did you mean 'num_heads'?
+tiny.toml:24:6: error: 'lr' must be a float, got a string
+    lr = "1e-2"
+         ^^^^^^ remove the quotes
+""")
+
+    def test_a_sweep_cannot_be_run_plainly(self):
+        self.write("sweep.toml", (self.folder / "tiny.toml").read_text() + '[sweep.axes]\n"optimizer.lr" = [1e-3, 1e-2]\n')
+        result = self.exprun("sweep.toml", code=2)
+        self.assertIn("exprun sweep sweep.toml", result.err)
+
+
+class BadUsage(BadInput):
+    def test_an_unknown_command(self):
+        result = self.exprun("reprot", code=2)
+        self.assertIn("did you mean 'report'?", result.err)
+
+    def test_no_such_run(self):
+        self.exprun("tiny.toml", "steps=1")
+        result = self.exprun("resume", "nothing-12345678", code=4)
+        self.assertIn("nothing-12345678", result.err)
+
+    def test_no_store(self):
+        self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in runs yet: "
+                            "run a recipe first, or say where it is with --store DIR\n")
+
+
+class BadData(BadInput):
+    def setUp(self):
+        super().setUp()
+        self.write("shards.toml", SHARDS)
+        self.write("train.bin", shard([n % 50 for n in range(1000)]))
+
+    def test_good_shards_run(self):
+        self.exprun("shards.toml", "steps=2")
+
+    def test_a_missing_text(self):
+        self.assert_refused(["tiny.toml", "dataset.path=nothing.txt"], 2, """\
+<override 1>:1:14: error: 'nothing.txt' does not exist
+    dataset.path=nothing.txt
+                 ^^^^^^^^^^^ paths are relative to the working directory, HERE
+""")
+
+    def test_a_wrong_magic(self):
+        self.write("train.bin", shard([1] * 1000, magic=77))
+        self.assert_refused(["shards.toml"], 2, """\
+shards.toml:17:9: error: token shard: 'train.bin' begins with 77, not with a shard's magic 20240520 or 20250211; \
+if it holds tokens only, write format = "raw_uint16"
+    train = "train.bin"
+            ^^^^^^^^^^^
+""")
+
+    def test_a_truncated_shard(self):
+        self.write("train.bin", shard([1] * 1000, claimed=2000))
+        self.assert_refused(["shards.toml"], 2, """\
+shards.toml:17:9: error: token shard: 'train.bin' is truncated: its header says 2000 tokens, which is 5024 bytes, \
+but it has 3024; fetch or make it again
+    train = "train.bin"
+            ^^^^^^^^^^^
+""")
+
+    def test_a_shard_shorter_than_its_header(self):
+        self.write("train.bin", b"abc")
+        self.assert_refused(["shards.toml"], 2, """\
+shards.toml:17:9: error: token shard: 'train.bin' has 3 bytes, fewer than a shard's header of 1,024; \
+fetch or make it again, or write format = "raw_uint16" if it holds tokens only
+    train = "train.bin"
+            ^^^^^^^^^^^
+""")
+
+    def test_a_token_outside_the_vocabulary(self):
+        self.write("train.bin", shard([70 if n == 500 else 1 for n in range(1000)]))
+        result = self.exprun("shards.toml", code=2)
+        self.assertIn("shards.toml:13:14: error: token id 70 >= vocab_size 50\n    vocab_size = 50\n", result.err)
+        self.assertEqual(self.state(), "failed")
+
+
+class BadStore(BadInput):
+    def test_a_store_that_is_no_database(self):
+        self.write("runs/exprun.db", "These are notes, and nobody should write over them.\n" * 20)
+        for words in (["tiny.toml"], ["ls"], ["report"]):
+            self.assert_refused(words, 5, "exprun: error: store: cannot open 'HERE/runs/exprun.db': it is not a SQLite "
+                                "database; move it away, or choose another place with --store\n")
+
+    def test_a_store_of_another_program(self):
+        (self.folder / "runs").mkdir()
+        with sqlite3.connect(self.folder / "runs/exprun.db") as database:
+            database.execute("CREATE TABLE song (name TEXT)")
+        database.close()
+        self.assert_refused(["tiny.toml"], 5, "exprun: error: store: cannot open 'HERE/runs/exprun.db': it is a SQLite "
+                            "database of another program; move it away, or choose another place with --store\n")
+
+    def test_a_damaged_store(self):
+        self.exprun("tiny.toml", "steps=1")
+        database = self.folder / "runs/exprun.db"
+        os.truncate(database, 5000)
+        result = self.exprun("tiny.toml", "steps=1", "--new", code=5)
+        self.assertEqual(result.err.replace(str(self.folder), "HERE"),
+                         "exprun: error: store: cannot open 'HERE/runs/exprun.db': it is damaged (database disk image is "
+                         "malformed); move it away and take what can be read with: sqlite3 FILE .recover\n")
+
+    def test_a_doctor_tells_of_a_damaged_store(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.assertNotIn("problem", self.exprun("doctor").out)
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
+            store.execute("PRAGMA writable_schema = ON")
+            store.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX run_by_name ON run (uid)' "
+                          "WHERE name = 'run_by_name'")
+        report = json.loads(self.exprun("doctor", "--json", code=1).out)
+        self.assertEqual(report["store"]["problem"],
+                         f"store: '{self.folder}/runs/exprun.db' is damaged (row 1 missing from index "
+                         "run_by_name); move it away and take what can be read with: sqlite3 FILE .recover")
+
+    def test_a_file_where_the_store_should_be(self):
+        self.write("runs", "")
+        self.assert_refused(["tiny.toml"], 5, "exprun: error: store: cannot make the folder of 'HERE/runs/exprun.db': "
+                            "Not a directory; choose another place with --store\n")
+
+
+class BadDisk(BadInput):
+    """On small file systems of their own, which only root can mount."""
+
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+
+    def mount(self, options):
+        result = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", self.disk], capture_output=True)
+        if result.returncode:
+            self.skipTest("mounting a file system needs root")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+
+    def remount(self, options):
+        subprocess.run(["mount", "-o", f"remount,{options}", self.disk], check=True)
+
+    def test_a_read_only_folder(self):
+        self.mount("size=10m")
+        self.remount("ro")
+        self.assert_refused(["--store", "disk", "tiny.toml"], 5, "exprun: error: store: cannot write to the folder of "
+                            "'HERE/disk/exprun.db': Read-only file system; check its permissions, "
+                            "or choose another place with --store\n")
+
+    def test_a_store_that_became_read_only_can_be_read(self):
+        self.mount("size=10m")
+        self.exprun("--store", "disk", "tiny.toml")
+        self.remount("ro")
+        self.assertIn("finished", self.exprun("--store", "disk", "ls").out)
+        self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
+
+    def test_a_disk_too_full_for_a_store(self):
+        self.mount("size=40k")
+        result = self.exprun("--store", "disk", "tiny.toml", code=5)
+        self.assertEqual(result.err.replace(str(self.folder), "HERE"), "exprun: error: store: cannot prepare "
+                         "'HERE/disk/exprun.db': the disk is full; free some space\n")
+        self.remount("size=10m")
+        self.exprun("--store", "disk", "tiny.toml")
+
+    def test_a_disk_too_full_for_a_checkpoint(self):
+        self.mount("size=700k")
+        words = ("--store", "disk", "tiny.toml", "hidden_size=256", "steps=4")
+        result = self.exprun(*words, code=1)
+        self.assertIn("No space left on device; free some space and run the same command again", result.err)
+        self.assertEqual(self.rows("SELECT state FROM runs", store="disk"), [("failed",)])
+        self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
+        self.assertEqual(self.rows("SELECT count(*) FROM checkpoint", store="disk"), [(0,)])
+        # Training itself went on to the end, and nothing of it was lost.
+        self.assertEqual(self.rows("SELECT count(*) FROM metrics WHERE name = 'train/loss'", store="disk"), [(4,)])
+
+
+if __name__ == "__main__":
+    unittest.main()

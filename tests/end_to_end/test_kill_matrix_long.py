@@ -1,0 +1,35 @@
+"""Exact resume under many kills, of launcher, trainer or both. KILLS and SEEDS in the environment set how many."""
+import os
+import shutil
+import unittest
+
+from exact import ExactTest
+
+KILLS = int(os.environ.get("KILLS") or 10)
+SEEDS = tuple(range(1, 1 + int(os.environ.get("SEEDS") or 2)))
+
+
+class KillMatrix(ExactTest):
+    def kill_often(self, *victims):
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                moments = [kill % 3 == 0 for kill in range(KILLS)]
+                self.compare_with_killed(moments, victims, f"seed={seed}", "steps=240")
+            for folder in ("runs", "whole", "cache"):
+                shutil.rmtree(self.folder / folder, ignore_errors=True)
+
+    def test_the_launcher(self):
+        self.kill_often("launcher")
+
+    def test_the_trainer(self):
+        self.kill_often("trainer")
+
+    def test_both(self):
+        self.kill_often("both")
+
+    def test_any(self):
+        self.kill_often("launcher", "trainer", "both")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""A recipe runs to its end, is recorded, and is not run twice."""
+import contextlib
+import os
+import sqlite3
+import unittest
+
+from support import ROOT, ExprunTest
+
+
+class Run(ExprunTest):
+    def test_a_recipe_runs_to_its_end(self):
+        result = self.exprun("tiny.toml", "evaluation.val_loss.every='10 steps'")
+        self.assertEqual(result.code, 0)
+        self.assertEqual(self.rows("SELECT name, state, steps, last_step, exit_code FROM runs"),
+                         [("tiny", "finished", 40, 40, 0)])
+        counts = dict(self.rows("SELECT name, count(*) FROM metrics GROUP BY name"))
+        self.assertEqual({name: counts[name] for name in ("train/loss", "lr", "grad_norm", "val/loss")},
+                         {"train/loss": 40, "lr": 40, "grad_norm": 40, "val/loss": 5})
+        self.assertEqual(self.rows("SELECT step FROM metrics WHERE name = 'val/loss' ORDER BY step"),
+                         [(0,), (10,), (20,), (30,), (40,)])
+        first, last = (value for (value,) in self.rows(
+            "SELECT value FROM metrics WHERE name = 'val/loss' AND step IN (0, 40) ORDER BY step"))
+        self.assertLess(last, first - 0.2)
+        self.assertTrue((self.run_folder() / "checkpoints/step_00000040/MANIFEST.json").exists())
+
+    def test_a_finished_recipe_is_shown_not_run_again(self):
+        self.exprun("tiny.toml")
+        self.exprun("tiny.toml")
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+        self.exprun("tiny.toml", "--new")
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
+
+    def test_a_changed_recipe_is_a_new_run_that_says_what_differs(self):
+        self.exprun("tiny.toml")
+        result = self.exprun("tiny.toml", "lr=2e-2")
+        self.assertIn("optimizer.lr", result.err)
+        self.assertEqual(self.rows("SELECT count(DISTINCT recipe_hash) FROM runs"), [(2,)])
+
+    def test_equal_recipes_train_to_equal_bits(self):
+        self.exprun("tiny.toml")
+        self.exprun("tiny.toml", "--new")
+        values = [self.rows("SELECT step, name, value FROM metrics JOIN series USING (run, name) "
+                            "WHERE run = ? AND NOT timing ORDER BY name, step", run) for run in (1, 2)]
+        self.assertGreater(len(values[0]), 100)
+        self.assertEqual(values[0], values[1])
+
+    def test_a_recipe_that_this_version_reads_otherwise(self):
+        self.exprun("tiny.toml", "steps=1")
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as db, db:
+            db.execute("UPDATE run SET recipe_hash = 'of another version'")
+        result = self.exprun("resume", "@last", code=2)
+        self.assertRegex(result.err, r"^exprun: error: resume: the recipe of tiny-\w{8} means something else to this "
+                         r"version of exprun; continue it with the version that began it, or run the recipe anew\n$")
+
+    def test_the_store_may_be_elsewhere(self):
+        self.exprun("--store", "elsewhere", "tiny.toml")
+        self.assertEqual(self.rows("SELECT state FROM runs", store="elsewhere"), [("finished",)])
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_sweep_runs_each_combination_once(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2")
+        self.assertEqual(self.rows("SELECT count(*), count(DISTINCT recipe_hash) FROM runs WHERE state = 'finished'"),
+                         [(4, 4)])
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2")
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(4,)])
+        report = self.exprun("report", "--csv").out
+        self.assertEqual(len(report.splitlines()), 5, report)
+        self.assertIn("lr", report.splitlines()[0])
+
+    def test_every_shipped_recipe_passes_check(self):
+        for recipe in sorted((ROOT / "recipes").glob("*.toml")):
+            with self.subTest(recipe=recipe.name):
+                self.exprun("check", os.path.relpath(recipe, ROOT), cwd=ROOT)
+
+
+if __name__ == "__main__":
+    unittest.main()

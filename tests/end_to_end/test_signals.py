@@ -1,0 +1,147 @@
+"""A run that is stopped, killed or diverges ends in the right state and continues from there."""
+import fcntl
+import os
+import signal
+import time
+import unittest
+
+from support import ExprunTest, children
+
+ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every='1000000 steps'")
+
+
+class Signals(ExprunTest):
+    def begin(self, *words):
+        process = self.start(*(words or ENDLESS))
+        self.wait_for_step(20, process)
+        return process
+
+    def stop(self, process, number):
+        process.send_signal(number)
+        return self.finish(process, timeout=20)
+
+    def assert_saved(self, state):
+        ((folder, last_step),) = self.rows("SELECT folder, last_step FROM runs")
+        self.assertEqual(self.state(), state)
+        checkpoint = self.folder / "runs" / folder / f"checkpoints/step_{last_step:08d}"
+        self.assertTrue((checkpoint / "MANIFEST.json").exists(), f"{checkpoint} is not complete")
+        return last_step
+
+    def continue_for(self, steps):
+        """The same command again, with cadences that do not change the run, until it went on by so many steps."""
+        before = self.rows("SELECT last_step FROM runs")[0][0]
+        process = self.start(*ENDLESS)
+        self.wait_for_step(before + steps, process)
+        self.stop(process, signal.SIGINT)
+        self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 2)])
+
+    def test_sigint_saves_and_the_same_command_continues(self):
+        self.assertEqual(self.stop(self.begin(), signal.SIGINT).code, 130)
+        step = self.assert_saved("interrupted")
+        self.continue_for(20)
+        self.assertEqual(self.rows("SELECT from_step FROM attempt ORDER BY attempt"), [(0,), (step,)])
+
+    def test_a_signal_while_the_trainer_loads_is_not_lost(self):
+        process = self.start(*ENDLESS)
+        while not children(process.pid):
+            self.assertIsNone(process.poll())
+        self.assertEqual(self.stop(process, signal.SIGINT).code, 130)
+        self.assertEqual(self.state(), "interrupted")
+        self.continue_for(20)
+
+    def test_sigterm_saves(self):
+        self.assertEqual(self.stop(self.begin(), signal.SIGTERM).code, 143)
+        self.assert_saved("interrupted")
+
+    def test_control_c_reaches_the_whole_group_once(self):
+        process = self.begin()
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assert_saved("interrupted")
+
+    def test_sigusr2_saves_and_asks_to_be_run_again(self):
+        self.assertEqual(self.stop(self.begin(), signal.SIGUSR2).code, 75)
+        self.assert_saved("preempted")
+
+    def test_a_second_signal_ends_at_once(self):
+        process = self.begin()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        started = time.monotonic()
+        # Which of the two is seen first is the kernel's choice.
+        self.assertIn(self.finish(process, timeout=20).code, (130, 143))
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual(self.state(), "killed")
+
+    def test_a_signal_that_arrives_twice_at_once_is_one_request(self):
+        process = self.begin()
+        for _ in range(2):  # as `timeout` does: to the process and to its group
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assert_saved("interrupted")
+
+    def test_a_killed_launcher_leaves_a_crash_that_continues(self):
+        process = self.begin()
+        os.killpg(process.pid, signal.SIGKILL)
+        self.finish(process)
+        self.assertIn("crashed", self.exprun("ls").out)
+        self.continue_for(20)
+
+    def test_a_killed_trainer_is_seen_by_its_launcher(self):
+        process = self.begin()
+        (trainer,) = children(process.pid)
+        os.kill(trainer, signal.SIGKILL)
+        result = self.finish(process, timeout=20)
+        self.assertEqual((result.code, self.state()), (137, "killed"))
+        self.assertEqual(self.rows("SELECT signal FROM runs"), [(9,)])
+        self.continue_for(20)
+
+    def test_a_trainer_does_not_outlive_its_launcher(self):
+        process = self.begin()
+        (trainer,) = children(process.pid)
+        process.kill()
+        process.communicate()
+        late = time.monotonic() + 10
+        while alive(trainer):
+            self.assertLess(time.monotonic(), late, "the trainer still runs")
+            time.sleep(0.02)
+
+    def test_a_running_recipe_is_not_started_again(self):
+        process = self.begin()
+        result = self.exprun(*ENDLESS, code=1)
+        self.assertIn("is running", result.err)
+        self.assertIn(str(process.pid), result.err)
+
+    def test_a_launch_that_waits_for_another_can_be_stopped(self):
+        (self.folder / "runs").mkdir()
+        with open(self.folder / "runs/launch.lock", "w", encoding="ascii") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            process = self.start("tiny.toml")
+            self.wait_until(lambda: has_waiter(lock), process)
+            self.assertEqual(self.stop(process, signal.SIGINT).code, -signal.SIGINT)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(0,)])
+
+    def test_a_diverged_loss_stops_the_run(self):
+        self.exprun("tiny.toml", "lr=1e30", "max_grad_norm=0", code=3)
+        self.assertEqual(self.state(), "diverged")
+        result = self.exprun("tiny.toml", "lr=1e30", "max_grad_norm=0", code=1)
+        self.assertIn("exprun resume", result.err)
+        self.assertIn("--new", result.err)
+
+
+def has_waiter(file):
+    with open("/proc/locks", encoding="ascii") as locks:
+        return any("->" in line and f":{os.fstat(file.fileno()).st_ino} " in line for line in locks)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()

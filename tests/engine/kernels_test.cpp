@@ -1,0 +1,242 @@
+// Every fast kernel against the plain ATen reference beside it.
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
+#include <ATen/ops/zeros.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/kernel_choices.h"
+#include "engine/model.h"
+#include "kernels/attention.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/gelu.h"
+#include "kernels/layer_norm.h"
+#include "kernels/linear.h"
+#include "layers/loss.h"
+
+using namespace exprun;
+
+namespace {
+
+double largest(const at::Tensor& difference) {
+  return difference.abs().max().item<double>();
+}
+
+at::Tensor leaf(const at::Tensor& values) {
+  return values.clone().set_requires_grad(true);
+}
+
+struct Result {
+  at::Tensor value;
+  std::vector<at::Tensor> gradients;
+};
+
+// The value, and the gradients of the inputs for a random gradient of the value.
+template <class Function>
+Result differentiate(Function function, const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> leaves;
+  for (const auto& input : inputs) leaves.push_back(leaf(input));
+  const auto value = function(leaves);
+  value.backward(
+      at::linspace(-1, 1, value.numel(), value.options().requires_grad(false)).view(value.sizes()));
+  Result result{value.detach(), {}};
+  for (const auto& input : leaves) result.gradients.push_back(input.grad());
+  return result;
+}
+
+// Measures, whatever the test before it fixed.
+struct FreshChoices {
+  FreshChoices() { kernel_choices::fix(false); }
+  ~FreshChoices() { kernel_choices::fix(false); }
+};
+
+}  // namespace
+
+TEST_CASE("kernels: gelu agrees with a double reference, value and slope") {
+  const auto x = at::linspace(-12, 12, 100003);
+  for (const auto form : {GeluForm::erf, GeluForm::tanh}) {
+    const auto fast = leaf(x), exact = leaf(x.to(at::kDouble));
+    const auto value = gelu(fast, form), reference = gelu_reference(exact, form);
+    value.sum().backward();
+    reference.sum().backward();
+    const auto scale = x.abs().clamp_min(1);
+    CHECK(largest((value.detach() - reference.detach()) / scale) < 1.5e-7);
+    CHECK(largest(fast.grad() - exact.grad()) < (form == GeluForm::erf ? 5e-7 : 3e-6));
+  }
+}
+
+TEST_CASE("kernels: gelu handles tails, views and extremes") {
+  const auto x = at::randn({37, 5}).t();
+  CHECK(at::allclose(gelu(x, GeluForm::erf), gelu_reference(x, GeluForm::erf), 1e-5, 1e-6));
+  const auto extreme = at::linspace(-1e4, 1e4, 5);
+  for (const auto form : {GeluForm::erf, GeluForm::tanh}) {
+    const auto value = gelu(extreme, form);
+    CHECK(std::abs(value[0].item<float>()) < 1e-30);
+    CHECK(value[2].item<float>() == 0);
+    CHECK(value[4].item<float>() == 1e4f);
+  }
+}
+
+TEST_CASE("kernels: linear agrees with ATen's, forward and gradients, with and without bias") {
+  const FreshChoices fresh;
+  const auto x = at::randn({3, 10, 24}), weight = at::randn({17, 24}), bias = at::randn({17});
+  const auto ours =
+      differentiate([](const auto& in) { return linear(in[0], in[1], in[2]); }, {x, weight, bias});
+  const auto reference = differentiate(
+      [](const auto& in) { return linear_reference(in[0], in[1], in[2]); }, {x, weight, bias});
+  CHECK(ours.value.sizes() == at::IntArrayRef({3, 10, 17}));
+  CHECK(at::allclose(ours.value, reference.value, 1e-5, 1e-5));
+  for (size_t i = 0; i < 3; ++i)
+    CHECK(at::allclose(ours.gradients[i], reference.gradients[i], 1e-5, 1e-5));
+  CHECK(at::allclose(exprun::linear(x, weight), linear_reference(x, weight, {}), 1e-5, 1e-5));
+}
+
+TEST_CASE("kernels: both backends compute the same product in full fp32") {
+  const auto x = at::randn({96, 64}), weight = at::randn({80, 64}), gradient = at::randn({96, 80});
+  const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
+  for (const char* backend : {"aten", "onednn"}) {
+    kernel_choices::load({{"forward 128x64x80", backend},
+                          {"input_gradient 128x64x80", backend},
+                          {"weight_gradient 128x64x80", backend}});
+    CHECK(largest(linear_forward(x, weight, {}) - wide(x).mm(wide(weight).t())) < 2e-5);
+    CHECK(largest(linear_input_gradient(gradient, weight) - wide(gradient).mm(wide(weight))) <
+          2e-5);
+    CHECK(largest(linear_weight_gradient(gradient, x) - wide(gradient).t().mm(wide(x))) < 3e-5);
+  }
+}
+
+TEST_CASE("kernels: choices of linear are kept, saved and loaded") {
+  const FreshChoices fresh;
+  exprun::linear(at::randn({5, 6}), at::randn({7, 6}));
+  CHECK(kernel_choices::save().contains("forward 8x6x7"));
+  kernel_choices::load({{"forward 8x6x7", "onednn"}, {"a", 3}});
+  CHECK(kernel_choices::save().at("forward 8x6x7") == "onednn");
+  kernel_choices::load({{"forward 8x4x7", "nonsense"}});
+  exprun::linear(at::randn({5, 4}), at::randn({7, 4}));
+  CHECK(kernel_choices::save().at("forward 8x4x7") != "nonsense");
+  kernel_choices::load(nlohmann::json::array({1, 2}));
+  CHECK(kernel_choices::save().at("forward 8x6x7") == "onednn");
+}
+
+TEST_CASE("kernels: fixed choices measure nothing") {
+  const FreshChoices fresh;
+  kernel_choices::fix();
+  exprun::linear(at::randn({5, 9}), at::randn({7, 9}));
+  CHECK_FALSE(kernel_choices::save().contains("forward 8x9x7"));
+}
+
+TEST_CASE("kernels: attention agrees with a double reference at every shape of a head") {
+  const int64_t shapes[][4] = {{2, 16, 2, 16}, {3, 64, 4, 32},  {1, 1, 1, 8},  {2, 5, 3, 4},
+                               {1, 33, 2, 24}, {2, 100, 2, 64}, {1, 17, 1, 80}};
+  for (const auto [batch, length, heads, width] : shapes) {
+    CAPTURE(length);
+    CAPTURE(width);
+    const auto x = at::randn({batch, length, 3 * heads * width});
+    const auto ours =
+        differentiate([&](const auto& in) { return causal_attention(in[0], heads, 0); }, {x});
+    const auto reference =
+        differentiate([&](const auto& in) { return causal_attention_reference(in[0], heads, 0); },
+                      {x.to(at::kDouble)});
+    CHECK(largest(ours.value - reference.value) < 2e-6);
+    CHECK(largest(ours.gradients[0] - reference.gradients[0]) < 1e-5);
+  }
+}
+
+TEST_CASE("kernels: attention survives extreme scores, and does not look behind them") {
+  auto x = at::randn({1, 20, 3 * 16});
+  x.narrow(2, 0, 32).mul_(1e4);
+  const auto before = causal_attention(x, 1, 0);
+  CHECK(before.isfinite().all().item<bool>());
+  x.narrow(1, 12, 8).fill_(1e30);
+  CHECK(at::equal(causal_attention(x, 1, 0).narrow(1, 0, 12), before.narrow(1, 0, 12)));
+}
+
+TEST_CASE("kernels: attention with dropout drops weights") {
+  const auto x = at::randn({2, 8, 3 * 16});
+  CHECK_FALSE(at::equal(causal_attention(x, 2, 0.5), causal_attention(x, 2, 0.5)));
+}
+
+TEST_CASE("kernels: layer norm agrees with a double reference, with and without bias") {
+  for (const int64_t width : {1, 7, 16, 40, 128}) {
+    CAPTURE(width);
+    const auto x = at::randn({3, 50, width}).mul(3).add(100), weight = at::randn({width}),
+               bias = at::randn({width});
+    const auto with_bias = [](const auto& in) { return layer_norm(in[0], in[1], in[2], 1e-5); };
+    const auto ours = differentiate(with_bias, {x, weight, bias});
+    const auto reference = differentiate(
+        [](const auto& in) { return layer_norm_reference(in[0], in[1], in[2], 1e-5); },
+        {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)});
+    CHECK(largest(ours.value - reference.value) < 5e-5);
+    for (size_t i = 0; i < 3; ++i)
+      CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 5e-4);
+    CHECK(at::allclose(layer_norm(x, weight, {}, 1e-5), ours.value.sub(bias), 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("kernels: sums of layer norm do not depend on the number of threads") {
+  const auto x = at::randn({1000, 32}), weight = at::randn({32}), bias = at::randn({32});
+  const auto run = [&](int threads) {
+    at::set_num_threads(threads);
+    return differentiate([](const auto& in) { return layer_norm(in[0], in[1], in[2], 1e-5); },
+                         {x, weight, bias});
+  };
+  const int threads = at::get_num_threads();
+  const auto one = run(1), many = run(3);
+  at::set_num_threads(threads);
+  for (size_t i = 0; i < 3; ++i) CHECK(at::equal(one.gradients[i], many.gradients[i]));
+}
+
+TEST_CASE("kernels: cross entropy agrees with ATen's, with padding and ignored targets") {
+  for (const int64_t vocabulary : {1, 7, 16, 65, 300}) {
+    const auto logits = at::randn({33, vocabulary + 3}).mul(4);
+    auto targets = at::randint(vocabulary, {33}, at::kLong);
+    targets[4] = kIgnoredTarget;
+    targets[32] = kIgnoredTarget;
+    const auto reference = leaf(logits.to(at::kDouble));
+    const auto loss = cross_entropy_reference(reference, targets, vocabulary);
+    loss.backward();
+    auto gradient = logits.clone();
+    const double ours = cross_entropy_in_place(gradient, targets, vocabulary);
+    CHECK(ours == doctest::Approx(loss.item<double>()).epsilon(1e-6));
+    CHECK(largest(gradient - reference.grad()) < 1e-6);
+  }
+}
+
+TEST_CASE("kernels: cross entropy survives extreme logits") {
+  auto logits = at::zeros({2, 3});
+  logits[0][0] = 1e30;
+  logits[1][2] = -1e30;
+  auto targets = at::zeros({2}, at::kLong);
+  CHECK(cross_entropy_in_place(logits, targets, 3) == doctest::Approx(std::log(2.0)));
+  CHECK(logits.isfinite().all().item<bool>());
+}
+
+TEST_CASE("kernels: a head in many chunks is the head in one") {
+  // 2^24 logits are one chunk: 300 rows of 70,000 columns are more than one.
+  const int64_t vocabulary = 70000, rows = 300;
+  const auto hidden = at::randn({rows, 4}), weight = at::randn({vocabulary + 8, 4});
+  const auto targets = at::randint(vocabulary, {rows}, at::kLong);
+  const auto ours = differentiate(
+      [&](const auto& in) { return head_loss_sum(in[0], in[1], targets, vocabulary); },
+      {hidden, weight});
+  const auto reference = differentiate(
+      [&](const auto& in) {
+        return cross_entropy_reference(linear_reference(in[0], in[1], {}), targets, vocabulary);
+      },
+      {hidden, weight});
+  CHECK(ours.value.item<double>() == doctest::Approx(reference.value.item<double>()).epsilon(1e-5));
+  for (size_t i = 0; i < 2; ++i) CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 1e-4);
+  const at::NoGradGuard no_grad;
+  CHECK(head_loss_sum(hidden, weight, targets, vocabulary).item<double>() ==
+        ours.value.item<double>());
+}

@@ -1,0 +1,177 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randint.h>
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "engine/model.h"
+#include "support/sections.h"
+
+using namespace exprun;
+
+namespace {
+
+// Two blocks of width 16, two heads, a context of 8: the examples of the schema.
+struct Built {
+  explicit Built(const std::string& keys = "", at::Device device = at::kCPU)
+      : recipe(recipe_with("model", "gpt", "vocab_size = 11\n" + keys)),
+        parameters(device),
+        model(Registry<Model>::instance().find("gpt")(recipe.section("model"), parameters)) {
+    parameters.initialize(1);
+  }
+
+  at::Tensor of(const std::string& name) const {
+    const auto* parameter = parameters.find(name);
+    REQUIRE_MESSAGE(parameter, name);
+    return parameter->tensor;
+  }
+
+  ResolvedRecipe recipe;
+  ParameterList parameters;
+  std::unique_ptr<Model> model;
+};
+
+at::Tensor tokens(int64_t batch = 3, int64_t length = 8) {
+  return at::randint(11, {batch, length}, at::kLong);
+}
+
+double spread(const at::Tensor& tensor) {
+  return tensor.std().item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("gpt: parameters have the names and classes that recipes match") {
+  const Built built;
+  std::set<std::string> names;
+  for (const auto& parameter : built.parameters.items()) names.insert(parameter.name);
+  CHECK(names.size() == 2 + 2 * 12 + 2);
+  for (const char* name :
+       {"token_embedding.weight", "position_embedding.weight", "blocks.0.attention_norm.weight",
+        "blocks.0.attention_norm.bias", "blocks.1.attention.query_key_value.weight",
+        "blocks.1.attention.query_key_value.bias", "blocks.1.attention.output_projection.weight",
+        "blocks.1.feed_forward_norm.weight", "blocks.1.feed_forward.up_projection.weight",
+        "blocks.1.feed_forward.down_projection.bias", "final_norm.weight", "final_norm.bias"})
+    CHECK_MESSAGE(names.count(name), name);
+  CHECK(built.parameters.find("token_embedding.weight")->kind == ParameterClass::embedding);
+  CHECK(built.parameters.find("final_norm.weight")->kind == ParameterClass::vector);
+  CHECK(built.parameters.find("blocks.0.feed_forward.up_projection.weight")->kind ==
+        ParameterClass::matrix);
+}
+
+TEST_CASE("gpt: without bias, and with a head of its own") {
+  const Built built("bias = false\ntied_head = false\n");
+  CHECK(built.parameters.items().size() == 2 + 2 * 6 + 1 + 1);
+  CHECK(built.of("head.weight").sizes() == at::IntArrayRef({11, 16}));
+}
+
+TEST_CASE("gpt: residual projections start smaller by sqrt(2 num_layers)") {
+  const Built built("hidden_size = 128\ninitialization_std = 0.1\n");
+  CHECK(spread(built.of("blocks.0.feed_forward.up_projection.weight")) ==
+        doctest::Approx(0.1).epsilon(0.02));
+  CHECK(spread(built.of("blocks.0.feed_forward.down_projection.weight")) ==
+        doctest::Approx(0.05).epsilon(0.02));
+  CHECK(spread(built.of("blocks.1.attention.output_projection.weight")) ==
+        doctest::Approx(0.05).epsilon(0.02));
+  CHECK(at::equal(built.of("final_norm.weight"), at::ones_like(built.of("final_norm.weight"))));
+}
+
+TEST_CASE("gpt: the loss is the cross entropy of the logits") {
+  for (const char* keys : {"", "bias = false\nactivation = \"gelu_tanh\"\n",
+                           "tied_head = false\nvocab_multiple = 16\n"}) {
+    Built built(keys);
+    const auto inputs = tokens();
+    auto targets = tokens();
+    targets[0][3] = kIgnoredTarget;
+    const auto logits = built.model->logits(inputs);
+    CHECK(logits.sizes() == at::IntArrayRef({3, 8, 11}));
+    const auto expected = at::cross_entropy_loss(logits.reshape({-1, 11}), targets.reshape({-1}),
+                                                 {}, /*reduction=sum*/ 2, kIgnoredTarget);
+    CHECK(built.model->loss_sum(inputs, targets).item<double>() ==
+          doctest::Approx(expected.item<double>()).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("gpt: padded rows of the vocabulary take no part") {
+  Built built("vocab_multiple = 16\n");
+  CHECK(built.of("token_embedding.weight").size(0) == 16);
+  CHECK(built.model->vocab_size() == 11);
+  const auto inputs = tokens(), targets = tokens();
+  const auto loss = built.model->loss_sum(inputs, targets);
+  loss.backward();
+  const auto gradient = built.of("token_embedding.weight").grad();
+  CHECK(gradient.narrow(0, 11, 5).abs().max().item<double>() == 0);
+  CHECK(gradient.narrow(0, 0, 11).abs().max().item<double>() > 0);
+  const at::NoGradGuard no_grad;
+  built.of("token_embedding.weight").narrow(0, 11, 5).fill_(100);
+  CHECK(built.model->loss_sum(inputs, targets).item<double>() == loss.item<double>());
+}
+
+TEST_CASE("gpt: a position sees nothing behind it") {
+  Built built;
+  const auto inputs = tokens(1);
+  auto changed = inputs.clone();
+  changed[0][5] = (inputs[0][5] + 1).remainder(11);
+  const auto before = built.model->logits(inputs), after = built.model->logits(changed);
+  CHECK(at::allclose(before.narrow(1, 0, 5), after.narrow(1, 0, 5), 0, 1e-6));
+  CHECK_FALSE(at::allclose(before.narrow(1, 5, 1), after.narrow(1, 5, 1), 0, 1e-6));
+}
+
+TEST_CASE("gpt: gradients are those of finite differences") {
+  Built built("hidden_size = 8\ninitialization_std = 0.5\n");
+  const auto inputs = tokens(2), targets = tokens(2);
+  built.model->loss_sum(inputs, targets).backward();
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : built.parameters.items()) {
+    auto value = parameter.tensor.view({-1})[1];
+    const double slope = parameter.tensor.grad().view({-1})[1].item<double>();
+    const double original = value.item<double>(), step = 3e-3;
+    const auto loss_at = [&](double x) {
+      value.fill_(x);
+      return built.model->loss_sum(inputs, targets).item<double>();
+    };
+    const double measured = (loss_at(original + step) - loss_at(original - step)) / (2 * step);
+    value.fill_(original);
+    INFO(parameter.name);
+    CHECK(std::abs(measured - slope) < 1e-2 * std::max(1.0, std::abs(slope)));
+  }
+}
+
+TEST_CASE("gpt: dropout acts in training only") {
+  Built built("dropout = 0.5\n");
+  const auto inputs = tokens();
+  built.model->set_training(false);
+  CHECK(at::equal(built.model->logits(inputs), built.model->logits(inputs)));
+  built.model->set_training(true);
+  CHECK_FALSE(at::equal(built.model->logits(inputs), built.model->logits(inputs)));
+}
+
+TEST_CASE("gpt: weights are a function of seed and name alone") {
+  Built small, untied("tied_head = false\n");
+  const std::string name = "blocks.1.attention.query_key_value.weight";
+  CHECK(at::equal(small.of(name), untied.of(name)));
+  const auto first = small.of(name).clone();
+  small.parameters.initialize(2);
+  CHECK_FALSE(at::equal(small.of(name), first));
+  small.parameters.initialize(1);
+  CHECK(at::equal(small.of(name), first));
+}
+
+TEST_CASE("gpt: on the meta device nothing is allocated, and the plan is the same") {
+  const Built real, meta("", at::kMeta);
+  CHECK(meta.parameters.count() == real.parameters.count());
+  CHECK(meta.of("final_norm.weight").is_meta());
+}
+
+TEST_CASE("gpt: flops are 6N + 12LCT, without positions, as PaLM counts them") {
+  const Built built("bias = false\n");
+  // N: 11 * 16 embeddings, 2 blocks of 12 * 16^2 + 2 * 16, a final norm of 16.
+  const double parameters = 11 * 16 + 2 * (12 * 256 + 32) + 16;
+  CHECK(built.model->flops_per_token(8) == 6 * parameters + 12 * 2 * 16 * 8);
+  CHECK(built.model->activation_bytes(8) > 0);
+}

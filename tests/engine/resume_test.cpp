@@ -1,0 +1,99 @@
+// A run that was stopped anywhere and resumed ends with the same bits as one that was not.
+#include "engine/resume.h"
+
+#include <doctest/doctest.h>
+
+#include "base/random.h"
+#include "engine/checkpoint_writer.h"
+#include "engine/tiny_run.h"
+#include "engine/trainer.h"
+
+namespace exprun {
+namespace {
+
+// One life of the run, as a new process would have it: from its newest checkpoint, or the start.
+TrainingResult live(const TinyRun& run, Recorder& recorder,
+                    const std::function<StopRequest()>& stop,
+                    std::map<std::string, at::Tensor>& tensors) {
+  const RunFolder folder{run.folder()};
+  const Pipeline pipeline = run.build();
+  Position start;
+  std::optional<Position> resumed_from;
+  if (const auto found = complete_checkpoints(folder); !found.empty()) {
+    start = open_checkpoint(found[0].path, run.recipe.hash(), run.data.fingerprint).position;
+    load_tensors(found[0].path, pipeline);
+    resumed_from = start;
+  }
+  CheckpointLedger ledger;
+  CheckpointWriter saver(folder, ledger, recorder, resumed_from);
+  const TrainingResult result = Trainer(pipeline, {recorder, &saver, stop}).run(start);
+  tensors = all_tensors(pipeline);
+  return result;
+}
+
+void check_equal(const std::map<std::string, at::Tensor>& a,
+                 const std::map<std::string, at::Tensor>& b) {
+  REQUIRE(a.size() == b.size());
+  for (const auto& [name, tensor] : a) {
+    CAPTURE(name);
+    CHECK(tensor.equal(b.at(name)));
+  }
+}
+
+TEST_CASE("resume: stopped anywhere and continued, every tensor and series is equal") {
+  const auto never = [] { return StopRequest::none; };
+  const TinyRun whole;
+  MemoryRecorder expected;
+  std::map<std::string, at::Tensor> expected_tensors;
+  CHECK(live(whole, expected, never, expected_tensors).position.step == 40);
+
+  for (uint64_t trial = 0; trial < 4; ++trial) {
+    const TinyRun parts;
+    MemoryRecorder recorder;
+    std::map<std::string, at::Tensor> tensors;
+    int lives = 1;
+    while (true) {
+      const int look =
+          5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(lives)}));
+      const auto result = live(parts, recorder, stop_at_look(look), tensors);
+      if (result.end == TrainingResult::End::finished) break;
+      REQUIRE(++lives < 100);
+    }
+    CAPTURE(lives);
+    CHECK(lives > 2);
+    CHECK(recorder.series() == expected.series());
+    check_equal(tensors, expected_tensors);
+  }
+}
+
+TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same bits") {
+  const auto never = [] { return StopRequest::none; };
+  const TinyRun run;
+  MemoryRecorder first, again;
+  std::map<std::string, at::Tensor> first_tensors, again_tensors;
+  live(run, first, never, first_tensors);
+  const auto found = complete_checkpoints(RunFolder{run.folder()});
+  REQUIRE(found.size() == 2);
+  CHECK(found[1].step == 35);
+  std::filesystem::remove_all(found[0].path);
+  live(run, again, never, again_tensors);
+  check_equal(first_tensors, again_tensors);
+  for (const auto& [name, values] : again.series()) {
+    const auto& all = first.series().at(name);
+    CHECK(std::vector(all.end() - static_cast<int64_t>(values.size()), all.end()) == values);
+  }
+}
+
+TEST_CASE("resume: what may change bits is said") {
+  const Machine then{2, "AVX512", "2.11.0", "mkl", "3.10.2"};
+  CHECK(bits_may_differ(then, then).empty());
+  Machine now = then;
+  now.instruction_set = "AVX2";
+  now.libtorch = "2.12.0";
+  CHECK(bits_may_differ(then, now) ==
+        "bits may differ from an uninterrupted run; LibTorch was 2.11.0, is 2.12.0; the "
+        "instruction set was AVX512, is AVX2");
+}
+
+}  // namespace
+}  // namespace exprun

@@ -1,0 +1,131 @@
+#include "engine/tiny_run.h"
+
+#include <ATen/Parallel.h>
+
+#include "base/random.h"
+
+namespace exprun {
+
+namespace {
+
+constexpr const char* kRecipe = R"([run]
+steps = 40
+
+[model]
+type = "gpt"
+num_layers = 2
+num_heads = 2
+hidden_size = 32
+context_length = 16
+dropout = 0.1
+vocab_size = 61
+
+[dataset]
+order = "shuffled_blocks"
+type = "token_shards"
+train = "train.bin"
+validation = "validation.bin"
+format = "raw_uint16"
+
+[batch]
+sequences = 8
+micro_batch = 4
+
+[optimizer]
+type = "adamw"
+lr = 3e-3
+
+[schedule]
+type = "cosine"
+warmup = "1 step"
+
+[evaluation.val_loss]
+every = "10 steps"
+
+[checkpoint]
+every = "7 steps"
+)";
+
+constexpr int64_t kTrainTokens = 3000;
+constexpr int64_t kValidationTokens = 500;
+
+RecipeText recipe_text(std::vector<std::string> overrides, const TinyRun::Edit& edit) {
+  std::string text = kRecipe;
+  text.replace(text.find(edit.from), edit.from.size(), edit.to);
+  return {{std::make_shared<SourceFile>(SourceFile{"tiny.toml", text})}, std::move(overrides)};
+}
+
+// Half predictable, so that a few steps lower the loss.
+std::string random_tokens(int64_t count, std::string_view name) {
+  std::string bytes;
+  uint64_t token = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool repeat = random_below(2, {random_word(name), 1, static_cast<uint64_t>(i)}) == 0;
+    token = repeat ? (token + 1) % kTinyVocabulary
+                   : random_below(kTinyVocabulary, {random_word(name), static_cast<uint64_t>(i)});
+    bytes.push_back(static_cast<char>(token));
+    bytes.push_back(0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TinyRun::TinyRun(std::vector<std::string> overrides, const SchemaSet& schemas, const Edit& edit)
+    : text(recipe_text(std::move(overrides), edit)),
+      recipe(resolve(text, {std::nullopt, kTrainTokens, kValidationTokens}, schemas)) {
+  data = make_data();
+  at::set_num_threads(1);  // on a busy machine two would wait for each other at every operator
+}
+
+PreparedData TinyRun::make_data() const {
+  const auto shard = [&](const char* name, int64_t tokens) {
+    const auto file = folder_.write(name, random_tokens(tokens, name));
+    return TokenShard{file.string(), tokens, 0};
+  };
+  PreparedData made;
+  made.fingerprint = "0123456789abcdef0123456789abcdef";
+  made.train = {shard("train.bin", kTrainTokens)};
+  made.validation = {shard("validation.bin", kValidationTokens)};
+  return made;
+}
+
+void MemoryRecorder::evaluation(int64_t step, const std::string& name,
+                                const EvaluationResult& result) {
+  evaluations.push_back({step, name, result});
+}
+
+void MemoryRecorder::event(const std::string& level, const std::string& kind,
+                           const std::string& text) {
+  events.push_back(level + " " + kind + ": " + text);
+}
+
+std::map<std::string, std::vector<std::pair<int64_t, double>>> MemoryRecorder::series() const {
+  std::map<std::string, std::vector<std::pair<int64_t, double>>> all;
+  for (const StepRecord& record : steps) {
+    all["train/loss"].emplace_back(record.step, record.loss);
+    all["lr"].emplace_back(record.step, record.lr);
+    all["grad_norm"].emplace_back(record.step, record.grad_norm);
+  }
+  for (const Evaluated& evaluated : evaluations)
+    for (const auto& [metric, value] : evaluated.result.metrics)
+      all[metric].emplace_back(evaluated.step, value);
+  return all;
+}
+
+std::function<StopRequest()> stop_at_look(int n) {
+  return [looks = 0, n]() mutable {
+    return ++looks >= n ? StopRequest::interrupt : StopRequest::none;
+  };
+}
+
+std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, tensor] : pipeline.optimizers().parameter_tensors())
+    tensors[name] = tensor.clone();
+  for (const auto& [name, tensor] : pipeline.optimizers().state_tensors())
+    tensors[name] = tensor.clone();
+  return tensors;
+}
+
+}  // namespace exprun

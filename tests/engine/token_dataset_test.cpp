@@ -1,0 +1,132 @@
+#include "engine/token_dataset.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/random.h"
+#include "engine/token_reader.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+namespace {
+
+std::vector<uint16_t> some_tokens(size_t count) {
+  std::vector<uint16_t> tokens(count);
+  for (size_t i = 0; i < count; ++i) tokens[i] = static_cast<uint16_t>(random_below(60000, {i}));
+  return tokens;
+}
+
+// The tokens cut into shards of the given sizes; the last one takes the rest.
+std::vector<TokenShard> shards_of(const TemporaryFolder& folder,
+                                  const std::vector<uint16_t>& tokens, std::vector<size_t> sizes) {
+  std::vector<TokenShard> shards;
+  std::span<const uint16_t> rest(tokens);
+  sizes.push_back(tokens.size());
+  for (const size_t size : sizes) {
+    ShardWriter writer(folder.path() / (std::to_string(shards.size()) + ".bin"));
+    const auto part = rest.first(std::min(size, rest.size()));
+    writer.append(part);
+    shards.push_back(writer.finish());
+    rest = rest.subspan(part.size());
+  }
+  return shards;
+}
+
+std::vector<int64_t> values(const at::Tensor& tensor) {
+  const int64_t* data = tensor.data_ptr<int64_t>();
+  return {data, data + tensor.numel()};
+}
+
+// What a batch must be by its definition.
+void check_batch(const Batch& batch, const std::vector<uint16_t>& tokens,
+                 const std::vector<int64_t>& offsets, int64_t length) {
+  std::vector<int64_t> inputs, targets;
+  int64_t largest = 0;
+  for (const int64_t offset : offsets)
+    for (int64_t t = 0; t < length; ++t) {
+      inputs.push_back(tokens.at(static_cast<size_t>(offset + t)));
+      targets.push_back(tokens.at(static_cast<size_t>(offset + t + 1)));
+      largest = std::max({largest, inputs.back(), targets.back()});
+    }
+  CHECK(values(batch.inputs) == inputs);
+  CHECK(values(batch.targets) == targets);
+  CHECK(batch.largest_token == largest);
+  CHECK(batch.inputs.sizes() == at::IntArrayRef({static_cast<int64_t>(offsets.size()), length}));
+}
+
+}  // namespace
+
+TEST_CASE("token reader: shards are joined without a gap, wherever they are cut") {
+  const auto tokens = some_tokens(50);
+  for (const auto& sizes :
+       std::vector<std::vector<size_t>>{{}, {1}, {10, 1, 0, 2}, {49}, {5, 5, 5}}) {
+    const TemporaryFolder folder;
+    const TokenReader reader(shards_of(folder, tokens, sizes));
+    CHECK(reader.tokens() == 50);
+    std::vector<int64_t> offsets;
+    for (int64_t offset = 0; offset + 8 < 50; ++offset) offsets.push_back(offset);
+    check_batch(reader.read(offsets, 8), tokens, offsets, 8);
+  }
+}
+
+TEST_CASE("token reader: bare files are read from their first byte") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.bin", std::string("\1\0\2\0\3\0", 6));
+  const TokenReader reader({inspect_shard(file, ShardFormat::raw_uint16)});
+  check_batch(reader.read(std::vector<int64_t>{0}, 2), {1, 2, 3}, {0}, 2);
+}
+
+TEST_CASE("token reader: a shard that changed its size is an error, not a crash") {
+  const TemporaryFolder folder;
+  const auto shards = shards_of(folder, some_tokens(50), {});
+  std::filesystem::resize_file(shards[0].path, 1100);
+  CHECK_THROWS_WITH_AS(TokenReader{shards},
+                       ("token shard: '" + shards[0].path +
+                        "' has 1100 bytes, but 1124 when it was prepared; restore it, or start a "
+                        "new run with --new")
+                           .c_str(),
+                       Error);
+}
+
+TEST_CASE("token dataset: a global batch is the same in any pieces") {
+  const TemporaryFolder folder;
+  PreparedData data;
+  data.train = shards_of(folder, some_tokens(300), {100, 70});
+  for (const auto order :
+       {SampleOrder::sequential, SampleOrder::shuffled_blocks, SampleOrder::random_offsets}) {
+    const auto dataset = make_token_dataset({data, 8, 5}, order);
+    const auto whole = values(dataset->batch(Split::train, 90, 12).targets);
+    std::vector<int64_t> joined;
+    for (int64_t first = 90; first < 102; first += 4)
+      for (const int64_t token : values(dataset->batch(Split::train, first, 4).targets))
+        joined.push_back(token);
+    CHECK(joined == whole);
+  }
+}
+
+TEST_CASE("token dataset: validation is in order from its start, whatever the training order") {
+  const TemporaryFolder folder;
+  const auto tokens = some_tokens(100);
+  PreparedData data;
+  data.train = data.validation = shards_of(folder, tokens, {});
+  const auto dataset = make_token_dataset({data, 10, 5}, SampleOrder::random_offsets);
+  CHECK(dataset->samples_per_epoch(Split::validation) == 9);
+  CHECK(dataset->samples_per_epoch(Split::train) == 0);
+  check_batch(dataset->batch(Split::validation, 0, 3), tokens, {0, 10, 20}, 10);
+}
+
+TEST_CASE("token dataset: a split shorter than one sample is an error") {
+  const TemporaryFolder folder;
+  PreparedData data;
+  data.train = shards_of(folder, some_tokens(10), {});
+  CHECK(make_token_dataset({data, 9, 0}, SampleOrder::sequential)
+            ->samples_per_epoch(Split::validation) == 0);
+  CHECK_THROWS_WITH_AS(
+      make_token_dataset({data, 10, 0}, SampleOrder::sequential),
+      "dataset: the training split has 10 tokens, and one sample takes 11 (batch.sequence_length "
+      "and one more); give more data or a shorter sequence",
+      Error);
+}

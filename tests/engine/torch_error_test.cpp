@@ -1,0 +1,37 @@
+#include "engine/torch_error.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace exprun {
+namespace {
+
+template <class Function>
+std::string explanation(Function function) {
+  try {
+    function();
+  } catch (const c10::Error& error) {
+    return explain_torch_error(error);
+  }
+  return "no error";
+}
+
+TEST_CASE("torch errors: memory that ran out says what to lower, in one line") {
+  const std::string text = explanation([] { at::empty({int64_t{1} << 50}); });
+  CAPTURE(text);
+  CHECK(text.starts_with("memory: "));
+  CHECK(text.find("4503599627370496 bytes") != text.npos);
+  CHECK(text.ends_with("; lower batch.micro_batch or the model's size"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 0);
+}
+
+TEST_CASE("torch errors: all else is a bug, without a backtrace") {
+  CHECK(explanation([] { TORCH_CHECK(false, "two shapes"); }) ==
+        "this is a bug of exprun, please report it: two shapes");
+}
+
+}  // namespace
+}  // namespace exprun

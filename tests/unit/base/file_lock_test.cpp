@@ -1,0 +1,130 @@
+#include "base/file_lock.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "base/diagnostic.h"
+
+using namespace exprun;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "exprun-lock-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+// A child that takes the lock, says so, and sleeps until it is killed.
+pid_t hold_in_child(const std::filesystem::path& file) {
+  int ready[2];
+  REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileLock lock = FileLock::take(file);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  return child;
+}
+
+void kill_and_wait(pid_t child) {
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+TEST_CASE("file lock: one holder at a time, also within one process") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  {
+    const auto first = FileLock::try_take(file);
+    REQUIRE(first);
+    CHECK(!FileLock::try_take(file));
+    CHECK(FileLock::held(file));
+  }
+  CHECK(!FileLock::held(file));
+  CHECK(FileLock::try_take(file));
+}
+
+TEST_CASE("file lock: asking neither makes nor takes the file") {
+  const TemporaryFolder folder;
+  CHECK(!FileLock::held(folder.path / "none"));
+  CHECK(!FileLock::held(folder.path / "none" / "deeper"));
+  CHECK(!std::filesystem::exists(folder.path / "none"));
+}
+
+TEST_CASE("file lock: the kernel drops it at SIGKILL") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  const pid_t child = hold_in_child(file);
+  CHECK(FileLock::held(file));
+  CHECK(!FileLock::try_take(file));
+  kill_and_wait(child);
+  CHECK(!FileLock::held(file));
+  CHECK(FileLock::try_take(file));
+}
+
+TEST_CASE("file lock: it lives as long as any copy of its descriptor") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  auto lock = FileLock::try_take(file);
+  REQUIRE(lock);
+  auto adopted = std::optional(FileLock::adopt(::dup(lock->fd())));
+  lock.reset();
+  CHECK(FileLock::held(file));
+  adopted.reset();
+  CHECK(!FileLock::held(file));
+}
+
+TEST_CASE("file lock: it is not inherited by another program") {
+  const TemporaryFolder folder;
+  const auto lock = FileLock::take(folder.path / "lock");
+  CHECK((::fcntl(lock.fd(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("file lock: a wait ends when the holder dies, or when patience does") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  const pid_t child = hold_in_child(file);
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(!FileLock::take_within(file, 50ms));
+  CHECK(std::chrono::steady_clock::now() - before >= 50ms);
+  CHECK(!FileLock::take_within(file, 0ms));
+  std::thread killer([&] {
+    std::this_thread::sleep_for(50ms);
+    kill_and_wait(child);
+  });
+  CHECK(FileLock::take_within(file, 10s));
+  killer.join();
+  // Whoever gave up above must not keep the lock that it still waited for.
+  auto again = FileLock::take_within(file, 10s);
+  CHECK(again);
+}
+
+TEST_CASE("file lock: a file that cannot be opened is an error that names it") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "missing" / "lock";
+  CHECK_THROWS_WITH_AS(
+      FileLock::take(file),
+      ("file: cannot open the lock file '" + file.string() + "': No such file or directory")
+          .c_str(),
+      Error);
+}

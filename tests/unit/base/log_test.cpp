@@ -1,0 +1,107 @@
+#include "base/log.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+using namespace exprun;
+
+namespace {
+
+std::string read_all(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = ::read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  return text;
+}
+
+// What `body` writes to standard error, a pipe.
+std::string through_pipe(const std::function<void()>& body) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  if (::fork() == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    body();
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  const std::string text = read_all(ends[0]);
+  ::close(ends[0]);
+  ::wait(nullptr);
+  return text;
+}
+
+// The same on a terminal of 20 columns.
+std::string on_terminal(const std::function<void()>& body) {
+  winsize size{24, 20, 0, 0};
+  int terminal = -1;
+  if (::forkpty(&terminal, nullptr, nullptr, &size) == 0) {
+    ::setenv("TERM", "xterm", 1);
+    body();
+    ::_exit(0);
+  }
+  const std::string text = read_all(terminal);
+  ::close(terminal);
+  ::wait(nullptr);
+  return text;
+}
+
+void talk() {
+  log(LogLevel::debug, "d");
+  log_info("i");
+  log_warning("w {}");
+  log(LogLevel::error, "e");
+}
+
+}  // namespace
+
+TEST_CASE("log: plain words where there is no terminal") {
+  CHECK(through_pipe(talk) == "exprun: i\nexprun: warning: w {}\nexprun: error: e\n");
+}
+
+TEST_CASE("log: levels drop what is below them") {
+  CHECK(through_pipe([] {
+          set_log_level(LogLevel::warning);
+          talk();
+        }) == "exprun: warning: w {}\nexprun: error: e\n");
+  CHECK(through_pipe([] {
+          set_log_level(LogLevel::debug);
+          log(LogLevel::debug, "d");
+        }) == "exprun: debug: d\n");
+}
+
+TEST_CASE("log: colours on a terminal, unless NO_COLOR is set") {
+  ::unsetenv("NO_COLOR");
+  const std::string text = on_terminal([] { log_warning("w"); });
+  CHECK(text.find("exprun: \x1b[") == 0);
+  CHECK(on_terminal([] {
+          ::setenv("NO_COLOR", "1", 1);
+          log_warning("w");
+        }) == "exprun: warning: w\r\n");
+}
+
+TEST_CASE("log: a message appears above the progress line, which is clipped to the terminal") {
+  CHECK(on_terminal([] {
+          show_progress_line("step 1 of 300, loss 4.1649");
+          log_info("saved");
+          show_progress_line("");
+        }) == "\r\x1b[Kstep 1 of 300, loss\r\x1b[Kexprun: saved\r\nstep 1 of 300, loss\r\x1b[K");
+}
+
+TEST_CASE("log: no progress line without a terminal, and none with -q") {
+  CHECK(through_pipe([] {
+          show_progress_line("step 1");
+          log_info(has_progress_line() ? "yes" : "no");
+        }) == "exprun: no\n");
+  CHECK(on_terminal([] {
+          set_log_level(LogLevel::warning);
+          show_progress_line("step 1");
+        }).empty());
+}

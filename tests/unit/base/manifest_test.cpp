@@ -1,0 +1,48 @@
+#include "base/manifest.h"
+
+#include <doctest/doctest.h>
+
+#include "base/atomic_file.h"
+#include "base/run_folder.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+TEST_CASE("manifest: what is wrong with a folder is said") {
+  const TemporaryFolder folder;
+  folder.write("a", "four");
+  CHECK(manifest_problem(folder.path(), Verify::sizes) == "MANIFEST.json is missing");
+  write_manifest(folder.path());
+  CHECK_FALSE(manifest_problem(folder.path(), Verify::hashes));
+
+  folder.write("a", "five bytes and more");
+  CHECK(manifest_problem(folder.path(), Verify::sizes) == "a has 19 bytes, the manifest says 4");
+  folder.write("a", "FOUR");
+  CHECK_FALSE(manifest_problem(folder.path(), Verify::sizes));
+  CHECK(manifest_problem(folder.path(), Verify::hashes) ==
+        "a has other content than the manifest says");
+  std::filesystem::remove(folder.path() / "a");
+  CHECK(manifest_problem(folder.path(), Verify::sizes) == "a is missing");
+  folder.write("MANIFEST.json", "{\"files\": {\"a");
+  CHECK(manifest_problem(folder.path(), Verify::sizes) == "MANIFEST.json is damaged");
+}
+
+TEST_CASE("run folder: complete checkpoints come newest first, others with the reason") {
+  const TemporaryFolder folder;
+  for (const char* name : {"step_00000009", "step_00000100", "step_00000020"}) {
+    const auto file = folder.write("checkpoints/" + std::string(name) + "/model", "weights");
+    write_manifest(file.parent_path());
+  }
+  folder.write("checkpoints/step_00000100/model", "cut");
+  folder.write("checkpoints/step_00000200.tmp-1-0/model", "being written");
+
+  std::vector<std::string> skipped;
+  const auto found = complete_checkpoints({folder.path()}, &skipped);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].step == 20);
+  CHECK(found[1].step == 9);
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0] == "step_00000100: model has 3 bytes, the manifest says 7");
+  CHECK(complete_checkpoints({folder.path() / "none"}).empty());
+  CHECK(checkpoint_name(300) == "step_00000300");
+}

@@ -1,0 +1,70 @@
+#include "base/signals.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+using namespace exprun;
+
+namespace {
+
+// Runs `body` in a child; its exit status, or minus the signal that ended it.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    watch_stop_signals();
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int request_after(std::initializer_list<int> signals) {
+  for (const int signal : signals) ::raise(signal);
+  return static_cast<int>(stop_requested());
+}
+
+}  // namespace
+
+TEST_CASE("signals: the first one is a request, to be polled") {
+  CHECK(in_child([] { return request_after({}); }) == static_cast<int>(StopRequest::none));
+  CHECK(in_child([] { return request_after({SIGINT}); }) ==
+        static_cast<int>(StopRequest::interrupt));
+  CHECK(in_child([] { return request_after({SIGTERM}); }) ==
+        static_cast<int>(StopRequest::terminate));
+  CHECK(in_child([] {
+          return request_after({SIGUSR2, SIGUSR2});
+        }) == static_cast<int>(StopRequest::preempt));
+}
+
+TEST_CASE("signals: a second one ends the process by that signal") {
+  CHECK(in_child([] {
+          ::raise(SIGINT);
+          ::usleep(350'000);
+          return request_after({SIGINT});
+        }) == -SIGINT);
+  CHECK(in_child([] { return request_after({SIGINT, SIGTERM}); }) == -SIGTERM);
+}
+
+TEST_CASE("signals: one that arrives twice at once, by process and by group, is one request") {
+  CHECK(in_child([] {
+          return request_after({SIGTERM, SIGTERM});
+        }) == static_cast<int>(StopRequest::terminate));
+}
+
+TEST_CASE("signals: a batch system's warning is not the first of two") {
+  CHECK(in_child([] {
+          return request_after({SIGUSR2, SIGTERM});
+        }) == static_cast<int>(StopRequest::preempt));
+}
+
+TEST_CASE("signals: a request of our own comes first or is too late") {
+  CHECK(in_child([] {
+          request_stop(StopRequest::preempt);
+          return request_after({SIGINT});
+        }) == static_cast<int>(StopRequest::preempt));
+}

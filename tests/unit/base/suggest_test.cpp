@@ -1,0 +1,28 @@
+#include "base/suggest.h"
+
+#include <doctest/doctest.h>
+
+using namespace exprun;
+
+TEST_CASE("suggest: insertion, deletion, substitution and swap count one") {
+  const std::vector<std::string> names = {"lr", "betas", "weight_decay", "max_grad_norm"};
+  CHECK(nearest("weigth_decay", names) == "weight_decay");
+  CHECK(nearest("lrr", names) == "lr");
+  CHECK(nearest("beta", names) == "betas");
+  CHECK(nearest("bettas", names) == "betas");
+  CHECK(nearest("max_gradnorm", names) == "max_grad_norm");
+  CHECK(nearest("wight_dekay", names) == "weight_decay");
+}
+
+TEST_CASE("suggest: nothing that is too far") {
+  CHECK(nearest("zzz", {"lr", "eps"}) == std::nullopt);
+  CHECK(nearest("ab", {"cd"}) == std::nullopt);
+  CHECK(nearest("ab", {"ac"}) == std::nullopt);  // half of the name
+  CHECK(nearest("weight", {"weight_decay"}) == std::nullopt);
+  CHECK(nearest("anything", {}) == std::nullopt);
+}
+
+TEST_CASE("suggest: the nearest wins, then the first") {
+  CHECK(nearest("stepp", {"stepps", "steps", "step"}) == "stepps");
+  CHECK(nearest("every", {"everyy", "every"}) == "every");
+}

@@ -1,0 +1,65 @@
+#include "control/command/arguments.h"
+
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "control/command/globals.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string refusal(const std::vector<std::string>& words) {
+  std::string recipe;
+  bool quick = false;
+  Arguments arguments("check RECIPE", "Finds mistakes.");
+  arguments.word("RECIPE", recipe, "a file").flag("--quick", quick, "fast");
+  try {
+    arguments.parse(words);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_recipe);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("arguments: words, flags and overrides in any order") {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  bool fresh = false;
+  Arguments arguments("RECIPE", "");
+  arguments.word("RECIPE", recipe, "")
+      .words("key=value...", overrides, "")
+      .flag("--new", fresh, "");
+  CHECK(arguments.parse({"a.toml", "lr=-1", "--new", "betas=[0.9,0.95]", "~run.seed"}));
+  CHECK(recipe == "a.toml");
+  CHECK(fresh);
+  CHECK(overrides == std::vector<std::string>{"lr=-1", "betas=[0.9,0.95]", "~run.seed"});
+}
+
+TEST_CASE("arguments: what is wrong is named, with the nearest option") {
+  CHECK(refusal({"a.toml", "--quik"}) ==
+        "check: unknown option '--quik', did you mean '--quick'?\n  usage: exprun check RECIPE");
+  CHECK(refusal({"a.toml", "b.toml"}) ==
+        "check: unexpected 'b.toml'\n  usage: exprun check RECIPE");
+  CHECK(refusal({}) == "check: something is missing\n  usage: exprun check RECIPE");
+}
+
+TEST_CASE("globals: taken out of the line wherever they stand") {
+  Words words = {"ls", "--store", "/tmp/x/../y", "-q", "a b"};
+  const Globals globals = take_globals(words);
+  CHECK(words == Words{"ls", "a b"});
+  CHECK(globals.store.path == "/tmp/y");
+  CHECK(globals.store.shown == "/tmp/x/../y");
+  CHECK(globals.level == LogLevel::warning);
+  CHECK(globals.command_line == "exprun ls --store /tmp/x/../y -q 'a b'");
+}
+
+TEST_CASE("globals: --store=DIR, and --store without a folder") {
+  Words words = {"--store=z", "ls"};
+  CHECK(take_globals(words).store.shown == "z");
+  Words bad = {"ls", "--store"};
+  CHECK_THROWS_WITH_AS(take_globals(bad), "command line: --store needs a folder", Error);
+}

@@ -1,0 +1,123 @@
+#include "control/launch/child.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/diagnostic.h"
+#include "control/launch/capture.h"
+
+using namespace exprun;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+ChildEnd run_script(const std::string& script, int kept_fd = -1) {
+  const ForwardedSignals signals;
+  return run_child({{"/bin/sh", "-c", script}, {{"EXPRUN_TEST_VALUE", "7"}}, kept_fd, false},
+                   signals);
+}
+
+// Waits for a file that a child makes, then does something.
+template <class Action>
+std::thread when_there(const fs::path& file, Action action) {
+  return std::thread([=] {
+    for (int i = 0; i < 2000 && !fs::exists(file); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    action();
+  });
+}
+
+struct Scratch {
+  fs::path path = fs::temp_directory_path() / ("exprun-child-" + std::to_string(::getpid()));
+  Scratch() { fs::create_directories(path); }
+  ~Scratch() { fs::remove_all(path); }
+  std::string file(const char* name) const { return (path / name).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("child: exit code and death by a signal") {
+  CHECK(run_script("exit 75").exit_code == 75);
+  const ChildEnd killed = run_script("kill -9 $$");
+  CHECK(!killed.exit_code);
+  CHECK(killed.signal == 9);
+}
+
+TEST_CASE("child: a program that is not there is an error that names it") {
+  const ForwardedSignals signals;
+  CHECK_THROWS_WITH_AS(run_child({{"/nowhere/exprun-trainer"}, {}, -1, false}, signals),
+                       "launch: cannot start /nowhere/exprun-trainer: No such file or directory",
+                       Error);
+}
+
+TEST_CASE("child: environment is added, and never replaced") {
+  CHECK(run_script("test \"$EXPRUN_TEST_VALUE\" = 7").exit_code == 0);
+  ::setenv("EXPRUN_TEST_VALUE", "mine", 1);
+  CHECK(run_script("test \"$EXPRUN_TEST_VALUE\" = mine").exit_code == 0);
+  ::unsetenv("EXPRUN_TEST_VALUE");
+}
+
+TEST_CASE("child: only the descriptor that is handed over stays open") {
+  const int leaked = ::open("/dev/null", O_RDONLY);
+  const int kept = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const std::string look = "test -e /proc/self/fd/" + std::to_string(kept) +
+                           " && test ! -e /proc/self/fd/" + std::to_string(leaked);
+  CHECK(run_script(look, kept).exit_code == 0);
+  ::close(leaked);
+  ::close(kept);
+}
+
+TEST_CASE("child: stop signals are passed on, once each") {
+  const Scratch scratch;
+  const std::string script = "trap 'echo x >> " + scratch.file("got") + "; exit 130' INT; : > " +
+                             scratch.file("ready") + "; while :; do sleep 0.02; done";
+  const ForwardedSignals signals;  // before the thread, which must have them blocked as well
+  std::thread sender = when_there(scratch.file("ready"), [] { ::kill(::getpid(), SIGINT); });
+  CHECK(run_child({{"/bin/sh", "-c", script}, {}, -1, false}, signals).exit_code == 130);
+  sender.join();
+  CHECK(fs::file_size(scratch.file("got")) == 2);
+}
+
+TEST_CASE("child: a stop signal waits for a child that cannot take it yet") {
+  const ForwardedSignals signals;
+  ::kill(::getpid(), SIGTERM);
+  const ChildCommand blind{{"/bin/sleep", "0.2"}, {}, -1, true};  // never unblocks anything
+  CHECK(run_child(blind, signals).exit_code == 0);
+}
+
+TEST_CASE("child: a hang-up asks it to end, and a signal before its start is not lost") {
+  const ForwardedSignals signals;
+  ::kill(::getpid(), SIGHUP);
+  const ChildEnd end = run_child({{"/bin/sh", "-c", "sleep 20"}, {}, -1, false}, signals);
+  CHECK(end.signal == SIGTERM);
+}
+
+TEST_CASE("child: it does not outlive its launcher") {
+  const Scratch scratch;
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    run_script("trap 'echo saved > " + scratch.file("saved") + "; exit 143' TERM; : > " +
+               scratch.file("ready") + "; while :; do sleep 0.02; done");
+    ::_exit(0);
+  }
+  when_there(scratch.file("ready"), [=] { ::kill(launcher, SIGKILL); }).join();
+  when_there(scratch.file("saved"), [] {}).join();
+  CHECK(fs::exists(scratch.file("saved")));
+  ::waitpid(launcher, nullptr, 0);
+}
+
+TEST_CASE("capture: input, output and exit code") {
+  const std::string long_input(300'000, 'x');
+  const Captured captured = capture({"/bin/sh", "-c", "cat; exit 3"}, long_input);
+  CHECK(captured.output == long_input);
+  CHECK(captured.status == 3);
+  CHECK(capture({"/bin/sh", "-c", "kill -9 $$"}, "").status == 137);
+}

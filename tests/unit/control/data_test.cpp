@@ -1,0 +1,351 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "base/atomic_file.h"
+#include "base/manifest.h"
+#include "base/mapped_file.h"
+#include "control/data/content_hash.h"
+#include "control/data/glob.h"
+#include "control/data/prepare.h"
+#include "recipe/resolved.h"
+#include "support/fixtures.h"
+#include "support/temporary_folder.h"
+#include "text/tokenizer.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+ResolvedRecipe recipe_with(const std::string& dataset, const Facts& facts = {}) {
+  const std::string text =
+      "run.steps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
+      "context_length = 4\n[batch]\nsequences = 2\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n"
+      "[dataset]\n" +
+      dataset;
+  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, facts);
+}
+
+ResolvedRecipe text_recipe(const fs::path& path, const std::string& more = "") {
+  return recipe_with("type = \"text\"\npath = \"" + path.string() + "\"\n" + more);
+}
+
+// All tokens of a split.
+std::vector<int64_t> tokens_of(const std::vector<TokenShard>& shards) {
+  std::vector<int64_t> tokens;
+  for (const TokenShard& shard : shards) {
+    const MappedFile file(shard.path);
+    for (int64_t i = 0; i < shard.tokens; ++i) {
+      uint16_t token;
+      std::memcpy(&token, file.bytes().data() + shard.first_byte + 2 * i, sizeof token);
+      tokens.push_back(token);
+    }
+  }
+  return tokens;
+}
+
+std::string decoded(const PreparedData& data, const std::vector<TokenShard>& shards) {
+  return load_tokenizer(data.tokenizer)->decode(tokens_of(shards));
+}
+
+// The rendered complaint of preparing a recipe.
+std::string complaint(const ResolvedRecipe& recipe, const fs::path& data_folder) {
+  try {
+    prepare_data(recipe, data_folder, "");
+  } catch (const RecipeError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A shard of zeros, with a header for `tokens`; sparse on the disk.
+fs::path sparse_shard(const TemporaryFolder& folder, const std::string& name, int32_t tokens) {
+  const int32_t header[] = {kShardMagic, 1, tokens};
+  const fs::path file = folder.write(name, {reinterpret_cast<const char*>(header), sizeof header});
+  fs::resize_file(file, 1024 + 2 * static_cast<uintmax_t>(tokens));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("data: bytes are tokenized and split, the last part for validation") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", "0123456789abcdefghijABCDEFGHIJ\xff..."),
+                                  "validation_fraction = 0.25\n");
+  const PreparedData data = prepare_data(recipe, folder.path() / "data", "");
+  CHECK(data.vocab_size == 256);
+  CHECK(decoded(data, data.train) == "0123456789abcdefghijABCDE");  // floor(0.75 * 34)
+  CHECK(decoded(data, data.validation) == "FGHIJ\xff...");
+  CHECK(data.fingerprint.size() == 32);
+  CHECK(fs::path(data.train[0].path).is_absolute());
+}
+
+TEST_CASE("data: characters are counted as characters, over all files in order") {
+  const TemporaryFolder folder;
+  folder.write("b.txt", "\u00e9\u00e9\u00e9\u00e9\u00e9");
+  folder.write("a.txt", "\u4e2d\u4e2d\u4e2d\u4e2d\u4e2d");
+  const auto recipe =
+      text_recipe(folder.path() / "*.txt", "tokenizer = \"char\"\nvalidation_fraction = 0.5\n");
+  const PreparedData data = prepare_data(recipe, folder.path() / "data", "");
+  CHECK(data.vocab_size == 2);
+  CHECK(decoded(data, data.train) == "\u4e2d\u4e2d\u4e2d\u4e2d\u4e2d");
+  CHECK(tokens_of(data.validation) == std::vector<int64_t>{0, 0, 0, 0, 0});
+}
+
+TEST_CASE("data: killed at any moment, preparing leaves nothing or all of it") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", std::string(2'000'000, 'a')));
+  for (int attempt = 0; attempt < 24; ++attempt) {
+    const fs::path store = folder.path() / std::to_string(attempt);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      prepare_data(recipe, store, "");
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(500 * attempt));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    for (const auto& entry : fs::directory_iterator(fs::exists(store) ? store : folder.path()))
+      if (entry.path().filename().string().size() == 32)  // a fingerprint
+        CHECK_FALSE(manifest_problem(entry.path(), Verify::hashes));
+    CHECK(tokens_of(prepare_data(recipe, store, "").train).size() == 1'800'000);
+  }
+}
+
+TEST_CASE("data: validation_fraction = 0 keeps none") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", "abcdefgh"), "validation_fraction = 0.0\n");
+  const PreparedData data = prepare_data(recipe, folder.path() / "data", "");
+  CHECK(data.validation.empty());
+  CHECK(tokens_of(data.train).size() == 8);
+}
+
+TEST_CASE("data: a second call does nothing, a changed source or option is other data") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", std::string(100, 'a'));
+  const fs::path store = folder.path() / "data";
+  const PreparedData first = prepare_data(text_recipe(file), store, "");
+  const auto written = fs::last_write_time(first.train[0].path);
+  const PreparedData second = prepare_data(text_recipe(file), store, "");
+  CHECK(second.to_json() == first.to_json());
+  CHECK(fs::last_write_time(first.train[0].path) == written);
+
+  // The name does not count, what is read does.
+  const fs::path copy = folder.write("copy.txt", std::string(100, 'a'));
+  CHECK(prepare_data(text_recipe(copy), store, "").fingerprint == first.fingerprint);
+  const auto fraction = prepare_data(text_recipe(file, "validation_fraction = 0.2\n"), store, "");
+  const auto characters = prepare_data(text_recipe(file, "tokenizer = \"char\"\n"), store, "");
+  folder.write("a.txt", std::string(99, 'a') + "b");
+  const auto changed = prepare_data(text_recipe(file), store, "");
+  CHECK(fraction.fingerprint != first.fingerprint);
+  CHECK(characters.fingerprint != first.fingerprint);
+  CHECK(changed.fingerprint != first.fingerprint);
+}
+
+TEST_CASE("data: what was damaged or left by a killed process is made again") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", std::string(100, 'a')));
+  const fs::path store = folder.path() / "data";
+  const PreparedData first = prepare_data(recipe, store, "");
+  fs::resize_file(first.train[0].path, 1030);
+  folder.write("data/" + first.fingerprint + ".tmp-1-0/train_000000.bin", "half");
+  const PreparedData again = prepare_data(recipe, store, "");
+  CHECK(tokens_of(again.train).size() == 90);
+  CHECK_FALSE(fs::exists(store / (first.fingerprint + ".tmp-1-0")));
+}
+
+TEST_CASE("data: processes that prepare the same at once do it once and agree") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", std::string(3'000'000, 'a')));
+  const fs::path store = folder.path() / "data";
+  for (int i = 0; i < 4; ++i)
+    if (::fork() == 0) {
+      try {
+        ::_exit(tokens_of(prepare_data(recipe, store, "").train).size() == 2'700'000 ? 0 : 1);
+      } catch (...) {
+        ::_exit(2);
+      }
+    }
+  for (int i = 0; i < 4; ++i) {
+    int status = -1;
+    ::wait(&status);
+    CHECK(status == 0);
+  }
+  int folders = 0;
+  for (const auto& entry : fs::directory_iterator(store)) folders += entry.is_directory();
+  CHECK(folders == 1);
+}
+
+TEST_CASE("data: the shipped Shakespeare recipe sees the text as nanoGPT does") {
+  const auto text = fixture("data/tinyshakespeare.txt");
+  if (!text) return;
+  const TemporaryFolder folder;
+  const auto recipe = resolve(read_recipe("recipes/shakespeare_char_cpu.toml",
+                                          {"dataset.path=" + fs::absolute(*text).string()}));
+  const PreparedData data = prepare_data(recipe, folder.path(), "");
+  CHECK(data.vocab_size == 65);
+  CHECK(data.train.at(0).tokens == 1'003'854);
+  CHECK(data.validation.at(0).tokens == 111'540);
+  CHECK(decoded(data, data.train) + decoded(data, data.validation) == read_file(*text));
+}
+
+TEST_CASE("data: shards of another project are read") {
+  const auto train = fixture("data/tiny_shakespeare_train.bin");
+  const auto validation = fixture("data/tiny_shakespeare_val.bin");
+  if (!train || !validation) return;
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + train->string() +
+                                  "\"\nvalidation = \"" + validation->string() + "\"\n");
+  const PreparedData data = prepare_data(recipe, "", "");
+  CHECK(data.train.at(0).tokens == 298'039);
+  CHECK(data.validation.at(0).tokens == 32'768);
+  CHECK(tokens_of(data.validation).at(0) == 50256);
+}
+
+TEST_CASE("data: a missing file, a folder and a glob without match are shown together") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const auto recipe = recipe_with("type = \"text\"\npath = [\n\"" + at + "/none.txt\",\n\"" + at +
+                                  "\",\n\"" + at + "/*.txt\"]\n");
+  const std::string expected =
+      "test.toml:16:1: error: '" + at + "/none.txt' does not exist\n    \"" + at +
+      "/none.txt\",\n    " + std::string(at.size() + 11, '^') +
+      " write the path of a file that is there\n"
+      "test.toml:17:1: error: '" +
+      at + "' is a folder, not a file\n    \"" + at + "\",\n    " +
+      std::string(at.size() + 2, '^') + " for every file in it: \"" + at +
+      "/**\"\n"
+      "test.toml:18:1: error: no file matches '" +
+      at + "/*.txt'\n    \"" + at + "/*.txt\"]\n    " + std::string(at.size() + 8, '^') +
+      " write the path of a file that is there\n";
+  CHECK(complaint(recipe, folder.path() / "data") == expected);
+  CHECK(render(data_problems(recipe, "")) == expected);
+  CHECK_FALSE(fs::exists(folder.path() / "data"));
+}
+
+TEST_CASE("data: a missing public file comes with the command that gets it") {
+  const TemporaryFolder folder;
+  const std::string text = complaint(text_recipe("none/tinyshakespeare.txt"), folder.path());
+  CHECK(text.find("'none/tinyshakespeare.txt' does not exist") != std::string::npos);
+  CHECK(text.find("^ get it: curl --fail --location --create-dirs --output "
+                  "'none/tinyshakespeare.txt' https://raw.githubusercontent.com/karpathy/char-rnn/"
+                  "master/data/tinyshakespeare/input.txt\n") != std::string::npos);
+}
+
+TEST_CASE("data: a missing relative path says what it is relative to") {
+  const std::string text = complaint(text_recipe("none.txt"), "none");
+  CHECK(text.find("^ paths are relative to the working directory, " + fs::current_path().string() +
+                  "\n") != std::string::npos);
+}
+
+TEST_CASE("data: text that is no UTF-8 has its place, and bytes as the way out") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "one\ntwo\xff\n");
+  CHECK(complaint(text_recipe(file, "tokenizer = \"char\"\n"), folder.path() / "data") ==
+        "test.toml:16:13: error: '" + file.string() +
+            "' is not UTF-8: byte 7, in line 2\n"
+            "    tokenizer = \"char\"\n"
+            "                ^^^^^^ write tokenizer = \"byte\", or convert the file\n");
+}
+
+TEST_CASE("data: a split shorter than one sample is refused once the data are known") {
+  const auto complaint_of = [](int64_t train, int64_t validation) -> std::string {
+    try {
+      recipe_with("type = \"text\"\npath = \"a\"\n", {256, train, validation});
+    } catch (const RecipeError& error) {
+      return error.diagnostics().at(0).message;
+    }
+    return "";
+  };
+  CHECK(complaint_of(4, 5) == "'sequence_length' is 4, but the training data have only 4 tokens");
+  CHECK(complaint_of(5, 4) == "'sequence_length' is 4, but the validation data have only 4 tokens");
+  CHECK(complaint_of(5, 5) == "");
+}
+
+TEST_CASE("data: a folder that cannot be made is an error that names it") {
+  const TemporaryFolder folder;
+  const auto recipe = text_recipe(folder.write("a.txt", std::string(100, 'a')));
+  const fs::path store = folder.write("file", "") / "data";
+  CHECK_THROWS_WITH_AS(
+      prepare_data(recipe, store, ""),
+      ("file: cannot make folder '" + store.string() + "': Not a directory").c_str(), Error);
+}
+
+TEST_CASE("data: shards are named where they lie, and known by what they hold") {
+  const TemporaryFolder folder;
+  sparse_shard(folder, "train_1.bin", 30);
+  sparse_shard(folder, "train_0.bin", 20);
+  sparse_shard(folder, "val.bin", 10);
+  const std::string at = folder.path().string();
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + at +
+                                  "/train_*.bin\"\nvalidation = \"" + at + "/val.bin\"\n");
+  const PreparedData data = prepare_data(recipe, folder.path() / "data", "");
+  REQUIRE(data.train.size() == 2);
+  CHECK(data.train[0].tokens == 20);
+  CHECK(data.train[1].path == at + "/train_1.bin");
+  CHECK(data.validation.size() == 1);
+  CHECK_FALSE(data.vocab_size);
+  CHECK_FALSE(fs::exists(folder.path() / "data"));
+
+  fs::rename(folder.path() / "train_1.bin", folder.path() / "train_2.bin");
+  CHECK(prepare_data(recipe, "", "").fingerprint == data.fingerprint);
+  std::fstream(folder.path() / "val.bin", std::ios::in | std::ios::out).seekp(1030).put(1);
+  CHECK(prepare_data(recipe, "", "").fingerprint != data.fingerprint);
+}
+
+TEST_CASE("data: a file that is no shard is an error at the path that named it") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("a.bin", std::string(2048, 'x')).string();
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file + "\"\n");
+  CHECK(complaint(recipe, "") ==
+        "test.toml:15:9: error: token shard: '" + file +
+            "' begins with 2021161080, not with a shard's magic 20240520 or 20250211; if it holds "
+            "tokens only, write format = \"raw_uint16\"\n    train = \"" +
+            file + "\"\n            " + std::string(file.size() + 2, '^') + "\n");
+  const auto raw =
+      recipe_with("type = \"token_shards\"\nformat = \"raw_uint16\"\ntrain = \"" + file + "\"\n");
+  CHECK(prepare_data(raw, "", "").train[0].tokens == 1024);
+}
+
+TEST_CASE("data: twenty gigabytes of shards are known in a moment") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 100; ++i)
+    sparse_shard(folder, "train_" + std::to_string(i) + ".bin", 100'000'000);
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" +
+                                  (folder.path() / "*.bin").string() + "\"\n");
+  const auto start = std::chrono::steady_clock::now();
+  const std::string fingerprint = prepare_data(recipe, "", "").fingerprint;
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
+  // The last token counts, too.
+  std::fstream(folder.path() / "train_7.bin", std::ios::in | std::ios::out)
+      .seekp(1024 + 199'999'999)
+      .put(1);
+  CHECK(prepare_data(recipe, "", "").fingerprint != fingerprint);
+}
+
+TEST_CASE("glob: names, folders at any depth, sorted, hidden files left out") {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"b/two.h", "b/c/three.h", "one.h", "b/four.cpp", ".git/five.h", "b/.six.h", "b-2/seven.h"})
+    folder.write(name, "");
+  fs::create_directory_symlink(folder.path(), folder.path() / "b" / "loop");
+  const auto match = [&](const std::string& pattern) {
+    std::vector<std::string> names;
+    for (const fs::path& file : matching_files((folder.path() / pattern).string()))
+      names.push_back(fs::relative(file, folder.path()).string());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(match("**/*.h") == Names{"b-2/seven.h", "b/c/three.h", "b/two.h", "one.h"});
+  CHECK(match("*.h") == Names{"one.h"});
+  CHECK(match("b/**") == Names{"b/c/three.h", "b/four.cpp", "b/two.h"});
+  CHECK(match("?/[st]*.h") == Names{"b/two.h"});
+  CHECK(match("b/**/c/*") == Names{"b/c/three.h"});
+  CHECK(match("none/**/*.h").empty());
+}

@@ -1,0 +1,86 @@
+#include "control/launch/identity.h"
+
+#include <doctest/doctest.h>
+
+#include "control/launch/difference.h"
+#include "control/launch/end_state.h"
+#include "control/launch/uid.h"
+
+using namespace exprun;
+
+namespace {
+
+RunRow row(int64_t id, RunState state) {
+  RunRow row;
+  row.id = id;
+  row.state = state;
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("identity: without an equal run, or with --new, a new one starts") {
+  CHECK(which_run({}, false).decision == Decision::start_new);
+  CHECK(which_run({row(1, RunState::running)}, true).decision == Decision::start_new);
+  CHECK(!which_run({row(1, RunState::running)}, true).run);
+}
+
+TEST_CASE("identity: what ended before its time is continued") {
+  for (const RunState state :
+       {RunState::interrupted, RunState::preempted, RunState::killed, RunState::crashed}) {
+    const Identity identity = which_run({row(7, state)}, false);
+    CHECK(identity.decision == Decision::continue_run);
+    CHECK(identity.run->id == 7);
+  }
+}
+
+TEST_CASE("identity: running, finished, failed and diverged are told apart") {
+  CHECK(which_run({row(1, RunState::running)}, false).decision == Decision::refuse_running);
+  CHECK(which_run({row(1, RunState::finished)}, false).decision == Decision::show_result);
+  for (const RunState state : {RunState::failed, RunState::diverged, RunState::pruned})
+    CHECK(which_run({row(1, state)}, false).decision == Decision::refuse_ended);
+}
+
+TEST_CASE("identity: the newest run decides") {
+  const Identity identity =
+      which_run({row(9, RunState::failed), row(3, RunState::interrupted)}, false);
+  CHECK(identity.decision == Decision::refuse_ended);
+  CHECK(identity.run->id == 9);
+}
+
+TEST_CASE("end state: exit codes of the trainer and signals") {
+  const auto exited = [](int code) { return end_state({code, std::nullopt}); };
+  CHECK(exited(0) == RunState::finished);
+  CHECK(exited(3) == RunState::diverged);
+  CHECK(exited(75) == RunState::preempted);
+  CHECK(exited(130) == RunState::interrupted);
+  CHECK(exited(143) == RunState::interrupted);
+  for (const int code : {1, 2, 5, 127}) CHECK(exited(code) == RunState::failed);
+  const ChildEnd killed{std::nullopt, 9};
+  CHECK(end_state(killed) == RunState::killed);
+  CHECK(exit_status(killed) == 137);
+  CHECK(signal_message(killed) == "ended by SIGKILL (kill -9, or out of memory)");
+  CHECK(signal_message({0, std::nullopt}).empty());
+}
+
+TEST_CASE("difference: changed, added and removed keys are named") {
+  CHECK(describe_difference({{"optimizer.lr", "0.1"}, {"run.seed", "2"}},
+                            {{"optimizer.lr", "0.01"}, {"model.bias", "false"}}, "a-1") ==
+        "new run; against a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was not set), "
+        "model.bias: not set (was false)");
+  CHECK(describe_difference({}, {}, "a-1") == "new run, with the same settings as a-1");
+}
+
+TEST_CASE("difference: a long list is cut") {
+  std::vector<std::pair<std::string, std::string>> now;
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) now.emplace_back(key, "1");
+  CHECK(describe_difference(now, {}, "r").ends_with("d: 1 (was not set) and 2 more"));
+}
+
+TEST_CASE("uid: 32 hex digits, never the same, eight of them in the folder") {
+  const std::string uid = make_uid();
+  CHECK(uid.size() == 32);
+  CHECK(uid.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(make_uid() != uid);
+  CHECK(run_folder_name("quickstart", "1a2b3c4d5e6f") == "quickstart-1a2b3c4d");
+}

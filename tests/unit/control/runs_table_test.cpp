@@ -1,0 +1,99 @@
+#include "control/report/runs_table.h"
+
+#include <doctest/doctest.h>
+
+#include "control/report/run_result.h"
+
+using namespace exprun;
+
+namespace {
+
+SeriesRow losses(double last, int64_t last_step, double min, int64_t min_step) {
+  SeriesRow series;
+  series.count = 7;
+  series.last = last;
+  series.last_step = last_step;
+  series.min = min;
+  series.min_step = min_step;
+  return series;
+}
+
+ReportedRun reported(int64_t id, const std::string& lr, double best) {
+  ReportedRun reported;
+  reported.run.id = id;
+  reported.run.folder = "quickstart-0000000" + std::to_string(id);
+  reported.run.state = RunState::finished;
+  reported.run.steps = reported.run.last_step = 300;
+  reported.run.seconds = 72;
+  reported.run.started_ms = 1000;
+  reported.parameters = {{"model.num_layers", "4"}, {"optimizer.lr", lr}};
+  reported.val_loss = losses(best + 0.1, 300, best, 250);
+  return reported;
+}
+
+}  // namespace
+
+TEST_CASE("report: only what differs is a column, and the best run stands first") {
+  CHECK(to_plain(report_table({reported(2, "0.0003", 2.5), reported(1, "0.001", 1.9149)}), {}) ==
+        "run                      lr  best val loss  at step   last  train loss     step  state"
+        "       time\n"
+        "quickstart-00000001   0.001          1.915      250  2.015              300/300  finished"
+        "  1m 12s\n"
+        "quickstart-00000002  0.0003          2.500      250  2.600              300/300  finished"
+        "  1m 12s\n");
+}
+
+TEST_CASE("report: a run without a val loss stands last") {
+  ReportedRun early = reported(3, "0.1", 0);
+  early.val_loss.reset();
+  early.run.state = RunState::interrupted;
+  const ResultTable table = report_table({early, reported(1, "0.2", 9.0)});
+  CHECK(table.rows[0][0].text == "quickstart-00000001");
+  CHECK(table.rows[1][2].text.empty());
+}
+
+TEST_CASE("report: a key that one run changed is shown for all, one that none changed is not") {
+  ReportedRun changed = reported(1, "0.1", 1), plain = reported(2, "0.1", 2);
+  changed.parameters.push_back({"run.seed", "7"});
+  changed.parameters.push_back({"schedule.warmup", "\"20 steps\""});
+  changed.parameters.push_back({"run.name", "\"a\"", false});
+  plain.parameters.push_back({"run.seed", "1337", false});
+  plain.parameters.push_back({"run.name", "\"b\"", false});
+  const ResultTable table = report_table({changed, plain});
+  CHECK(table.columns[1].title == "seed");
+  CHECK(table.rows[0][1].text == "7");
+  CHECK(table.rows[1][1].text == "1337");
+  CHECK(table.rows[0][2].text == "20 steps");
+  CHECK(table.rows[1][2].text.empty());
+  CHECK(table.columns[3].title == "best val loss");
+}
+
+TEST_CASE("report: titles are as short as they can be told apart") {
+  const std::vector<std::string> paths = {"optimizer.lr", "optimizer.groups.a.lr",
+                                          "evaluation.b.every", "checkpoint.every", "run.seed"};
+  CHECK(short_title("run.seed", paths) == "seed");
+  CHECK(short_title("optimizer.lr", paths) == "optimizer.lr");
+  CHECK(short_title("optimizer.groups.a.lr", paths) == "a.lr");
+  CHECK(short_title("checkpoint.every", paths) == "checkpoint.every");
+}
+
+TEST_CASE("report: values are numbers for machines") {
+  const ResultTable table = report_table({reported(1, "1e-3", 1), reported(2, "3", 2)});
+  CHECK(to_json(table).find("\"optimizer.lr\":0.001,") != std::string::npos);
+  CHECK(to_json(table).find("\"optimizer.lr\":3,") != std::string::npos);
+}
+
+TEST_CASE("ls: how runs stand") {
+  CHECK(to_plain(ls_table({reported(1, "0.1", 1.5)}, 61'000), {}) ==
+        "id  run                  state        step  best val loss  started    time\n"
+        " 1  quickstart-00000001  finished  300/300          1.500   1m ago  1m 12s\n");
+}
+
+TEST_CASE("result: best only when it is not the last") {
+  CHECK(run_result(reported(1, "0.1", 1.5), "runs/quickstart-00000001") ==
+        "quickstart-00000001: finished\n"
+        "  steps       300 of 300\n"
+        "  val loss    1.600, best 1.500 at step 250\n"
+        "  time        1m 12s\n"
+        "  folder      runs/quickstart-00000001\n");
+}

@@ -1,0 +1,128 @@
+#include "recipe/identity.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "recipes.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string hash(const std::string& text, std::vector<std::string> overrides = {}) {
+  return resolve(recipe_text(text, std::move(overrides))).hash();
+}
+
+const std::string kHash = hash(kTinyRecipe);
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("identity: order, comments and the spelling of numbers play no part") {
+  CHECK(kHash.size() == 32);
+  const size_t model = kTinyRecipe.find("[model]");
+  CHECK(hash(kTinyRecipe.substr(model) + "# end\n" + kTinyRecipe.substr(0, model)) == kHash);
+  CHECK(hash(replaced(kTinyRecipe, "3e-4", "0.0003 # same")) == kHash);
+  CHECK(hash(replaced(kTinyRecipe, "steps = 100", "steps = 1_00")) == kHash);
+  CHECK(hash(replaced(kTinyRecipe, "num_layers = 2\nnum_heads = 2",
+                      "num_heads = 0x2\nnum_layers = 2")) == kHash);
+  const std::string one = hash(replaced(kTinyRecipe, "lr = 3e-4", "lr = 1"));
+  CHECK(one == hash(replaced(kTinyRecipe, "lr = 3e-4", "lr = 1.0")));
+  CHECK(hash(kTinyRecipe, {"warmup=1k tokens"}) == hash(kTinyRecipe, {"warmup=1_000 tokens"}));
+}
+
+TEST_CASE("identity: a default or derived value that is written is the same recipe") {
+  CHECK(hash(kTinyRecipe, {"weight_decay=0.1", "betas=[0.9, 0.95]", "dropout=0"}) == kHash);
+  CHECK(hash(kTinyRecipe, {"vocab_size=256", "sequence_length=16", "micro_batch=8"}) == kHash);
+  CHECK(hash(kTinyRecipe, {"vocab_size=auto", "decay_until=100 steps"}) == kHash);
+  CHECK(hash(kTinyRecipe + "[evaluation.val_loss]\n") == kHash);
+  CHECK(hash(kTinyRecipe + "[schedule]\ntype = \"cosine\"\n[precision]\n") == kHash);
+}
+
+TEST_CASE("identity: names, tags and cadences of logs play no part") {
+  CHECK(hash(kTinyRecipe, {"name=other", "tags=[a]", "checkpoint.every=7 steps", "keep_last=5",
+                           "metrics.every=2 steps", "progress_every=9 steps", "max_minutes=3"}) ==
+        kHash);
+}
+
+TEST_CASE("identity: everything else does") {
+  for (const char* change :
+       {"lr=1e-3", "seed=2", "steps=101", "order=sequential", "evaluation.sample.samples=2",
+        "evaluation.sample.type=sample", "vocab_size=300", "schedule.type=constant", "bias=false",
+        "micro_batch=4", "deterministic=true", "evaluation.val_loss.every=3 steps"})
+    CHECK_MESSAGE(hash(kTinyRecipe, {change}) != kHash, change);
+  CHECK(hash(kTinyRecipe + "[evaluation]\n") != kHash);  // none instead of val_loss
+}
+
+TEST_CASE("identity: what the data tell does not change the hash") {
+  const RecipeText text = recipe_text(kTinyRecipe, {"tokenizer=char"});
+  const Facts facts{65, 10000, 1000};
+  CHECK(resolve(text, facts).hash() == resolve(text).hash());
+  CHECK(resolve(text, facts).section("model").get<int64_t>("vocab_size") == 65);
+  CHECK(resolve(text).section("model").find<int64_t>("vocab_size") == std::nullopt);
+}
+
+TEST_CASE("identity: a schema that gains a key keeps old hashes") {
+  const SchemaSet more = SchemaSet::with({{"precision.schema.json",
+                                           R"({"type": "object", "properties": {
+             "compute": {"type": "string", "default": "fp32", "description": "d"},
+             "parameters": {"type": "string", "default": "fp32", "description": "d"},
+             "embedding": {"type": "string", "default": "fp32", "description": "new"}}})"}});
+  const ResolvedRecipe recipe = resolve(recipe_text(kTinyRecipe), {}, more);
+  CHECK(recipe.section("precision").get<std::string>("embedding") == "fp32");
+  CHECK(recipe.hash() == kHash);
+}
+
+TEST_CASE("identity: what is written reads back to the same recipe") {
+  for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
+           {},
+           {"schedule.type=wsd", "warmup=5 steps", "tags=[a, b]"},
+           {"evaluation.sample.prompt=\"\\\"quoted\\\" \\n ü\"", "~run.steps", "length=2.5 epochs"},
+           {"optimizer.groups.all={match = [\"*\"], type = \"adamw\", lr = 0.02}"}}) {
+    const ResolvedRecipe recipe = resolve(recipe_text(kTinyRecipe, overrides));
+    const ResolvedRecipe again = resolve(recipe_text(recipe.to_toml()));
+    CHECK(again.hash() == recipe.hash());
+    CHECK(again.to_toml() == recipe.to_toml());
+  }
+}
+
+TEST_CASE("identity: what the data told is written as auto, so that it stays the same recipe") {
+  const RecipeText text = recipe_text(kTinyRecipe, {"tokenizer=char"});
+  const ResolvedRecipe recipe = resolve(text, {65, 10000, 1000});
+  CHECK(recipe.to_toml().find("vocab_size = \"auto\"") != std::string::npos);
+  CHECK(resolve(recipe_text(recipe.to_toml())).hash() == recipe.hash());
+}
+
+TEST_CASE("identity: leaves are the parameters of a run") {
+  const ResolvedRecipe recipe = resolve_tiny({"weight_decay=0.2", "name=other"});
+  const auto changed = recipe.leaves(true);
+  const auto has = [&](const auto& leaves, const char* path, const char* text) {
+    return std::find(leaves.begin(), leaves.end(),
+                     std::pair<std::string, std::string>(path, text)) != leaves.end();
+  };
+  CHECK(has(changed, "optimizer.weight_decay", "0.2"));
+  CHECK(has(changed, "optimizer.lr", "0.0003"));
+  CHECK_FALSE(has(changed, "optimizer.eps", "1e-8"));
+  CHECK_FALSE(has(changed, "run.name", "\"other\""));
+  CHECK(has(recipe.leaves(false), "optimizer.eps", "1e-8"));
+  CHECK(has(recipe.leaves(false), "run.name", "\"other\""));
+}
+
+TEST_CASE("identity: differences name the keys and both values") {
+  const ResolvedRecipe a = resolve_tiny({"weight_decay=0.2", "name=a"});
+  const ResolvedRecipe b = resolve_tiny({"lr=0.01", "name=b", "evaluation.sample.samples=2"});
+  std::string text;
+  for (const Difference& d : differences(a, b)) text += d.path + ": " + d.a + " -> " + d.b + "\n";
+  CHECK(text ==
+        "evaluation.sample.samples:  -> 2\n"
+        "evaluation.sample.type:  -> \"sample\"\n"
+        "evaluation.val_loss.type: \"val_loss\" -> \n"
+        "optimizer.lr: 0.0003 -> 0.01\n"
+        "optimizer.weight_decay: 0.2 -> 0.1\n");
+  CHECK(differences(a, a).empty());
+}

@@ -1,0 +1,87 @@
+#include "recipe/overrides.h"
+
+#include <doctest/doctest.h>
+
+#include "recipe/emit.h"
+#include "recipes.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string value(const ResolvedRecipe& recipe, const std::string& path) {
+  const Value* found = recipe.find(path);
+  return found == nullptr ? "absent" : toml_text(*found);
+}
+
+std::string overridden(const std::string& override_, const std::string& path) {
+  return value(resolve_tiny({override_}), path);
+}
+
+}  // namespace
+
+TEST_CASE("overrides: full and short keys, TOML values") {
+  CHECK(overridden("optimizer.lr=1e-2", "optimizer.lr") == "0.01");
+  CHECK(overridden("lr=1", "optimizer.lr") == "1.0");
+  CHECK(overridden("num_layers = 3", "model.num_layers") == "3");
+  CHECK(overridden("betas=[0.8, 0.99]", "optimizer.betas") == "[0.8, 0.99]");
+  CHECK(overridden("bias=false", "model.bias") == "false");
+}
+
+TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings") {
+  CHECK(overridden("warmup=5 steps", "schedule.warmup") == "\"5 steps\"");
+  CHECK(overridden("checkpoint.every=30 min", "checkpoint.every") == "\"30 min\"");
+  CHECK(overridden("path=data/a, b.txt", "dataset.path") == "\"data/a, b.txt\"");
+  CHECK(overridden("path=[\"a\", \"b\"]", "dataset.path") == "[\"a\", \"b\"]");
+  CHECK(overridden("name=2026", "run.name") == "\"2026\"");
+  CHECK(overridden("name=\"quoted\"", "run.name") == "\"quoted\"");
+  CHECK(overridden("tags=[a, b c]", "run.tags") == "[\"a\", \"b c\"]");
+  CHECK(overridden("tags=[]", "run.tags") == "[]");
+  CHECK(overridden("evaluation.sample.prompt=", "evaluation.sample.prompt") == "\"\"");
+  CHECK(overridden("evaluation.sample.prompt=a=b", "evaluation.sample.prompt") == "\"a=b\"");
+  CHECK(overridden("threads=auto", "run.threads") == "\"auto\"");
+  CHECK(overridden("threads=2", "run.threads") == "2");
+}
+
+TEST_CASE("overrides: a named sub-table is made where it is missing") {
+  CHECK(overridden("evaluation.sample.every=10 steps", "evaluation.sample.type") == "\"sample\"");
+  const auto recipe =
+      resolve_tiny({"optimizer.groups.all={match = [\"*\"], type = \"adamw\", lr = 1}"});
+  CHECK(value(recipe, "optimizer.groups.all.weight_decay") == "0.1");
+  CHECK(recipe.section("optimizer").table("groups").keys() == std::vector<std::string>{"all"});
+}
+
+TEST_CASE("overrides: ~key goes back to the default") {
+  const std::string text = kTinyRecipe + "weight_decay = 0.5\n[schedule]\nwarmup = \"3 steps\"\n";
+  CHECK(value(resolve(recipe_text(text, {"~weight_decay"})), "optimizer.weight_decay") == "0.1");
+  CHECK(value(resolve(recipe_text(text, {"~schedule"})), "schedule.warmup") == "\"0 steps\"");
+  CHECK(value(resolve(recipe_text(text, {"~evaluation"})), "evaluation.val_loss.type") ==
+        "\"val_loss\"");
+}
+
+TEST_CASE("overrides: the present type decides which keys there are, whatever the order") {
+  CHECK(value(resolve_tiny({"decay_length=10 steps", "schedule.type=wsd"}),
+              "schedule.decay_length") == "\"10 steps\"");
+  CHECK(error_of(recipe_text(kTinyRecipe, {"decay_length=10 steps"})) ==
+        "<override 1>:1:1: error: unknown key 'decay_length'\n"
+        "    decay_length=10 steps\n"
+        "    ^^^^^^^^^^^^\n");
+}
+
+TEST_CASE("overrides: the last of two wins, and values say where they are from") {
+  const ResolvedRecipe recipe = resolve_tiny({"lr=1e-2", "optimizer.lr=1e-1"});
+  CHECK(value(recipe, "optimizer.lr") == "0.1");
+  CHECK(recipe.find("optimizer.lr")->origin == Origin::command_line);
+  CHECK(recipe.find("optimizer.lr")->where.file->name == "<override 2>");
+  CHECK(recipe.find("optimizer.eps")->origin == Origin::default_value);
+  CHECK(recipe.find("model.vocab_size")->origin == Origin::derived);
+  CHECK(recipe.find("run.steps")->origin == Origin::file);
+}
+
+TEST_CASE("overrides: errors of the recipe stay at the recipe, not at an override beside them") {
+  const std::string text = kTinyRecipe.substr(0, kTinyRecipe.find("lr ="));
+  CHECK(error_of(recipe_text(text, {"weight_decay=0.2"})) ==
+        "recipes/tiny.toml:18:2: error: [optimizer] needs 'lr'\n"
+        "    [optimizer]\n"
+        "     ^^^^^^^^^ peak learning rate; the schedule scales it\n");
+}

@@ -1,0 +1,57 @@
+// Recipes made of text, for tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipe/resolved.h"
+
+namespace exprun {
+
+inline RecipeText recipe_text(const std::string& text, std::vector<std::string> overrides = {},
+                              const std::string& name = "recipes/tiny.toml") {
+  RecipeText recipe;
+  recipe.files.push_back(std::make_shared<SourceFile>(SourceFile{name, text}));
+  recipe.overrides = std::move(overrides);
+  return recipe;
+}
+
+// The shortest recipe that is valid.
+inline const std::string kTinyRecipe = R"([run]
+steps = 100
+
+[model]
+type = "gpt"
+num_layers = 2
+num_heads = 2
+hidden_size = 32
+context_length = 16
+
+[dataset]
+type = "text"
+path = "data/*.txt"
+
+[batch]
+sequences = 8
+
+[optimizer]
+type = "adamw"
+lr = 3e-4
+)";
+
+inline ResolvedRecipe resolve_tiny(std::vector<std::string> overrides = {},
+                                   const Facts& facts = {}) {
+  return resolve(recipe_text(kTinyRecipe, std::move(overrides)), facts);
+}
+
+// The rendered error of a recipe, or empty.
+inline std::string error_of(const RecipeText& text, const Facts& facts = {}) {
+  try {
+    resolve(text, facts);
+    return "";
+  } catch (const RecipeError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,118 @@
+#include "recipe/schema.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "recipe/complete.h"
+#include "recipe/example_table.h"
+#include "recipe/table_schema.h"
+#include "recipe/validate_value.h"
+
+using namespace exprun;
+
+namespace {
+
+const std::set<std::string> kKeywords = {"type",
+                                         "enum",
+                                         "const",
+                                         "minimum",
+                                         "exclusiveMinimum",
+                                         "maximum",
+                                         "exclusiveMaximum",
+                                         "items",
+                                         "minItems",
+                                         "maxItems",
+                                         "pattern",
+                                         "required",
+                                         "additionalProperties",
+                                         "default",
+                                         "description",
+                                         "examples",
+                                         "properties",
+                                         "$schema",
+                                         "x-unit",
+                                         "x-period",
+                                         "x-path",
+                                         "x-identity",
+                                         "x-kind",
+                                         "x-type-from-name",
+                                         "x-pattern-help"};
+
+// Visits every schema of a key, those of elements and sub-tables included.
+void visit_keys(const std::string& path, const Schema& node,
+                const std::function<void(const std::string&, const Schema&)>& visit) {
+  for (const auto& [keyword, value] : node.items())
+    CHECK_MESSAGE(kKeywords.contains(keyword), path << ": " << keyword);
+  if (node.contains("properties"))
+    for (const auto& [key, schema] : node["properties"].items()) {
+      visit(path + ": " + key, schema);
+      visit_keys(path + ": " + key, schema, visit);
+    }
+  if (node.contains("additionalProperties") && node["additionalProperties"].is_object())
+    visit_keys(path + ": *", node["additionalProperties"], visit);
+}
+
+void for_all_keys(const std::function<void(const std::string&, const Schema&)>& visit) {
+  for (const auto& [path, schema] : SchemaSet::embedded().files()) visit_keys(path, schema, visit);
+}
+
+}  // namespace
+
+TEST_CASE("schema: every key has a type, a description, and a valid default") {
+  for_all_keys([](const std::string& path, const Schema& schema) {
+    CHECK_MESSAGE(schema.contains("type"), path);
+    CHECK_MESSAGE(schema.value("description", "").size() > 5, path);
+    Diagnostics diagnostics;
+    for (const char* keyword : {"default", "examples"})
+      if (schema.contains(keyword)) {
+        const Schema& value = keyword[0] == 'e' ? schema[keyword][0] : schema[keyword];
+        validate_value("key", schema, value_of_json(value, Origin::file), diagnostics);
+      }
+    CHECK_MESSAGE(diagnostics.empty(), path << ": " << render(diagnostics));
+  });
+}
+
+TEST_CASE("schema: defaults are written in their canonical spelling") {
+  for_all_keys([](const std::string& path, const Schema& schema) {
+    if (!schema.contains("default") || schema["type"] != "number") return;
+    CHECK_MESSAGE(schema["default"].is_number_float(), path);
+  });
+}
+
+TEST_CASE("schema: every table has its file, and every kind a folder of types") {
+  for (const char* table : kTables) CHECK_MESSAGE(SchemaSet::embedded().find(table), table);
+  CHECK(SchemaSet::embedded().types("schedule") ==
+        std::vector<std::string>{"constant", "cosine", "linear", "wsd"});
+  CHECK(SchemaSet::embedded().types("run").empty());
+  CHECK(SchemaSet::embedded().find("optimizer", "none") == nullptr);
+}
+
+TEST_CASE("schema: every component has an example table that is valid") {
+  const SchemaSet& schemas = SchemaSet::embedded();
+  for (const char* kind : {"model", "dataset", "optimizer", "schedule", "evaluation"})
+    for (const std::string& type : schemas.types(kind)) {
+      const Table table = example_table(schemas, kind, type);
+      Diagnostics diagnostics;
+      for (const auto& [key, schema] : (*schemas.find(kind, type))["properties"].items()) {
+        REQUIRE_MESSAGE(table.find(key), kind << " " << type << " " << key);
+        validate_value(key, schema, *table.find(key), diagnostics);
+        const bool stays_auto = may_be_auto(schema) && !schema.contains("examples");
+        CHECK_MESSAGE(is_auto(*table.find(key)) == stays_auto, kind << " " << type << " " << key);
+      }
+      CHECK_MESSAGE(diagnostics.empty(), render(diagnostics));
+    }
+}
+
+TEST_CASE("schema: a file that is none of ours is a bug that is named") {
+  CHECK_THROWS_WITH_AS(SchemaSet::with({{"optimizer/x.schema.json", "{\"type\": \"array\"}"}}),
+                       "schema: optimizer/x.schema.json does not describe a table",
+                       std::logic_error);
+  CHECK_THROWS_WITH_AS(
+      SchemaSet::with({{"optimizer/x.schema.json",
+                        R"({"type": "object", "properties": {"lr": {"type": "number"}}})"}}),
+      "schema: optimizer/x.schema.json: 'lr' has no description", std::logic_error);
+  CHECK_THROWS_AS(SchemaSet::with({{"optimizer/x.schema.json", "{"}}), std::logic_error);
+}

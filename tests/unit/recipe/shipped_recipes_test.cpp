@@ -1,0 +1,186 @@
+// Every key of every shipped recipe is deleted, renamed, retyped and broken in range: each mistake
+// is reported at its line and column, and a rename by a letter or two gets the right suggestion.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/utf8.h"
+#include "recipe/key_path.h"
+#include "recipe/table_schema.h"
+#include "recipe/toml_source.h"
+#include "recipes.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Key {
+  std::string path;
+  Entry entry;
+  Schema schema;
+  bool required = false;
+  SourceSpan header;
+};
+
+// What no schema requires, but a rule.
+const std::set<std::string> kNeededByRules = {"run.steps", "run.length", "batch.tokens",
+                                              "batch.sequences", "optimizer.type"};
+
+std::vector<fs::path> shipped_recipes() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator("recipes"))
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Those that a recipe itself writes, in its tables.
+std::vector<Key> keys_of(const RecipeText& text) {
+  Diagnostics diagnostics;
+  Table root = *parse_toml(text.files.front(), Origin::file, diagnostics);
+  std::vector<Key> keys;
+  visit_tables(SchemaSet::embedded(), root, [&](const TablePlace& place) {
+    const std::vector<std::string>& required = place.schema.required();
+    for (const Entry& entry : place.table.entries()) {
+      if (place.path.empty() || entry.value.as<Table>() != nullptr) continue;
+      const bool needed = std::find(required.begin(), required.end(), entry.key) != required.end();
+      keys.push_back({join_path(place.path, entry.key), entry, *place.schema.find(entry.key),
+                      needed, place.header});
+    }
+  });
+  return keys;
+}
+
+size_t byte_of(const SourceSpan& span) {
+  size_t byte = 0;
+  for (uint32_t line = 1; line < span.line; ++line) byte = span.file->text.find('\n', byte) + 1;
+  const auto points = code_points(std::string_view(span.file->text).substr(byte));
+  for (uint32_t i = 0; i + 1 < span.column; ++i) byte += points[i].bytes.size();
+  return byte;
+}
+
+RecipeText with_text(RecipeText text, const std::string& changed) {
+  text.files[0] = std::make_shared<SourceFile>(SourceFile{text.files[0]->name, changed});
+  return text;
+}
+
+RecipeText replaced(const RecipeText& text, const SourceSpan& span, const std::string& by) {
+  std::string changed = text.files[0]->text;
+  return with_text(text, changed.replace(byte_of(span), span.length, by));
+}
+
+RecipeText without_line(const RecipeText& text, uint32_t line) {
+  std::string changed = text.files[0]->text;
+  const size_t begin = byte_of({text.files[0], line, 1, 1});
+  return with_text(text, changed.erase(begin, changed.find('\n', begin) + 1 - begin));
+}
+
+Diagnostics diagnostics_of(const RecipeText& text) {
+  try {
+    return resolve(text).warnings();
+  } catch (const RecipeError& error) {
+    return error.diagnostics();
+  }
+}
+
+// A diagnostic at a place whose message and help contain the words.
+bool reports(const Diagnostics& diagnostics, const SourceSpan& at, const std::string& message,
+             const std::string& help = "") {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
+    return d.where.line == at.line && d.where.column == at.column &&
+           d.message.find(message) != std::string::npos && d.help.find(help) != std::string::npos;
+  });
+}
+
+void for_every_key(const std::function<void(const RecipeText&, const Key&)>& check) {
+  const std::vector<fs::path> files = shipped_recipes();
+  REQUIRE_MESSAGE(!files.empty(), "run the tests from the root of the repository");
+  for (const fs::path& file : files) {
+    const RecipeText text = read_recipe(file, {});
+    for (const Key& key : keys_of(text)) {
+      CAPTURE(file.string());
+      CAPTURE(key.path);
+      check(text, key);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("shipped recipes: all resolve without a warning, and begin with their schema") {
+  for (const fs::path& file : shipped_recipes()) {
+    const RecipeText text = read_recipe(file, {});
+    CHECK_MESSAGE(resolve(text).warnings().empty(), file.string());
+    CHECK_MESSAGE(text.files[0]->text.starts_with("#:schema ../schemas/recipe.schema.json\n"),
+                  file.string());
+  }
+}
+
+TEST_CASE("shipped recipes: a renamed key is reported with the right suggestion") {
+  for_every_key([](const RecipeText& text, const Key& key) {
+    const std::string& name = key.entry.key;
+    std::vector<std::string> misspelt = {name + "x", "x" + name};
+    if (name.size() >= 5) {
+      misspelt.push_back(name.substr(0, 2) + name.substr(3));
+      misspelt.push_back("x" + name.substr(0, 2) + "x" + name.substr(2));
+      std::string swapped = name;
+      std::swap(swapped[1], swapped[2]);
+      misspelt.push_back(swapped);
+    }
+    for (const std::string& other : misspelt) {
+      if (other == name) continue;
+      const Diagnostics found = diagnostics_of(replaced(text, key.entry.where, other));
+      CHECK_MESSAGE(reports(found, key.entry.where, "unknown key '" + other + "'",
+                            "did you mean '" + name + "'?"),
+                    other);
+    }
+  });
+}
+
+TEST_CASE("shipped recipes: a value of the wrong type is reported at its place") {
+  for_every_key([](const RecipeText& text, const Key& key) {
+    const bool flag = key.entry.value.as<bool>() != nullptr;
+    for (const std::string value : {flag ? "3" : "true", "{}", "{ a = 1 }"}) {
+      const Diagnostics found = diagnostics_of(replaced(text, key.entry.value.where, value));
+      CHECK_MESSAGE(reports(found, key.entry.value.where, "'" + key.entry.key + "' must be"),
+                    value);
+    }
+  });
+}
+
+TEST_CASE("shipped recipes: a number out of range is reported at its place") {
+  int checked = 0;
+  for_every_key([&](const RecipeText& text, const Key& key) {
+    for (const auto& [bound, value] : {std::pair("minimum", "-1"),
+                                       {"exclusiveMinimum", "-1"},
+                                       {"maximum", "1000000000"},
+                                       {"exclusiveMaximum", "1000000000"}}) {
+      if (!key.schema.contains(bound) || key.schema.contains("x-period")) continue;
+      const Diagnostics found = diagnostics_of(replaced(text, key.entry.value.where, value));
+      CHECK(reports(found, key.entry.value.where, "'" + key.entry.key + "' must be"));
+      ++checked;
+    }
+  });
+  CHECK(checked > 20);
+}
+
+TEST_CASE("shipped recipes: a deleted key is its default, or reported at its table") {
+  int required = 0;
+  for_every_key([&](const RecipeText& text, const Key& key) {
+    if (text.files.size() > 1) return;  // a parent may have it
+    const Diagnostics found = diagnostics_of(without_line(text, key.entry.where.line));
+    SourceSpan header = key.header;
+    if (header.line > key.entry.where.line) --header.line;
+    const bool reported =
+        reports(found, header, " needs ") && reports(found, header, "'" + key.entry.key + "'");
+    const bool needed = key.required || kNeededByRules.contains(key.path);
+    CHECK(reported == needed);
+    required += needed;
+  });
+  CHECK(required > 10);
+}

@@ -1,0 +1,115 @@
+#include "recipe/sweep_space.h"
+
+#include <doctest/doctest.h>
+
+#include "recipes.h"
+
+using namespace exprun;
+
+namespace {
+
+std::vector<std::string> values(const std::string& argument) {
+  const auto axes = parse_axes({argument});
+  REQUIRE(axes.size() == 1);
+  return axes[0].values;
+}
+
+using Strings = std::vector<std::string>;
+
+std::string message(const Strings& arguments) {
+  try {
+    parse_axes(arguments);
+    return "";
+  } catch (const RecipeError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sweep: lists, and commas that are none") {
+  CHECK(values("lr=1e-4,3e-4, 1e-3") == Strings{"1e-4", "3e-4", "1e-3"});
+  CHECK(values("lr=1e-4") == Strings{"1e-4"});
+  CHECK(values("order=choice(sequential,random_offsets)") ==
+        Strings{"sequential", "random_offsets"});
+  CHECK(values("betas=[0.9, 0.95],[0.8, 0.99]") == Strings{"[0.9, 0.95]", "[0.8, 0.99]"});
+  CHECK(values("prompt=\"a, b\",'c,d'") == Strings{"\"a, b\"", "'c,d'"});
+  CHECK(values("prompt=\"a\\\", b\"") == Strings{"\"a\\\", b\""});
+  CHECK(values("warmup=5 steps,10 steps") == Strings{"5 steps", "10 steps"});
+}
+
+TEST_CASE("sweep: ranges, without their stop") {
+  CHECK(values("seed=range(3)") == Strings{"0", "1", "2"});
+  CHECK(values("seed=range(1,8,3)") == Strings{"1", "4", "7"});
+  CHECK(values("seed=range(3,0,-1)") == Strings{"3", "2", "1"});
+  CHECK(values("dropout=range(0,0.5,0.1)") == Strings{"0", "0.1", "0.2", "0.3", "0.4"});
+}
+
+TEST_CASE("sweep: the grid, last axis fastest") {
+  const auto points = expand_grid(parse_axes({"lr=1,2", "~warmup", "seed=range(2)"}));
+  CHECK(points == std::vector<Strings>{{"lr=1", "~warmup", "seed=0"},
+                                       {"lr=1", "~warmup", "seed=1"},
+                                       {"lr=2", "~warmup", "seed=0"},
+                                       {"lr=2", "~warmup", "seed=1"}});
+  CHECK(expand_grid({}) == std::vector<Strings>{{}});
+}
+
+TEST_CASE("sweep: mistakes point into the argument") {
+  CHECK(message({"seed=1,2", "lr=range(5,1)"}) ==
+        "<override 2>:1:4: error: the range is empty\n"
+        "    lr=range(5,1)\n"
+        "       ^^^^^^^^^^ it ends before its stop; is it reversed?\n");
+  CHECK(message({"lr=range(a)"}) ==
+        "<override 1>:1:4: error: a range has one to three numbers\n"
+        "    lr=range(a)\n"
+        "       ^^^^^^^^ range(stop), range(start,stop) or range(start,stop,step)\n");
+  CHECK(message({"lr=range(0,1,0)"}).find("the range is empty") != std::string::npos);
+  CHECK(message({"lr=range(1000000)"}).find("more than 100,000 values") != std::string::npos);
+  CHECK(message({"lr=1,,2"}).find("a value is missing beside a comma") != std::string::npos);
+  CHECK(message({"lr=1,2", "lr=3"}).find("<override 2>:1:1: error: 'lr' is given twice") == 0);
+  CHECK(message({"lr"}).find("<override 1>:1:1: error: this is no axis") == 0);
+  CHECK(message({"=3"}).find("<override 1>:1:1: error: this is no axis") == 0);
+}
+
+TEST_CASE("sweep: the [sweep] table of a recipe") {
+  const std::string text = kTinyRecipe +
+                           "[sweep]\ngoal = \"maximize\"\n[sweep.axes]\n\"optimizer.lr\" = "
+                           "\"1e-4,1e-3\"\nnum_layers = [1, 2]\norder = [\"sequential\"]\n";
+  const auto sweep = read_sweep(recipe_text(text));
+  REQUIRE(sweep);
+  CHECK(sweep->method == "grid");
+  CHECK(sweep->metric == "val/loss");
+  CHECK(sweep->goal == "maximize");
+  CHECK(expand_grid(sweep->axes).size() == 4);
+  for (Strings point : expand_grid(sweep->axes)) {
+    point.push_back("~sweep");
+    CHECK(resolve(recipe_text(text, point)).hash() != resolve_tiny().hash());
+  }
+  CHECK_FALSE(read_sweep(recipe_text(kTinyRecipe)));
+}
+
+TEST_CASE("sweep: mistakes in the [sweep] table") {
+  const auto error = [](const std::string& table) {
+    try {
+      read_sweep(recipe_text(kTinyRecipe + table));
+      return std::string();
+    } catch (const RecipeError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(error("[sweep.axes]\n\"optimizer.lrr\" = [1]\nevery = [2]\n[sweep]\nmetod = \"grid\"\n") ==
+        "recipes/tiny.toml:22:1: error: unknown key 'optimizer.lrr'\n"
+        "    \"optimizer.lrr\" = [1]\n"
+        "    ^^^^^^^^^^^^^^^ did you mean 'optimizer.lr'?\n"
+        "recipes/tiny.toml:23:1: error: 'every' names several keys\n"
+        "    every = [2]\n"
+        "    ^^^^^ write evaluation.val_loss.every, checkpoint.every or metrics.every\n"
+        "recipes/tiny.toml:25:1: error: unknown key 'metod' in [sweep]\n"
+        "    metod = \"grid\"\n"
+        "    ^^^^^ did you mean 'method'?\n");
+  CHECK(error("[sweep]\n").find("[sweep] needs 'axes'") != std::string::npos);
+  CHECK(error("[sweep.axes]\nlr = []\n").find("22:6: error: 'lr' has no values") !=
+        std::string::npos);
+  CHECK(error("[sweep.axes]\nlr = \"range(2,1)\"\n").find("22:6: error: the range is empty") !=
+        std::string::npos);
+}

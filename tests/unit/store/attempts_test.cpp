@@ -1,0 +1,197 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "base/diagnostic.h"
+#include "base/file_lock.h"
+#include "store/metric_writer.h"
+#include "store/run_state.h"
+#include "tests/unit/store/store_fixture.h"
+
+using namespace exprun;
+
+namespace {
+
+// Values at steps first..last of one series: value = step * factor.
+void write_steps(const TemporaryFolder& folder, int64_t run, int64_t first, int64_t last,
+                 double factor) {
+  MetricWriter writer(folder.database(), run);
+  const auto loss = writer.series("train/loss", false);
+  for (int64_t step = first; step <= last; ++step) {
+    const MetricWriter::Point point{loss, static_cast<double>(step) * factor};
+    writer.push(step, {&point, 1});
+  }
+  writer.flush();
+}
+
+std::string dump(const Store& store, const std::string& sql) {
+  std::string text;
+  for (const auto& row : store.query(sql).rows) {
+    for (const auto& cell : row) text += cell.value_or("NULL") + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("store: the end of an attempt is the state of its run") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  store.end_attempt(id, RunState::killed, std::nullopt, 9, "killed by signal 9");
+  RunRow run = store.run(id).value();
+  CHECK(run.state == RunState::killed);
+  CHECK(run.signal == 9);
+  CHECK(!run.exit_code);
+  CHECK(run.message == "killed by signal 9");
+  CHECK(run.ended_ms.value() >= run.started_ms);
+
+  CHECK(store.begin_attempt(id, 0) == 2);
+  run = store.run(id).value();
+  CHECK(run.state == RunState::running);
+  CHECK(run.attempt == 2);
+  CHECK(!run.ended_ms);
+  CHECK(run.message.empty());
+
+  store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  CHECK(store.run(id)->state == RunState::finished);
+  const auto attempts = store.attempts(id);
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0].state == "killed");
+  CHECK(attempts[0].signal == 9);
+  CHECK(attempts[1].state == "finished");
+  CHECK(attempts[1].exit_code == 0);
+}
+
+TEST_CASE("store: a new attempt settles the one before, which nobody ended") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  store.begin_attempt(id, 0);
+  const auto attempts = store.attempts(id);
+  CHECK(attempts[0].state == "crashed");
+  CHECK(attempts[0].message == "its process ended without recording why");
+  CHECK(attempts[1].state == "running");
+}
+
+TEST_CASE("store: a new attempt archives later rows under the attempts that wrote them") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  write_steps(folder, id, 0, 6, 1);
+  store.begin_attempt(id, 4);
+  write_steps(folder, id, 5, 8, 10);
+  store.begin_attempt(id, 2);
+  write_steps(folder, id, 3, 4, 100);
+
+  CHECK(dump(store, "SELECT step, value FROM metrics ORDER BY step") == "0 0 1 1 2 2 3 300 4 400 ");
+  CHECK(dump(store, "SELECT attempt, step, value FROM metrics_archived ORDER BY 1, 2") ==
+        "1 3 3 1 4 4 1 5 5 1 6 6 2 5 50 2 6 60 2 7 70 2 8 80 ");
+  CHECK(store.run(id)->last_step == 4);
+}
+
+TEST_CASE("store: a resumed run ends with the rows and summaries of an uninterrupted one") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t whole = store.create_run(new_run("1a"));
+  write_steps(folder, whole, 0, 40, 0.1);
+  const int64_t resumed = store.create_run(new_run("2b"));
+  write_steps(folder, resumed, 0, 17, 0.1);
+  store.begin_attempt(resumed, 10);
+  write_steps(folder, resumed, 11, 33, 0.1);
+  store.begin_attempt(resumed, 30);
+  write_steps(folder, resumed, 31, 40, 0.1);
+  const auto all = [&](int64_t run) {
+    const std::string id = std::to_string(run);
+    return dump(store, "SELECT name, step, value FROM metrics WHERE run = " + id +
+                           " ORDER BY name, step") +
+           dump(store,
+                "SELECT name, timing, count, non_finite, first_non_finite_step, last, last_step, "
+                "min, min_step, max, max_step FROM series WHERE run = " +
+                    id + " ORDER BY name");
+  };
+  CHECK(all(whole) == all(resumed));
+}
+
+TEST_CASE("store: a new attempt forgets the checkpoints that lie after its beginning") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  for (const int64_t step : {10, 20, 30}) {
+    store.record_checkpoint({id, step, 1, 1000 + step, 5, "checkpoints/step"});
+  }
+  store.begin_attempt(id, 20);
+  const auto checkpoints = store.checkpoints(id);
+  REQUIRE(checkpoints.size() == 2);
+  CHECK(checkpoints[1].step == 20);
+  CHECK(checkpoints[1].bytes == 1020);
+  CHECK(checkpoints[1].attempt == 1);
+  CHECK(checkpoints[1].folder == "checkpoints/step");
+  store.forget_checkpoint(id, 10);
+  CHECK(store.checkpoints(id).size() == 1);
+}
+
+TEST_CASE("store: a summary is true again after everything was archived") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  write_steps(folder, id, 1, 5, 1);
+  store.begin_attempt(id, 0);
+  CHECK(store.series(id).at(0).count == 0);
+  CHECK(dump(store, "SELECT last, last_step, min, max FROM series") == "NULL NULL NULL NULL ");
+  write_steps(folder, id, 1, 2, 1);
+  CHECK(store.series(id).at(0).count == 2);
+  CHECK(store.series(id).at(0).last_step == 2);
+}
+
+TEST_CASE("store: a run recorded as running is observed by its lock") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a2b3c4d"));
+  const RunRow run = store.run(id).value();
+  std::filesystem::create_directories(folder.path / run.folder);
+  {
+    const auto lock = FileLock::take(folder.path / run.folder / "run.lock");
+    CHECK(observed_state(run, folder.path) == RunState::running);
+    CHECK(!store.settle_crashed(run));
+    CHECK(store.run(id)->state == RunState::running);
+  }
+  CHECK(observed_state(run, folder.path) == RunState::crashed);
+  CHECK(store.settle_crashed(run));
+  CHECK(store.run(id)->state == RunState::crashed);
+  CHECK(!store.settle_crashed(run));
+}
+
+TEST_CASE("store: a crash is never recorded for another attempt, nor for another host") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  const RunRow first = store.run(id).value();
+  store.begin_attempt(id, 0);
+  CHECK(!store.settle_crashed(first));
+  CHECK(store.run(id)->state == RunState::running);
+
+  RunRow elsewhere = store.run(id).value();
+  elsewhere.host = "another-host";
+  elsewhere.boot_id = "another-boot";
+  CHECK(on_another_host(elsewhere));
+  CHECK(observed_state(elsewhere, folder.path) == RunState::running);
+  CHECK(!store.settle_crashed(elsewhere));
+}
+
+TEST_CASE("store: an end that was recorded is not turned into a crash") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  const RunRow before = store.run(id).value();
+  store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  CHECK(!store.settle_crashed(before));
+  CHECK(store.run(id)->state == RunState::finished);
+}
+
+TEST_CASE("store: an attempt of a run that is not there is an error") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  CHECK_THROWS_WITH_AS(store.begin_attempt(7, 0),
+                       ("store: no run 7 in '" + folder.database().string() + "'").c_str(), Error);
+}

@@ -1,0 +1,104 @@
+#include "text/token_shard.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string header(std::vector<int32_t> words) {
+  words.resize(256);
+  return {reinterpret_cast<const char*>(words.data()), 1024};
+}
+
+// The message of inspect_shard about such a file, behind its name.
+std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat::with_header) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.bin", bytes);
+  try {
+    inspect_shard(file, format);
+  } catch (const Error& error) {
+    const std::string start = "token shard: '" + file.string() + "' ";
+    const std::string message = error.what();
+    CHECK(message.starts_with(start));
+    return message.substr(start.size());
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("token shard: what is written is read, in the format of llm.c") {
+  const TemporaryFolder folder;
+  ShardWriter writer(folder.path() / "a.bin");
+  writer.append(std::vector<uint16_t>{1, 2});
+  writer.append(std::vector<uint16_t>{65535});
+  const TokenShard written = writer.finish();
+  CHECK(read_file(folder.path() / "a.bin") ==
+        header({20240520, 1, 3}) + std::string("\1\0\2\0\xff\xff", 6));
+  const TokenShard read = inspect_shard(folder.path() / "a.bin", ShardFormat::with_header);
+  CHECK(read.tokens == 3);
+  CHECK(read.first_byte == 1024);
+  CHECK(read.path == written.path);
+  CHECK(written.tokens == 3);
+}
+
+TEST_CASE("token shard: a writer that did not finish leaves no valid shard") {
+  const TemporaryFolder folder;
+  ShardWriter(folder.path() / "a.bin").append(std::vector<uint16_t>{1, 2});
+  CHECK_THROWS_AS(inspect_shard(folder.path() / "a.bin", ShardFormat::with_header), Error);
+}
+
+TEST_CASE("token shard: both magics and bare files are read") {
+  const TemporaryFolder folder;
+  const auto other = folder.write("b.bin", header({20250211, 1, 1}) + "ab");
+  CHECK(inspect_shard(other, ShardFormat::with_header).tokens == 1);
+  const auto bare = folder.write("c.bin", "abcd");
+  CHECK(inspect_shard(bare, ShardFormat::raw_uint16).tokens == 2);
+  CHECK(inspect_shard(bare, ShardFormat::raw_uint16).first_byte == 0);
+}
+
+TEST_CASE("token shard: a file that is no shard is told from one") {
+  CHECK(complaint("") == "is empty; fetch or make it again");
+  CHECK(complaint("abcd") ==
+        "has 4 bytes, fewer than a shard's header of 1,024; fetch or make it again, or write "
+        "format = \"raw_uint16\" if it holds tokens only");
+  CHECK(complaint(header({7, 1, 0})) ==
+        "begins with 7, not with a shard's magic 20240520 or 20250211; if it holds tokens only, "
+        "write format = \"raw_uint16\"");
+  CHECK(complaint(header({20240801, 7, 0})) ==
+        "holds uint32 tokens (magic 20240801); shards of uint16 can be read");
+  CHECK(complaint(header({20240520, 2, 0})) == "has version 2, version 1 can be read");
+}
+
+TEST_CASE("token shard: a size that its header does not say is an error") {
+  CHECK(complaint(header({20240520, 1, 3}) + "abcd") ==
+        "is truncated: its header says 3 tokens, which is 1030 bytes, but it has 1028; fetch or "
+        "make it again");
+  CHECK(complaint(header({20240520, 1, 1}) + "abcd") ==
+        "is too long: its header says 1 tokens, which is 1026 bytes, but it has 1028; fetch or "
+        "make it again");
+  CHECK(complaint(header({20240520, 1, -5})) ==
+        "has a damaged header (-5 tokens); fetch or make it again");
+}
+
+TEST_CASE("token shard: a bare file has whole tokens and no header") {
+  CHECK(complaint("abc", ShardFormat::raw_uint16) ==
+        "has an odd number of bytes (3), so it does not hold uint16 tokens only");
+  CHECK(complaint(header({20240520, 1, 0}), ShardFormat::raw_uint16) ==
+        "begins with a shard's header; write format = \"auto\"");
+}
+
+TEST_CASE("token shard: a missing file and a folder are named") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS(
+      inspect_shard(folder.path(), ShardFormat::with_header),
+      ("file: cannot read '" + folder.path().string() + "': Is a directory").c_str(), Error);
+  CHECK_THROWS_AS(inspect_shard(folder.path() / "none", ShardFormat::raw_uint16), Error);
+}

@@ -1,0 +1,99 @@
+"""tools/test counts what ran, what failed and what was skipped, and never a test that did not run."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("tools_test", str(ROOT / "tools/test"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("tools_test", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Counting(unittest.TestCase):
+    def setUp(self):
+        self.test = load()
+        self.count = self.test.Count()
+        self.commands = []
+
+    def counted(self, function, *arguments):
+        """(passed, failed, skipped) and the printed text."""
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            function(self.count, *arguments)
+        return (self.count.passed, self.count.failed, self.count.skipped), printed.getvalue()
+
+    def program(self, code, output, mode="default"):
+        def run(command, *_):
+            self.commands.append(command)
+            return code, output
+        self.test.run = run
+        return self.counted(self.test.test_program, "unit_x", ["unit_x"], mode)
+
+    def python(self, script):
+        self.test.run = lambda *_: (1 if "FAILED" in script else 0, script)
+        return self.counted(self.test.test_python, "x", "unit/tools", False)
+
+    def test_a_skip_is_not_a_pass(self):
+        counts, printed = self.program(0, "SKIPPED: no fixture parity/x\n"
+                                       "[doctest] test cases:  4 |  4 passed | 0 failed | 2 skipped\n")
+        self.assertEqual(counts, (3, 0, 1))
+        self.assertIn("SKIPPED: no fixture parity/x", printed)
+
+    def test_failures_are_shown(self):
+        counts, printed = self.program(1, "a.cpp:3: ERROR\n[doctest] test cases: 4 | 3 passed | 1 failed | 0 skipped\n")
+        self.assertEqual(counts, (3, 1, 0))
+        self.assertIn("a.cpp:3: ERROR", printed)
+
+    def test_a_crash_is_a_failure(self):
+        self.assertEqual(self.program(-11, "nothing more")[0], (0, 1, 0))
+
+    def test_an_error_after_all_cases_is_a_failure(self):
+        counts, _ = self.program(1, "[doctest] test cases: 4 | 4 passed | 0 failed | 0 skipped\nLeakSanitizer: leaks\n")
+        self.assertEqual(counts, (4, 1, 0))
+
+    def test_a_program_without_cases_is_a_failure(self):
+        self.assertEqual(self.program(0, "")[0], (0, 1, 0))
+
+    def test_each_mode_leaves_out_the_suites_above_it(self):
+        output = "[doctest] test cases: 1 | 1 passed | 0 failed | 0 skipped\n"
+        for mode in ("quick", "default", "long"):
+            self.program(0, output, mode)
+        self.assertEqual(self.commands, [["unit_x", "--test-suite-exclude=slow,long"],
+                                         ["unit_x", "--test-suite-exclude=long"], ["unit_x"]])
+
+    def test_every_suite_is_one_that_a_mode_knows(self):
+        sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("*_test.cpp"))
+        suites = set(re.findall(r'test_suite\("(\w+)"\)|TEST_SUITE\w*\("(\w+)"\)', sources))
+        names = {a or b for a, b in suites}
+        self.assertIn("slow", names)
+        self.assertLessEqual(names, set(self.test.LEFT_OUT["quick"].split(",")))
+
+    def test_python_tests(self):
+        counts, _ = self.python("test_a (x.X) ... ok\nRan 9 tests in 1.0s\n\nFAILED (failures=1, errors=2, skipped=3)\n")
+        self.assertEqual(counts, (3, 3, 3))
+
+    def test_python_tests_that_did_not_start_are_a_failure(self):
+        self.test.run = lambda *_: (1, "SyntaxError")
+        self.assertEqual(self.counted(self.test.test_python, "x", "unit/tools", False)[0], (0, 1, 0))
+
+    def test_a_check_that_could_not_be_made_is_a_skip(self):
+        for code, counts in ((0, (1, 0, 0)), (77, (1, 0, 1)), (1, (1, 1, 1))):
+            self.test.run = lambda *_, code=code: (code, "")
+            self.assertEqual(self.counted(self.test.check, "format", ["x"])[0], counts)
+
+    def test_a_program_that_hangs_is_ended(self):
+        code, output = self.test.run([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"], 0.5)
+        self.assertEqual(code, 124)
+        self.assertIn("1\n", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,158 @@
+"""tools/exprun: when it builds, which LibTorch it takes, and what it says."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+VERSION = (ROOT / "tools/setup/libtorch_version").read_text().strip()
+SOURCES = ["CMakeLists.txt", "tools/cmake/x.cmake", "runner/base/hash.cpp", "schemas/run.schema.json", "store/store.cpp"]
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exprun-setup-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, name, text=""):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def libtorch(self, name, version):
+        major, minor, patch = version.split(".")
+        self.write(f"{name}/lib/libtorch_cpu.so")
+        self.write(f"{name}/include/torch/headeronly/version.h", f"#define TORCH_VERSION_MAJOR {major}\n"
+                   f"#define TORCH_VERSION_MINOR {minor}\n#define TORCH_VERSION_PATCH {patch}\n")
+        return str(self.folder / name)
+
+    def run_tool(self, *words, **environment):
+        kept = {name: value for name, value in os.environ.items() if name not in ("LIBTORCH", "Torch_DIR")}
+        return subprocess.run(words, capture_output=True, text=True, cwd=self.folder, env={**kept, **environment})
+
+
+class Building(InAFolder):
+    """A small tree with the real tools/exprun, whose set-up only leaves a mark."""
+
+    def setUp(self):
+        super().setUp()
+        for name in SOURCES:
+            self.write(name)
+        shutil.copy(ROOT / "tools/exprun", self.folder / "tools/exprun")
+        (self.folder / "tools/setup").mkdir()
+        shutil.copy(ROOT / "tools/setup/up_to_date", self.folder / "tools/setup/up_to_date")
+        libtorch = self.libtorch("libtorch", VERSION)
+        self.script("tools/setup/all", f'cd "$(dirname "$0")/../.." && echo "{libtorch}" >build/.made && echo built')
+        self.script("build/exprun", 'echo "exprun: $*"')
+        self.script("build/exprun-trainer", "")
+        self.exprun()
+
+    def script(self, name, text):
+        self.write(name, f"#!/bin/sh\n{text}\n").chmod(0o755)
+
+    def exprun(self, *words, **environment):
+        result = self.run_tool("tools/exprun", *words, **environment)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def assert_builds_once(self):
+        self.assertEqual(self.exprun("ls"), "built\nexprun: ls\n")
+        self.assertEqual(self.exprun("ls"), "exprun: ls\n")
+
+    def test_arguments_pass_through_unchanged(self):
+        self.assertEqual(self.exprun("a recipe.toml", "lr=1e-3"), "exprun: a recipe.toml lr=1e-3\n")
+
+    def test_an_edited_source_is_built(self):
+        for name in SOURCES:
+            with self.subTest(name):
+                self.assertEqual(self.exprun("ls"), "exprun: ls\n")
+                time.sleep(0.02)  # file times have ticks
+                os.utime(self.folder / name)
+                self.assert_builds_once()
+
+    def test_a_removed_source_is_noticed(self):
+        time.sleep(0.02)
+        (self.folder / "runner/base/hash.cpp").unlink()
+        self.assert_builds_once()
+
+    def test_edited_tests_build_nothing(self):
+        time.sleep(0.02)
+        self.write("tests/unit/base/hash_test.cpp")
+        self.assertEqual(self.exprun("ls"), "exprun: ls\n")
+
+    def test_a_lost_libtorch_is_got_again(self):
+        (self.folder / "libtorch/lib/libtorch_cpu.so").rename(self.folder / "libtorch/lib/elsewhere.so")
+        self.assertEqual(self.exprun("ls"), "built\nexprun: ls\n")
+
+    def test_another_libtorch_is_built_against(self):
+        other = self.libtorch("other", VERSION)
+        self.assertEqual(self.exprun("ls", LIBTORCH=other), "built\nexprun: ls\n")
+        self.assertEqual(self.exprun("ls", LIBTORCH=str(self.folder / "libtorch")), "exprun: ls\n")
+
+    def test_a_link_to_it_works(self):
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/exprun").symlink_to(self.folder / "tools/exprun")
+        self.assertEqual(self.run_tool("bin/exprun", "ls").stdout, "exprun: ls\n")
+
+    def test_it_costs_under_20_ms_once_built(self):
+        for name in ("runner", "schemas", "store"):
+            shutil.copytree(ROOT / name, self.folder / name, dirs_exist_ok=True)
+        self.exprun("ls")
+        costs = []
+        for _ in range(20):
+            begin = time.perf_counter()
+            self.exprun("ls")
+            costs.append(time.perf_counter() - begin)
+        self.assertLess(min(costs), 0.020)
+
+
+class TakingLibTorch(InAFolder):
+    def take(self, **environment):
+        result = self.run_tool(ROOT / "tools/setup/libtorch", EXPRUN_NO_INSTALL="1",
+                               XDG_CACHE_HOME=str(self.folder / "cache"), **environment)
+        return result.returncode, result.stdout, result.stderr.replace(str(self.folder), "HERE")
+
+    def test_an_explicit_folder_comes_first(self):
+        given = self.libtorch("mine", VERSION)
+        self.assertEqual(self.take(LIBTORCH=given), (0, given + "\n", ""))
+        self.assertEqual(self.take(Torch_DIR=given + "/share/cmake/Torch"), (0, given + "\n", ""))
+
+    def test_an_explicit_folder_without_libtorch_is_an_error(self):
+        self.assertEqual(self.take(LIBTORCH="/nowhere"), (1, "", "exprun: no LibTorch in /nowhere "
+                                                         "(lib/libtorch_cpu.so): mend or unset LIBTORCH, Torch_DIR\n"))
+
+    def test_an_explicit_folder_of_another_version_is_an_error(self):
+        given = self.libtorch("old", "2.6.0")
+        self.assertEqual(self.take(LIBTORCH=given), (1, "", f"exprun: LibTorch in HERE/old is version 2.6.0, {VERSION} "
+                                                     "is needed: unset LIBTORCH, Torch_DIR to have it fetched\n"))
+
+    def with_python(self, script):
+        """A PATH on which python3 is this script."""
+        self.write("bin/python3", f"#!/bin/sh\n{script}\n").chmod(0o755)
+        return f"{self.folder}/bin:{os.environ['PATH']}"
+
+    def test_an_importable_torch_of_the_version_comes_second(self):
+        torch = self.libtorch("site-packages/torch", VERSION)
+        path = self.with_python(f"echo {torch}")
+        code, out, err = self.take(PATH=path)
+        self.assertEqual((code, out), (0, torch + "\n"))
+        self.assertIn(f"LibTorch {VERSION} is the torch of ", err)
+
+    def test_an_importable_torch_of_another_version_is_passed_over(self):
+        torch = self.libtorch("site-packages/torch", "2.6.0")
+        code, out, err = self.take(PATH=self.with_python(f"echo {torch}"))
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn(f"exprun: LibTorch {VERSION} is missing: it would be put into HERE/cache/exprun/", err)
+
+    def test_the_cache_comes_last(self):
+        name = f"libtorch-{VERSION}" + ("-cuda" if os.path.exists("/dev/nvidia0") else "")
+        cached = self.libtorch(f"cache/exprun/{name}/torch", VERSION)
+        self.assertEqual(self.take(PATH=self.with_python("exit 1")), (0, cached + "\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

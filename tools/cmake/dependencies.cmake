@@ -1,0 +1,96 @@
+# Each library of the ground floor as a target exprun_<name>: found on the system, otherwise fetched
+# at the pinned version, which is Debian 12's and so the one that everyday builds use.
+# A local source tree serves instead with -DFETCHCONTENT_SOURCE_DIR_<NAME>=FOLDER (offline machines).
+include(FetchContent)
+if(POLICY CMP0135)
+  cmake_policy(SET CMP0135 NEW)
+endif()
+option(EXPRUN_FETCH "Fetch every library, installed or not" OFF)
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+
+# Sets <package>_FOUND, or makes the package's targets from GitHub's <repository> at <commit>.
+macro(exprun_find_or_fetch package repository commit)
+  if(NOT EXPRUN_FETCH)
+    find_package(${package} QUIET)
+  endif()
+  if(NOT ${package}_FOUND)
+    exprun_fetch(${package} ${repository} ${commit})
+  endif()
+endmacro()
+
+macro(exprun_fetch package repository commit)
+  message(STATUS "${package} is fetched: ${repository} ${commit}")
+  FetchContent_Declare(${package} URL https://github.com/${repository}/archive/${commit}.tar.gz)
+  FetchContent_MakeAvailable(${package})
+endmacro()
+
+# exprun_<name> with the targets given; headers of fetched ones count as the system's (no warnings).
+function(exprun_dependency name)
+  add_library(exprun_${name} INTERFACE)
+  target_link_libraries(exprun_${name} INTERFACE ${ARGN})
+  foreach(target IN LISTS ARGN)
+    get_target_property(aliased ${target} ALIASED_TARGET)
+    if(aliased)
+      set(target ${aliased})
+    endif()
+    get_target_property(imported ${target} IMPORTED)
+    get_target_property(includes ${target} INTERFACE_INCLUDE_DIRECTORIES)
+    if(includes AND NOT imported)
+      set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${includes}")
+    endif()
+  endforeach()
+endfunction()
+
+# A library that is found by pkg-config: PkgConfig::<name>, or ${name}_FOUND is false.
+macro(exprun_pkg_config name module)
+  if(PKG_CONFIG_FOUND AND NOT EXPRUN_FETCH)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})
+  endif()
+endmacro()
+
+exprun_pkg_config(xxhash libxxhash)
+if(xxhash_FOUND)
+  exprun_dependency(xxhash PkgConfig::xxhash)
+else()
+  exprun_fetch(xxhash Cyan4973/xxHash 35b0373c697b5f160d3db26b1cbb45a0d5ba788c)  # 0.8.1
+  add_library(xxhash STATIC ${xxhash_SOURCE_DIR}/xxhash.c)
+  target_include_directories(xxhash PUBLIC ${xxhash_SOURCE_DIR})
+  exprun_dependency(xxhash xxhash)
+endif()
+
+# fmt is a library of its own: LibTorch carries another version inside, which must not meet ours.
+exprun_find_or_fetch(fmt fmtlib/fmt a33701196adfad74917046096bf5a2aa0ab0bb50)  # 9.1.0
+set(SPDLOG_FMT_EXTERNAL ON CACHE INTERNAL "")
+exprun_find_or_fetch(spdlog gabime/spdlog 76fb40d95455f249bd70824ecfcae7a8f0930fa3)  # 1.10.0
+exprun_dependency(spdlog spdlog::spdlog fmt::fmt Threads::Threads)
+
+exprun_find_or_fetch(nlohmann_json nlohmann/json bc889afb4c5bf1c0d8ee29ef35eaaf4c8bef8a5d)  # 3.11.2
+exprun_dependency(json nlohmann_json::nlohmann_json)
+
+exprun_find_or_fetch(tomlplusplus marzer/tomlplusplus c635f218c0aefc801d9748841930365e54fe3089)  # 3.3.0
+exprun_dependency(tomlplusplus tomlplusplus::tomlplusplus)
+
+# A fetched SQLiteCpp brings the SQLite that it was tested with where the system has none.
+exprun_pkg_config(sqlite3 sqlite3)
+if(sqlite3_FOUND)
+  set(SQLITECPP_INTERNAL_SQLITE OFF CACHE INTERNAL "")
+endif()
+set(SQLITECPP_RUN_CPPLINT OFF CACHE INTERNAL "")
+set(SQLITECPP_RUN_CPPCHECK OFF CACHE INTERNAL "")
+exprun_find_or_fetch(SQLiteCpp SRombauts/SQLiteCpp bd5bf7996adaafad736ec5b4a185e9822edbe95c)  # 3.2.1
+if(sqlite3_FOUND)
+  exprun_dependency(sqlitecpp SQLiteCpp PkgConfig::sqlite3)
+else()
+  exprun_dependency(sqlitecpp SQLiteCpp sqlite3)
+endif()
+
+exprun_find_or_fetch(CLI11 CLIUtils/CLI11 70f8072f9dd2292fd0b9f9e5f58e279f60483ed3)  # 2.1.2
+exprun_dependency(cli11 CLI11::CLI11)
+
+if(EXPRUN_TESTS)
+  set(DOCTEST_WITH_TESTS OFF CACHE INTERNAL "")
+  exprun_find_or_fetch(doctest doctest/doctest b7c21ec5ceeadb4951b00396fc1e4642dd347e5f)  # 2.4.9
+  exprun_dependency(doctest doctest::doctest)
+endif()

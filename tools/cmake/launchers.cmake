@@ -1,0 +1,12 @@
+# ccache and mold make rebuilds fast; neither is needed.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+# At most two compilers at once: one that includes LibTorch's headers takes up to 1.5 GB.
+set_property(GLOBAL PROPERTY JOB_POOLS compile=2)
+set(CMAKE_JOB_POOL_COMPILE compile)

@@ -1,0 +1,42 @@
+# tests/unit/<area>/*.cpp is the program unit_<area>; tests/engine/*.cpp is engine_tests.
+# tests/support: main and the fixtures serve every program; the rest needs the engine.
+file(GLOB test_main CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/doctest_main.cpp
+                                      ${CMAKE_SOURCE_DIR}/tests/support/fixtures.cpp)
+add_library(exprun_test_main STATIC ${test_main})
+target_include_directories(exprun_test_main PUBLIC ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(exprun_test_main PUBLIC exprun_base exprun_doctest)
+
+function(exprun_test_program name folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  if(sources)
+    add_executable(${name} ${sources})
+    target_link_libraries(${name} PRIVATE exprun_test_main ${ARGN})
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  endif()
+endfunction()
+
+exprun_test_program(unit_base tests/unit/base exprun_base)
+exprun_test_program(unit_recipe tests/unit/recipe exprun_recipe)
+exprun_test_program(unit_text tests/unit/text exprun_text)
+exprun_test_program(unit_store tests/unit/store exprun_store)
+exprun_test_program(unit_control tests/unit/control exprun_control)
+
+if(EXPRUN_TRAINER)
+  exprun_test_program(engine_tests tests/engine exprun_recipe exprun_text exprun_store exprun_libtorch)
+  if(TARGET engine_tests)
+    file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
+    list(REMOVE_ITEM engine_support ${test_main})
+    target_sources(engine_tests PRIVATE ${engine_support} $<TARGET_OBJECTS:exprun_trainer_objects>)
+    target_include_directories(engine_tests PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer)
+  endif()
+endif()
+
+# Benchmarks print figures and assert nothing: `ninja store_cost`.
+add_executable(store_cost EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/store_cost.cpp)
+target_link_libraries(store_cost PRIVATE exprun_store)
+if(EXPRUN_TRAINER)
+  add_executable(step_speed EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/step_speed.cpp ${engine_support}
+                            $<TARGET_OBJECTS:exprun_trainer_objects>)
+  target_include_directories(step_speed PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(step_speed PRIVATE exprun_test_main exprun_recipe exprun_text exprun_store exprun_libtorch)
+endif()

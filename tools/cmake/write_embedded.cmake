@@ -1,0 +1,16 @@
+# Run by exprun_embed: writes OUTPUT, the files of FOLDER that match PATTERN as string literals.
+file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/${PATTERN})
+list(SORT files)
+set(text "// Made from ${NAME} by tools/cmake/write_embedded.cmake.\n#include <string>\n#include <utility>\n#include <vector>\n\n")
+string(APPEND text "namespace exprun {\n\nconst std::vector<std::pair<std::string, std::string>>& ${NAME}() {\n")
+string(APPEND text "  static const std::vector<std::pair<std::string, std::string>> files = {\n")
+foreach(file IN LISTS files)
+  # As hexadecimal, because CMake's lists would eat semicolons and brackets.
+  file(READ ${FOLDER}/${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" escaped "${hex}")
+  string(LENGTH "${hex}" digits)
+  math(EXPR bytes "${digits} / 2")
+  string(APPEND text "      {\"${file}\", std::string(\"${escaped}\", ${bytes})},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace exprun\n")
+file(WRITE ${OUTPUT} "${text}")
