@@ -233,7 +233,7 @@ TEST_CASE("kernels: a head in many chunks is the head in one") {
       [&](const auto& in) {
         return cross_entropy_reference(linear_reference(in[0], in[1], {}), targets, vocabulary);
       },
-      {hidden, weight});
+      {hidden.to(at::kDouble), weight.to(at::kDouble)});
   CHECK(ours.value.item<double>() == doctest::Approx(reference.value.item<double>()).epsilon(1e-5));
   for (size_t i = 0; i < 2; ++i) CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 1e-4);
   const at::NoGradGuard no_grad;
