@@ -5,7 +5,9 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 find_program(MOLD mold)
 if(MOLD)
-  add_link_options(-fuse-ld=mold)
+  # mold 1.10 begins RELRO at a small .tbss, which may lie on the page before: such a program does
+  # not start ("cannot apply additional memory protection after relocation").
+  add_link_options(-fuse-ld=mold -Wl,-z,norelro)
 endif()
 # At most two compilers at once: one that includes LibTorch's headers takes up to 1.5 GB.
 set_property(GLOBAL PROPERTY JOB_POOLS compile=2)
