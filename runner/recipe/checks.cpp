@@ -7,7 +7,8 @@ namespace exprun {
 namespace {
 
 constexpr Rule kRules[] = {
-    heads_divide_width,       vocabulary_covers_tokenizer,
+    heads_divide_width,       shared_heads_divide_heads,
+    rotary_heads_are_even,    vocabulary_covers_tokenizer,
     vocabulary_is_known,      optimizer_takes_something,
     one_size_of_batch,        tokens_are_whole_sequences,
     micro_batches_fill_batch, sequence_fits_context,

@@ -19,8 +19,7 @@ void normalize_all(const TablePlace& place) {
 }
 
 bool always_there(const std::string& path, const std::string& key, const Schema& schema) {
-  if (!is_table(schema)) return false;
-  return path.empty() ? key != "sweep" : key == "groups";
+  return is_table(schema) && path.empty() && key != "sweep";
 }
 
 void add_defaults(const TablePlace& place) {
@@ -88,6 +87,7 @@ Value value_of_json(const Schema& json, Origin origin) {
   if (json.is_number_integer()) return Value(json.get<int64_t>(), {}, origin);
   if (json.is_number()) return Value(json.get<double>(), {}, origin);
   if (json.is_string()) return Value(json.get<std::string>(), {}, origin);
+  if (json.is_object()) return Value(Table(), {}, origin);  // its keys have defaults themselves
   Array array;
   for (const Schema& element : json) array.push_back(value_of_json(element, origin));
   return Value(std::move(array), {}, origin);

@@ -40,6 +40,16 @@ Derived context_length(const DeriveInput& input) {
   return length ? Derived(*length) : std::nullopt;
 }
 
+Derived num_key_value_heads(const DeriveInput& input) {
+  const auto heads = integer_at(input.root, "model.num_heads");
+  return heads ? Derived(*heads) : std::nullopt;
+}
+
+Derived feed_forward_size(const DeriveInput& input) {
+  const auto width = integer_at(input.root, "model.hidden_size");
+  return width ? Derived(4 * *width) : std::nullopt;
+}
+
 Derived micro_batch(const DeriveInput& input) {
   const auto sequences = batch_sequences(input.root);
   const auto length = sequence_length(input.root);
@@ -78,6 +88,8 @@ Derived evaluation_every(const DeriveInput& input, const std::string& type) {
 Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
   if (path == "run.name") return run_name(input);
   if (path == "model.vocab_size") return vocab_size(input);
+  if (path == "model.num_key_value_heads") return num_key_value_heads(input);
+  if (path == "model.feed_forward_size") return feed_forward_size(input);
   if (path == "batch.sequence_length") return context_length(input);
   if (path == "batch.micro_batch") return micro_batch(input);
   if (path == "schedule.decay_until") return part_of_run(input, 1);

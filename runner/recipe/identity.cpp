@@ -15,7 +15,9 @@ namespace {
 
 bool is_usual(const DeriveInput& input, const TablePlace& place, const Entry& entry,
               const Schema& schema, const std::string& path) {
-  if (entry.key == "type" && path != place.path && parent_path(place.path) != "") return false;
+  // A named component of a table is there because its type is written or is its name.
+  const bool names_component = entry.key == "type" && !place.schema.kind().empty();
+  if (names_component && parent_path(place.path) != "") return false;
   if (entry.value.origin == Origin::derived || entry.value.origin == Origin::default_value)
     return true;
   const auto usual = schema.find("default");

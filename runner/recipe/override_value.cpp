@@ -45,8 +45,13 @@ Value bare_list(const File& file, size_t begin) {
   return Value(std::move(array), span_of(file, begin, end + 1 - begin), Origin::command_line);
 }
 
-bool takes_text(const Schema& schema) {
+bool may_be_text(const Schema& schema) {
   return allows_type(schema, "string") && schema.value("pattern", "") != "^auto$";
+}
+
+// Nothing but text: what could be a number or a boolean is read as TOML first.
+bool takes_text(const Schema& schema) {
+  return may_be_text(schema) && !allows_type(schema, "number") && !allows_type(schema, "boolean");
 }
 
 bool takes_list_of_text(const Schema& schema) {
@@ -70,7 +75,7 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   Diagnostics syntax;
   std::optional<Value> value = parse_toml_value(file, begin, Origin::command_line, syntax);
   if (value) return value;
-  if (is_word(text)) return bare(file, begin, text.size());
+  if (is_word(text) || may_be_text(schema)) return bare(file, begin, text.size());
   if (list && takes_list_of_text(schema) && text.back() == ']') return bare_list(file, begin);
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;

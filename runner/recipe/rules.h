@@ -27,6 +27,8 @@ bool has_table(const Table& root, std::string_view table);
 
 // model and optimizer
 void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics);
+void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics);
+void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);

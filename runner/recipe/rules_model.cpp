@@ -1,3 +1,5 @@
+#include <set>
+
 #include "recipe/divisors.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -18,6 +20,10 @@ std::optional<int64_t> tokenizer_size(const RuleInput& input) {
   return bytes ? std::optional<int64_t>(256) : std::nullopt;
 }
 
+// Keys of [optimizer] itself, whichever optimizers there are.
+const std::set<std::string> kOfAllGroups = {"groups", "max_grad_norm", "lr_scaling",
+                                            "lr_reference_tokens"};
+
 bool has_groups(const Table& root) {
   const Value* groups = find_path(root, "optimizer.groups");
   const Table* table = groups == nullptr ? nullptr : groups->as<Table>();
@@ -33,6 +39,26 @@ void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
   diagnostics.push_back({place_of(input.root, "model.num_heads"),
                          "'num_heads' must divide hidden_size, " + number(*width),
                          near_divisors(*width, *heads)});
+}
+
+void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto shared = integer_at(input.root, "model.num_key_value_heads");
+  const auto heads = integer_at(input.root, "model.num_heads");
+  if (!shared || !heads || *shared < 1 || *heads < 1 || *heads % *shared == 0) return;
+  diagnostics.push_back({place_of(input.root, "model.num_key_value_heads"),
+                         "'num_key_value_heads' must divide num_heads, " + number(*heads),
+                         near_divisors(*heads, *shared)});
+}
+
+void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto heads = integer_at(input.root, "model.num_heads");
+  const auto width = integer_at(input.root, "model.hidden_size");
+  if (text_at(input.root, "model.position.type") != "rotary" || !heads || !width) return;
+  if (*heads < 1 || *width % *heads != 0 || *width / *heads % 2 == 0) return;
+  diagnostics.push_back(
+      {place_of(input.root, "model.num_heads"),
+       "rotary positions need heads of an even width, not " + number(*width / *heads),
+       "the width of a head is hidden_size / num_heads"});
 }
 
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
@@ -61,7 +87,7 @@ void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics)
     return diagnostics.push_back(
         {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
   for (const Entry& entry : table->entries())
-    if (entry.key != "groups" && entry.key != "max_grad_norm")
+    if (!kOfAllGroups.contains(entry.key))
       diagnostics.push_back({entry.where, "'" + entry.key + "' has no effect without a 'type'",
                              "give [optimizer] a type, or write the key in its groups"});
 }

@@ -93,6 +93,14 @@ std::optional<T> Section::find(std::string_view key) const {
   return get<T>(key);
 }
 
+template <class T>
+bool Section::holds(std::string_view key) const {
+  return value(key).as<T>() != nullptr;
+}
+
+template bool Section::holds<bool>(std::string_view) const;
+template bool Section::holds<std::string>(std::string_view) const;
+
 #define EXPRUN_SECTION_READS(T)                       \
   template T Section::get<T>(std::string_view) const; \
   template std::optional<T> Section::find<T>(std::string_view) const;

@@ -30,6 +30,10 @@ class Section {
   template <class T>
   std::optional<T> find(std::string_view key) const;
 
+  // Whether the value of a key that allows several types is a T.
+  template <class T>
+  bool holds(std::string_view key) const;
+
   // A sub-table: section.table("groups"), and its keys in file order.
   Section table(std::string_view key) const;
   std::vector<std::string> keys() const;

@@ -85,7 +85,8 @@ TEST_CASE("schema: defaults are written in their canonical spelling") {
 TEST_CASE("schema: every table has its file, and every kind a folder of types") {
   for (const char* table : kTables) CHECK_MESSAGE(SchemaSet::embedded().find(table), table);
   CHECK(SchemaSet::embedded().types("schedule") ==
-        std::vector<std::string>{"constant", "cosine", "linear", "wsd"});
+        std::vector<std::string>{"constant", "cosine", "cosine_annealing", "inverse_sqrt", "linear",
+                                 "wsd"});
   CHECK(SchemaSet::embedded().types("run").empty());
   CHECK(SchemaSet::embedded().find("optimizer", "none") == nullptr);
 }
