@@ -51,6 +51,10 @@ ParameterGroup some_group() {
   for (const bool decays : {true, false}) {
     const auto values = at::linspace(-1, 1, 40);
     group.ranges.push_back({values, at::full_like(values, 0.5), decays});
+    // A matrix-wise optimizer gets the same numbers as a matrix.
+    Parameter matrix{"matrix", ParameterClass::matrix, values.view({5, 8}), {}};
+    matrix.tensor.mutable_grad() = group.ranges.back().gradients.view({5, 8});
+    group.matrices.push_back(matrix);
   }
   return group;
 }
@@ -149,7 +153,7 @@ TEST_CASE("components: every optimizer builds from its defaults and reads every 
     const auto section = recipe.section("optimizer");
     Registry<Optimizer>::instance().find(type).build(section, some_group());
     // Ownership of parameters, decay by class and clipping are the engine's.
-    CHECK(unread(section, {"type", "max_grad_norm", "groups", "decay"}) == kNone);
+    CHECK(unread(section, {"type", "max_grad_norm", "lr_scaling", "groups", "decay"}) == kNone);
   }
 }
 

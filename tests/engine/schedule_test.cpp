@@ -59,7 +59,7 @@ TEST_CASE("schedule: cosine, linear, constant and wsd are llm.c's") {
     std::string keys = type == "constant" ? "" : warmup(table.at("warmup_iterations"));
     if (type != "constant")
       keys += "final_fraction = " + table.at("final_learning_rate_frac").dump() + "\n";
-    if (type == "wsd") keys += "decay = \"1-sqrt\"\n";
+    if (type == "wsd") keys += "decay = \"one_minus_sqrt\"\n";
     const auto made = schedule(type, table.at("train_num_batches"), keys);
     INFO(table.dump().substr(0, 120));
     CHECK(off(*made, table.at("learning_rate"), table.at("lr_double_formula")) <= 1e-15);
@@ -92,6 +92,42 @@ TEST_CASE("schedule: cosine is that of llm.c's Python and DDP-BASEMODEL-TRAIN") 
       CHECK(std::abs(peak * made->factor(table.at("steps").at(i)) -
                      table.at("lr").at(i).get<double>()) <= 1e-15);
   }
+}
+
+TEST_CASE("schedule: cosine_annealing is PyTorch's, and rises again") {
+  const auto tables = json_fixture("parity/schedules.json");
+  if (!tables) return;
+  for (const auto& table : tables->at("torch_cosine_annealing")) {
+    const double peak = table.at("base_lr");
+    const json fraction = table.at("eta_min").get<double>() / peak;
+    const auto& rates = table.at("closed_form");
+    const auto made = schedule("cosine_annealing", static_cast<int64_t>(rates.size()),
+                               "half_period = \"" + table.at("T_max").dump() +
+                                   " steps\"\nfinal_fraction = " + fraction.dump() + "\n");
+    CHECK(off(*made, peak, rates) <= 1e-15);
+    CHECK(off(*made, peak, table.at("recursive")) <= 1e-15);
+  }
+}
+
+TEST_CASE("schedule: wsd decays in three forms") {
+  const auto half_way = [](const char* form) {
+    return schedule("wsd", 100,
+                    std::string("decay_length = \"40 steps\"\nfinal_fraction = 0.2\ndecay = \"") +
+                        form + "\"\n")
+        ->factor(70);
+  };
+  CHECK(half_way("linear") == doctest::Approx(0.2 + 0.75 * 0.8));
+  CHECK(half_way("one_minus_sqrt") == doctest::Approx(0.2 + 0.5 * 0.8));
+  CHECK(half_way("cosine") == doctest::Approx(0.2 + 0.5 * (1 + std::sqrt(0.5)) * 0.8));
+}
+
+TEST_CASE("schedule: inverse_sqrt falls from the end of its warm-up") {
+  const auto made = schedule("inverse_sqrt", 1000, warmup(16));
+  CHECK(made->factor(7) == 0.5);
+  CHECK(made->factor(15) == 1);
+  CHECK(made->factor(63) == 0.5);
+  CHECK(made->factor(399) == 0.2);
+  CHECK(schedule("inverse_sqrt", 1000, "decay_until = \"99 steps\"\n")->factor(500) == 0.1);
 }
 
 TEST_CASE("schedule: the three forms of warm-up") {
