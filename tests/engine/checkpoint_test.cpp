@@ -26,7 +26,7 @@ struct Ledger : CheckpointLedger {
 };
 
 Position at_step(int64_t step) {
-  return {step, {"val_loss"}, Best{1.5, step - 1}};
+  return {step, {"val_loss"}, Best{1.5, step - 1}, 2, {1024, 7}};
 }
 
 void flip_a_byte(const fs::path& file) {
@@ -155,12 +155,12 @@ TEST_CASE("checkpoint writer: the last one is written again when its step has be
   MemoryRecorder recorder;
   Ledger ledger;
   const RunFolder folder{run.folder()};
-  const Position stopped{30, {}, Best{1.5, 20}};
+  const Position stopped{30, {}, Best{1.5, 20}, 0, {}};
   write_checkpoint(take_snapshot(pipeline, stopped), folder.checkpoints() / checkpoint_name(30));
   CheckpointWriter writer(folder, ledger, recorder, stopped);
   writer.save_last(pipeline, stopped);
   CHECK(ledger.calls.empty());
-  const Position finished{30, {"val_loss"}, Best{1.25, 30}};
+  const Position finished{30, {"val_loss"}, Best{1.25, 30}, 0, {}};
   writer.save_last(pipeline, finished);
   CHECK((read_checkpoint_state(folder.checkpoints() / checkpoint_name(30)).position == finished));
 }

@@ -22,6 +22,7 @@
 #include "kernels/gelu.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"
+#include "kernels/rms_norm.h"
 #include "layers/loss.h"
 
 using namespace exprun;
@@ -56,8 +57,8 @@ Result differentiate(Function function, const std::vector<at::Tensor>& inputs) {
 
 // Measures, whatever the test before it fixed.
 struct FreshChoices {
-  FreshChoices() { kernel_choices::fix(false); }
-  ~FreshChoices() { kernel_choices::fix(false); }
+  FreshChoices() { kernel_choices::forget(); }
+  ~FreshChoices() { kernel_choices::forget(); }
 };
 
 }  // namespace
@@ -128,6 +129,15 @@ TEST_CASE("kernels: choices of linear are kept, saved and loaded") {
   CHECK(kernel_choices::save().at("forward 8x6x7") == "onednn");
 }
 
+TEST_CASE("kernels: what is forgotten is measured again") {
+  const FreshChoices fresh;
+  kernel_choices::load({{"forward 8x6x11", "onednn"}});
+  kernel_choices::fix();
+  kernel_choices::forget();
+  CHECK_FALSE(kernel_choices::fixed());
+  CHECK(kernel_choices::save().empty());
+}
+
 TEST_CASE("kernels: fixed choices measure nothing") {
   const FreshChoices fresh;
   kernel_choices::fix();
@@ -150,6 +160,39 @@ TEST_CASE("kernels: attention agrees with a double reference at every shape of a
     CHECK(largest(ours.value - reference.value) < 2e-6);
     CHECK(largest(ours.gradients[0] - reference.gradients[0]) < 1e-5);
   }
+}
+
+TEST_CASE("kernels: attention of separate tensors agrees with a double reference") {
+  const int64_t shapes[][4] = {{2, 16, 2, 16}, {1, 1, 1, 3}, {2, 5, 3, 7}, {1, 37, 2, 20}};
+  for (const auto [batch, length, heads, width] : shapes) {
+    CAPTURE(length);
+    CAPTURE(width);
+    const auto part = [&] { return at::randn({batch, length, heads, width}); };
+    const std::vector<at::Tensor> parts = {part(), part(), part()};
+    const auto ours = differentiate(
+        [](const auto& in) { return causal_attention(in[0], in[1], in[2], 0); }, parts);
+    const auto reference = differentiate(
+        [](const auto& in) { return causal_attention_reference(in[0], in[1], in[2], 0); },
+        {parts[0].to(at::kDouble), parts[1].to(at::kDouble), parts[2].to(at::kDouble)});
+    CHECK(ours.value.sizes() == at::IntArrayRef({batch, length, heads * width}));
+    CHECK(largest(ours.value - reference.value) < 2e-6);
+    for (size_t i = 0; i < 3; ++i)
+      CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 1e-5);
+  }
+}
+
+TEST_CASE("kernels: query heads that share keys and values see the same as with copies of them") {
+  const auto query = at::randn({2, 9, 6, 8}), key = at::randn({2, 9, 2, 8}),
+             value = at::randn({2, 9, 2, 8});
+  const auto copies = [](const at::Tensor& shared) { return shared.repeat_interleave(3, 2); };
+  const auto ours = causal_attention(query, key, value, 0);
+  CHECK(at::allclose(ours, causal_attention(query, copies(key), copies(value), 0), 1e-5, 1e-6));
+}
+
+TEST_CASE("kernels: attention longer than the cache agrees with that of short sequences") {
+  const auto x = at::randn({1, 520, 3 * 8});
+  const auto whole = causal_attention(x, 1, 0);
+  CHECK(largest(whole.narrow(1, 0, 512) - causal_attention(x.narrow(1, 0, 512), 1, 0)) < 2e-6);
 }
 
 TEST_CASE("kernels: attention survives extreme scores, and does not look behind them") {
@@ -180,6 +223,31 @@ TEST_CASE("kernels: layer norm agrees with a double reference, with and without 
     for (size_t i = 0; i < 3; ++i)
       CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 5e-4);
     CHECK(at::allclose(layer_norm(x, weight, {}, 1e-5), ours.value.sub(bias), 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("kernels: rms norm agrees with a double reference, with and without weight") {
+  for (const int64_t width : {1, 7, 16, 40, 129}) {
+    for (const double offset : {0.0, 1.0}) {
+      CAPTURE(width);
+      const auto x = at::randn({3, 50, width}).mul(3).add(1), weight = at::randn({width});
+      const auto fast = [&](const auto& in) { return rms_norm(in[0], in[1], offset, 1e-6); };
+      const auto plain = [&](const auto& in) {
+        return rms_norm_reference(in[0], in[1], offset, 1e-6);
+      };
+      const auto ours = differentiate(fast, {x, weight});
+      const auto reference = differentiate(plain, {x.to(at::kDouble), weight.to(at::kDouble)});
+      CHECK(largest(ours.value - reference.value) < 5e-6);
+      for (size_t i = 0; i < 2; ++i)
+        CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 5e-5);
+    }
+    const auto x = at::randn({20, width});
+    const auto bare =
+        differentiate([](const auto& in) { return rms_norm(in[0], {}, 0, 1e-6); }, {x});
+    const auto expected = differentiate(
+        [](const auto& in) { return rms_norm_reference(in[0], {}, 0, 1e-6); }, {x.to(at::kDouble)});
+    CHECK(largest(bare.value - expected.value) < 5e-6);
+    CHECK(largest(bare.gradients[0] - expected.gradients[0]) < 5e-5);
   }
 }
 
@@ -227,7 +295,9 @@ TEST_CASE("kernels: a head in many chunks is the head in one") {
   const auto hidden = at::randn({rows, 4}), weight = at::randn({vocabulary + 8, 4});
   const auto targets = at::randint(vocabulary, {rows}, at::kLong);
   const auto ours = differentiate(
-      [&](const auto& in) { return head_loss_sum(in[0], in[1], targets, vocabulary); },
+      [&](const auto& in) {
+        return Head{in[1], vocabulary}.loss_sum(in[0], targets);
+      },
       {hidden, weight});
   const auto reference = differentiate(
       [&](const auto& in) {
@@ -237,6 +307,6 @@ TEST_CASE("kernels: a head in many chunks is the head in one") {
   CHECK(ours.value.item<double>() == doctest::Approx(reference.value.item<double>()).epsilon(1e-5));
   for (size_t i = 0; i < 2; ++i) CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 1e-4);
   const at::NoGradGuard no_grad;
-  CHECK(head_loss_sum(hidden, weight, targets, vocabulary).item<double>() ==
+  CHECK(Head{weight, vocabulary}.loss_sum(hidden, targets).item<double>() ==
         ours.value.item<double>());
 }

@@ -71,7 +71,7 @@ TEST_CASE("gpt: without bias, and with a head of its own") {
 }
 
 TEST_CASE("gpt: residual projections start smaller by sqrt(2 num_layers)") {
-  const Built built("hidden_size = 128\ninitialization_std = 0.1\n");
+  const Built built("hidden_size = 128\ninitialization = { std = 0.1 }\n");
   CHECK(spread(built.of("blocks.0.feed_forward.up_projection.weight")) ==
         doctest::Approx(0.1).epsilon(0.02));
   CHECK(spread(built.of("blocks.0.feed_forward.down_projection.weight")) ==
@@ -123,7 +123,7 @@ TEST_CASE("gpt: a position sees nothing behind it") {
 }
 
 TEST_CASE("gpt: gradients are those of finite differences") {
-  Built built("hidden_size = 8\ninitialization_std = 0.5\n");
+  Built built("hidden_size = 8\ninitialization = { std = 0.5 }\n");
   const auto inputs = tokens(2), targets = tokens(2);
   built.model->loss_sum(inputs, targets).backward();
   const at::NoGradGuard no_grad;

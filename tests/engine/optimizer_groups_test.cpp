@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "engine/name_glob.h"
 #include "engine/optimizers.h"
 #include "engine/tiny_run.h"
 

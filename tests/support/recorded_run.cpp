@@ -1,18 +1,12 @@
 #include "support/recorded_run.h"
 
-#include <ATen/core/grad_mode.h>
-
-#include <fstream>
-#include <iterator>
 #include <memory>
-#include <set>
 #include <sstream>
-#include <stdexcept>
 
 #include "base/number.h"
 #include "engine/safetensors.h"
+#include "support/coded_text.h"
 #include "support/fixtures.h"
-#include "support/nanogpt_names.h"
 #include "support/replay.h"
 
 namespace exprun {
@@ -21,25 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSet = "parity/nanogpt_char/";
-
-// The text as nanoGPT's prepare.py codes it: sorted characters, the first 90 % for training.
-struct CodedText {
-  std::string train;
-  std::string validation;
-};
-
-CodedText code(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  const std::set<char> characters(text.begin(), text.end());
-  std::string coded;
-  for (const char c : text) {
-    coded.push_back(static_cast<char>(std::distance(characters.begin(), characters.find(c))));
-    coded.push_back(0);
-  }
-  const size_t train = text.size() * 9 / 10 * 2;
-  return {coded.substr(0, train), coded.substr(train)};
-}
 
 std::string model_table(const json& curve, bool tied_head) {
   const auto& model = curve.at("model_args");
@@ -88,8 +63,9 @@ std::string data_tables(const json& config, const std::filesystem::path& order,
   return toml.str();
 }
 
-RecipeText recipe_text(const RecordedRun& recorded, const TemporaryFolder& folder) {
-  const auto coded = code(recorded.text);
+RecipeText recipe_text(const RecordedRun& recorded, const TemporaryFolder& folder,
+                       const std::string& more) {
+  const auto coded = code_characters(recorded.text);
   folder.write("train.bin", coded.train);
   folder.write("val.bin", coded.validation);
   const auto& config = recorded.curve.at("config");
@@ -98,7 +74,7 @@ RecipeText recipe_text(const RecordedRun& recorded, const TemporaryFolder& folde
   const std::string toml = "[run]\nsteps = " + std::to_string(steps) + "\n" +
                            model_table(recorded.curve, tied) + optimizer_table(config) +
                            schedule_table(config) +
-                           data_tables(config, recorded.order, folder.path());
+                           data_tables(config, recorded.order, folder.path()) + more;
   return {{std::make_shared<SourceFile>(SourceFile{"replay.toml", toml})}, {}};
 }
 
@@ -115,18 +91,12 @@ std::optional<RecordedRun> recorded_run() {
                      *order, *text};
 }
 
-ReplayedRun::ReplayedRun(const RecordedRun& recorded)
+ReplayedRun::ReplayedRun(const RecordedRun& recorded, const std::string& more)
     : schemas(replay_schemas()),
-      recipe(resolve(recipe_text(recorded, folder), {}, schemas)),
+      recipe(resolve(recipe_text(recorded, folder, more), {}, schemas)),
       pipeline(build_pipeline(recipe, data)) {
-  at::NoGradGuard no_grad;
-  const Safetensors init(recorded.init);
-  for (const auto& parameter : pipeline.learner.parameters->items()) {
-    at::Tensor tensor = parameter.tensor;
-    tensor.copy_(init.tensor(nanogpt_name(parameter.name)));
-  }
-  if (init.names().size() != pipeline.learner.parameters->items().size())
-    throw std::logic_error("the recorded run has other parameters than the model");
+  load_foreign(pipeline.model().foreign_names().front(), Safetensors(recorded.init),
+               pipeline.learner.parameters->items());
 }
 
 }  // namespace exprun

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "engine/pipeline.h"
 #include "recipe/resolved.h"
@@ -25,7 +26,8 @@ std::optional<RecordedRun> recorded_run();
 
 // A pipeline with the recorded initial weights, and what must outlive it.
 struct ReplayedRun {
-  explicit ReplayedRun(const RecordedRun& recorded);
+  // `more`: TOML lines behind the recorded settings.
+  explicit ReplayedRun(const RecordedRun& recorded, const std::string& more = "");
 
   TemporaryFolder folder;
   SchemaSet schemas;

@@ -28,9 +28,19 @@ Choices& choices() {
 
 }  // namespace
 
-void fix(bool fixed) {
+void fix() {
   const std::lock_guard lock(choices().mutex);
-  choices().fixed = fixed;
+  choices().fixed = true;
+}
+
+void forget() {
+  auto& all = choices();
+  const std::lock_guard lock(all.mutex);
+  all.fixed = false;
+  all.known.clear();
+  all.measured.clear();
+  all.cache.reset();
+  ++all.generation;
 }
 
 bool fixed() {

@@ -11,8 +11,11 @@
 namespace exprun::kernel_choices {
 
 // Every kernel takes its reference, without measuring: `[run] deterministic = true`.
-void fix(bool fixed = true);
+void fix();
 bool fixed();
+
+// Everything, as in a new process: another run may follow in this one.
+void forget();
 
 // Of an earlier life of the run; kept over measuring. What is no text is ignored.
 void load(const nlohmann::json& choices);

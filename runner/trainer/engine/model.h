@@ -4,7 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <vector>
 
+#include "engine/foreign_names.h"
 #include "engine/parameter.h"
 #include "engine/registry.h"
 #include "recipe/section.h"
@@ -37,6 +39,9 @@ class Model {
 
   // Bytes that a forward pass keeps for backward, per sequence; an estimate.
   virtual double activation_bytes(int64_t sequence_length) const = 0;
+
+  // One table for each system whose weights fit this model.
+  virtual std::vector<ForeignNames> foreign_names() const { return {}; }
 
   // Dropout is active in training only.
   void set_training(bool training) { training_ = training; }

@@ -1,8 +1,8 @@
 #include "engine/optimizer_groups.h"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "engine/name_glob.h"
 #include "engine/optimizer.h"
 
 namespace exprun {
@@ -10,11 +10,6 @@ namespace exprun {
 namespace {
 
 constexpr const char* kDefaultGroup = "default";
-
-bool matches_any(const std::vector<std::string>& globs, const std::string& name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return glob_matches(glob, name); });
-}
 
 // `decay` of an optimizer's table; one without the key has no weight decay to apply.
 bool decays(const std::string& which, ParameterClass kind) {
@@ -105,15 +100,6 @@ std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
         "match it in a group, or give [optimizer] a type for the rest");
   }
   return result;
-}
-
-bool glob_matches(std::string_view glob, std::string_view name) {
-  if (glob.empty()) return name.empty();
-  if (glob.front() == '*')
-    return glob_matches(glob.substr(1), name) ||
-           (!name.empty() && glob_matches(glob, name.substr(1)));
-  if (name.empty() || (glob.front() != '?' && glob.front() != name.front())) return false;
-  return glob_matches(glob.substr(1), name.substr(1));
 }
 
 }  // namespace exprun

@@ -21,7 +21,4 @@ struct OptimizerGroup {
 std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
                                              const std::vector<Parameter>& parameters);
 
-// Whether `name` matches the glob: `*` stands for any text, dots included, `?` for one character.
-bool glob_matches(std::string_view glob, std::string_view name);
-
 }  // namespace exprun

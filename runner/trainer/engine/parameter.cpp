@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/random.h"
+#include "engine/name_glob.h"
 
 namespace exprun {
 namespace {
@@ -43,10 +44,24 @@ const char* to_string(ParameterClass kind) {
 at::Tensor ParameterList::add(std::string name, ParameterClass kind, at::IntArrayRef shape,
                               Initialization initialization) {
   if (find(name)) throw std::logic_error("parameter: '" + name + "' is declared twice");
-  auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(at::kFloat));
+  auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(precision_.of(kind)));
   tensor.set_requires_grad(true);
   items_.push_back({std::move(name), kind, tensor, initialization});
   return tensor;
+}
+
+std::vector<std::string> ParameterList::start_at_zero(const std::vector<std::string>& globs) {
+  std::vector<std::string> without_match;
+  for (const std::string& glob : globs) {
+    bool matched = false;
+    for (Parameter& item : items_) {
+      if (!glob_matches(glob, item.name)) continue;
+      item.initialization = Initialization::constant(0);
+      matched = true;
+    }
+    if (!matched) without_match.push_back(glob);
+  }
+  return without_match;
 }
 
 void ParameterList::initialize(int64_t seed) {

@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/parameter_class.h"
+#include "engine/precision.h"
+
 namespace exprun {
-
-// Decides weight decay and which optimizer group may take a parameter.
-enum class ParameterClass { embedding, matrix, vector };
-
-const char* to_string(ParameterClass kind);
 
 struct Initialization {
   enum class Form { normal, uniform, constant };
@@ -35,12 +33,19 @@ struct Parameter {
 class ParameterList {
  public:
   // On the meta device nothing is allocated: that is how `--describe` builds a model.
-  explicit ParameterList(at::Device device) : device_(device) {}
+  explicit ParameterList(at::Device device, Precision precision = {})
+      : device_(device), precision_(precision) {}
+
+  // What the model's layers compute in.
+  const Precision& precision() const { return precision_; }
 
   // Declares a parameter, uninitialised, and returns the tensor to keep in the model. A tied
   // parameter is declared once. A name that is taken is a programming error.
   at::Tensor add(std::string name, ParameterClass kind, at::IntArrayRef shape,
                  Initialization initialization);
+
+  // Parameters that match a glob start at zero. A glob without a match is returned.
+  std::vector<std::string> start_at_zero(const std::vector<std::string>& globs);
 
   // Fills every parameter from (seed, its name) alone: neither order nor sharding matters.
   void initialize(int64_t seed);
@@ -51,6 +56,7 @@ class ParameterList {
 
  private:
   at::Device device_;
+  Precision precision_;
   std::vector<Parameter> items_;
 };
 

@@ -22,12 +22,21 @@ struct Shape {
   HeadShape head;
   int64_t width;  // C
 
-  Shape(const at::Tensor& query_key_value, int64_t heads) {
-    batch = query_key_value.size(0);
-    num_heads = heads;
-    width = query_key_value.size(2) / 3;
-    head = {query_key_value.size(1), width / heads, 3 * width,
-            1 / std::sqrt(static_cast<float>(width / heads))};
+  // `stride`: between positions of queries, keys and values.
+  Shape(int64_t batch, int64_t length, int64_t width, int64_t heads, int64_t stride)
+      : batch(batch),
+        num_heads(heads),
+        head{length, width / heads, stride, 1 / std::sqrt(static_cast<float>(width / heads))},
+        width(width) {}
+
+  static Shape joined(const at::Tensor& query_key_value, int64_t heads) {
+    const int64_t width = query_key_value.size(2) / 3;
+    return {query_key_value.size(0), query_key_value.size(1), width, heads, 3 * width};
+  }
+
+  static Shape separate(const at::Tensor& query) {
+    const int64_t width = query.size(2) * query.size(3);
+    return {query.size(0), query.size(1), width, query.size(2), width};
   }
 };
 
@@ -39,70 +48,122 @@ void for_each_head(const Shape& shape, const Work& work) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / shape.num_heads * shape.head.length;
       const int64_t column = i % shape.num_heads * shape.head.width;
-      work(row * 3 * shape.width + column, row * shape.width + column,
+      work(row * shape.head.stride + column, row * shape.width + column,
            scratch.mutable_data_ptr<float>());
     }
   });
 }
 
-class CausalAttention : public torch::autograd::Function<CausalAttention> {
+at::Tensor forward_heads(const Shape& shape, const HeadInputs& inputs, const at::Tensor& like) {
+  auto out = at::empty({shape.batch, shape.head.length, shape.width}, like.options());
+  auto* to = out.mutable_data_ptr<float>();
+  for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
+    attention_head(shape.head, {inputs.query + in, inputs.key + in, inputs.value + in}, to + at,
+                   shape.width, scratch);
+  });
+  return out;
+}
+
+void backward_heads(const Shape& shape, const HeadInputs& inputs, const at::Tensor& of_out,
+                    const HeadGradients& gradients) {
+  const auto* given = of_out.const_data_ptr<float>();
+  for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
+    attention_head_gradient(
+        shape.head, {inputs.query + in, inputs.key + in, inputs.value + in}, given + at,
+        shape.width, {gradients.query + in, gradients.key + in, gradients.value + in}, scratch);
+  });
+}
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+class JoinedAttention : public torch::autograd::Function<JoinedAttention> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context,
-                            const at::Tensor& query_key_value, int64_t num_heads) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_key_value,
+                            int64_t num_heads) {
     const auto joined = query_key_value.contiguous();
     context->save_for_backward({joined});
     context->saved_data["num_heads"] = num_heads;
-    const Shape shape(joined, num_heads);
-    auto out = at::empty({shape.batch, shape.head.length, shape.width}, joined.options());
-    const auto* from = joined.const_data_ptr<float>();
-    auto* to = out.mutable_data_ptr<float>();
-    for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
-      const auto* query = from + in;
-      attention_head(shape.head, {query, query + shape.width, query + 2 * shape.width}, to + at,
-                     shape.width, scratch);
-    });
-    return out;
+    const auto shape = Shape::joined(joined, num_heads);
+    return forward_heads(shape, inputs(shape, joined), joined);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto joined = context->get_saved_variables()[0];
-    const auto of_out = gradients[0].contiguous();
+    const auto shape = Shape::joined(joined, context->saved_data["num_heads"].toInt());
     auto gradient = at::empty_like(joined);
-    const Shape shape(joined, context->saved_data["num_heads"].toInt());
-    const auto* from = joined.const_data_ptr<float>();
-    const auto* given = of_out.const_data_ptr<float>();
     auto* to = gradient.mutable_data_ptr<float>();
-    for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
-      const int64_t width = shape.width;
-      attention_head_gradient(shape.head, {from + in, from + in + width, from + in + 2 * width},
-                              given + at, width, {to + in, to + in + width, to + in + 2 * width},
-                              scratch);
-    });
+    backward_heads(shape, inputs(shape, joined), gradients[0].contiguous(),
+                   {to, to + shape.width, to + 2 * shape.width});
     return {gradient, at::Tensor()};
+  }
+
+ private:
+  static HeadInputs inputs(const Shape& shape, const at::Tensor& joined) {
+    const auto* from = joined.const_data_ptr<float>();
+    return {from, from + shape.width, from + 2 * shape.width};
   }
 };
 
+class SeparateAttention : public torch::autograd::Function<SeparateAttention> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query,
+                            const at::Tensor& key, const at::Tensor& value) {
+    const variable_list parts = {query.contiguous(), key.contiguous(), value.contiguous()};
+    context->save_for_backward(parts);
+    return forward_heads(Shape::separate(query), inputs(parts), query);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto parts = context->get_saved_variables();
+    variable_list result = {at::empty_like(parts[0]), at::empty_like(parts[1]),
+                            at::empty_like(parts[2])};
+    backward_heads(Shape::separate(parts[0]), inputs(parts), gradients[0].contiguous(),
+                   {result[0].mutable_data_ptr<float>(), result[1].mutable_data_ptr<float>(),
+                    result[2].mutable_data_ptr<float>()});
+    return result;
+  }
+
+ private:
+  static HeadInputs inputs(const variable_list& parts) {
+    return {parts[0].const_data_ptr<float>(), parts[1].const_data_ptr<float>(),
+            parts[2].const_data_ptr<float>()};
+  }
+};
+
+bool is_ours(const at::Tensor& tensor, double dropout) {
+  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && dropout == 0 &&
+         tensor.size(1) <= kLongest;
+}
+
 }  // namespace
+
+at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor& key,
+                                      const at::Tensor& value, double dropout) {
+  const bool shared = key.size(2) != query.size(2);
+  const auto mixed = at::scaled_dot_product_attention(
+      query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), {}, dropout,
+      /*is_causal=*/true, /*scale=*/std::nullopt, /*enable_gqa=*/shared);
+  return mixed.transpose(1, 2).flatten(2);
+}
 
 at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t num_heads,
                                       double dropout) {
-  const int64_t batch = query_key_value.size(0), length = query_key_value.size(1),
-                width = query_key_value.size(2) / 3;
-  const auto parts = query_key_value.split(width, 2);
-  const auto heads = [&](const at::Tensor& part) {  // (B, T, C) -> (B, H, T, D)
-    return part.view({batch, length, num_heads, width / num_heads}).transpose(1, 2);
-  };
-  const auto mixed = at::scaled_dot_product_attention(
-      heads(parts[0]), heads(parts[1]), heads(parts[2]), {}, dropout, /*is_causal=*/true);
-  return mixed.transpose(1, 2).reshape({batch, length, width});
+  const auto parts = query_key_value.unflatten(2, {3, num_heads, -1}).unbind(2);
+  return causal_attention_reference(parts[0], parts[1], parts[2], dropout);
+}
+
+at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                            double dropout) {
+  if (!is_ours(query, dropout) || key.size(2) != query.size(2))
+    return causal_attention_reference(query, key, value, dropout);
+  return SeparateAttention::apply(query, key, value);
 }
 
 at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads, double dropout) {
-  const bool ours = query_key_value.is_cpu() && query_key_value.scalar_type() == at::kFloat &&
-                    dropout == 0 && query_key_value.size(1) <= kLongest;
-  if (!ours) return causal_attention_reference(query_key_value, num_heads, dropout);
-  return CausalAttention::apply(query_key_value, num_heads);
+  if (!is_ours(query_key_value, dropout))
+    return causal_attention_reference(query_key_value, num_heads, dropout);
+  return JoinedAttention::apply(query_key_value, num_heads);
 }
 
 }  // namespace exprun

@@ -84,9 +84,11 @@ at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
-  if (!x.is_cpu() || x.scalar_type() != at::kFloat)
-    return layer_norm_reference(x, weight, bias, eps);
-  return LayerNormFunction::apply(x, weight, present(bias), eps);
+  if (x.scalar_type() != at::kFloat) return layer_norm_reference(x, weight, bias, eps);
+  const auto scale = weight.to(at::kFloat);
+  const auto shift = bias.defined() ? bias.to(at::kFloat) : bias;
+  if (!x.is_cpu()) return layer_norm_reference(x, scale, shift, eps);
+  return LayerNormFunction::apply(x, scale, present(shift), eps);
 }
 
 }  // namespace exprun

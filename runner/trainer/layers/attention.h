@@ -1,32 +1,57 @@
-// Causal self-attention of many heads (Vaswani et al. 2017), query, key and value from one product.
+// Causal self-attention of many heads (Vaswani et al. 2017), some of which may share keys and
+// values (Ainslie et al. 2023).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 
 #include "layers/linear.h"
+#include "layers/norm.h"
+#include "layers/rotary.h"
 
 namespace exprun {
 
-struct Attention {
-  Linear query_key_value;    // (3C, C): all queries, all keys, all values
-  Linear output_projection;  // (C, C)
+struct AttentionSettings {
+  int64_t width = 0;  // C
   int64_t num_heads = 1;
+  int64_t num_key_value_heads = 1;
+  bool fused = true;  // query, key and value are one matrix
+  bool query_key_value_bias = true;
+  bool output_projection = true;  // without one the heads' output is the layer's
+  bool output_projection_bias = true;
   double dropout = 0;
+  std::optional<NormSettings> query_key_norm;  // of every head's queries and keys, without weight
+  std::optional<RotarySettings> rotary;
 
-  struct Shape {
-    int64_t width;
-    int64_t num_heads;
-    bool bias;
-    double dropout;
-  };
+  int64_t head_width() const { return width / num_heads; }
+  int64_t key_value_width() const { return head_width() * num_key_value_heads; }
+};
 
-  // `residual_std` is that of the projection back into the residual stream.
-  static Attention declare(ParameterList& parameters, const std::string& name, Shape shape,
-                           double std, double residual_std);
+class Attention {
+ public:
+  static Attention declare(ParameterList& parameters, const std::string& name,
+                           const AttentionSettings& settings, const InitialWeights& weights);
 
   at::Tensor operator()(const at::Tensor& x, bool training) const;  // (B, T, C)
+
+ private:
+  struct Heads {
+    at::Tensor query;  // (B, T, H, D)
+    at::Tensor key;    // (B, T, H', D)
+    at::Tensor value;
+  };
+  at::Tensor mixed(const at::Tensor& x, double dropout) const;
+  Heads project(const at::Tensor& x) const;
+  at::Tensor placed(const at::Tensor& heads) const;
+
+  AttentionSettings settings_;
+  Linear query_key_value_;  // ((H + 2 H') D, C): queries, keys, values; or
+  Linear query_, key_, value_;
+  std::optional<Linear> output_projection_;  // (C, C)
+  Norm query_key_norm_;
+  Rotary rotary_;
 };
 
 }  // namespace exprun

@@ -1,23 +1,52 @@
 #include "layers/feed_forward.h"
 
 #include <ATen/ops/dropout.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
+
+#include <stdexcept>
+
+#include "kernels/gelu.h"
 
 namespace exprun {
+namespace {
+
+at::Tensor activated(const FeedForward& layer, const at::Tensor& x) {
+  const auto up = layer.up_projection(x);
+  switch (layer.activation) {
+    case Activation::gelu:
+      return gelu(up, GeluForm::erf);
+    case Activation::gelu_tanh:
+      return gelu(up, GeluForm::tanh);
+    case Activation::relu_squared:
+      return at::relu(up).square();
+    case Activation::swiglu:
+      return at::silu(layer.gate_projection(x)).mul(up);
+  }
+  throw std::logic_error("feed_forward: no such activation");
+}
+
+}  // namespace
 
 FeedForward FeedForward::declare(ParameterList& parameters, const std::string& name, Shape shape,
-                                 double std, double residual_std) {
+                                 const InitialWeights& weights) {
   FeedForward layer;
-  layer.up_projection = Linear::declare(parameters, name + ".up_projection",
-                                        {shape.width, 4 * shape.width, shape.bias}, std);
-  layer.down_projection = Linear::declare(parameters, name + ".down_projection",
-                                          {4 * shape.width, shape.width, shape.bias}, residual_std);
+  const auto into = [&](const char* part) {
+    return Linear::declare(parameters, name + part, {shape.width, shape.hidden, shape.bias},
+                           weights);
+  };
+  layer.up_projection = into(".up_projection");
+  if (shape.activation == Activation::swiglu) layer.gate_projection = into(".gate_projection");
+  layer.down_projection =
+      Linear::declare(parameters, name + ".down_projection",
+                      {shape.hidden, shape.width, shape.bias}, weights.of_residual());
   layer.activation = shape.activation;
   layer.dropout = shape.dropout;
   return layer;
 }
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, bool training) const {
-  return at::dropout(down_projection(gelu(up_projection(x), activation)), dropout, training);
+  return at::dropout(down_projection(activated(*this, x)), dropout, training);
 }
 
 }  // namespace exprun

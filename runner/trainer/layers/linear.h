@@ -6,12 +6,14 @@
 #include <string>
 
 #include "engine/parameter.h"
+#include "layers/initial_weights.h"
 
 namespace exprun {
 
 struct Linear {
   at::Tensor weight;  // (out, in)
   at::Tensor bias;    // (out), or undefined
+  at::ScalarType compute = at::kFloat;
 
   struct Shape {
     int64_t in;
@@ -19,11 +21,12 @@ struct Linear {
     bool bias;
   };
 
-  // Declares "<name>.weight", normal with `std`, and "<name>.bias", zero.
+  // Declares "<name>.weight" and, if it has one, "<name>.bias".
   static Linear declare(ParameterList& parameters, const std::string& name, Shape shape,
-                        double std);
+                        const InitialWeights& weights);
 
-  at::Tensor operator()(const at::Tensor& x) const;  // (..., in) -> (..., out)
+  // (..., in) -> (..., out); x and the weights are cast to `compute`.
+  at::Tensor operator()(const at::Tensor& x) const;
 };
 
 }  // namespace exprun

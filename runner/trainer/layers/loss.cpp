@@ -20,14 +20,33 @@ int64_t chunk_rows(int64_t columns) {
   return std::max<int64_t>(64, kElements / columns / 64 * 64);
 }
 
+struct HeadForm {
+  int64_t vocab_size;
+  double softcap;
+};
+
 struct LossAndGradients {
   double loss = 0;
   at::Tensor of_hidden;
   at::Tensor of_weight;
 };
 
+at::Tensor capped(const at::Tensor& logits, double softcap) {
+  return softcap > 0 ? logits.div(softcap).tanh_().mul_(softcap) : logits;
+}
+
+// The loss of a chunk; its logits, capped or not, become the gradient before the cap.
+double chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm& form) {
+  if (form.softcap == 0) return cross_entropy_in_place(logits, targets, form.vocab_size);
+  const auto cap = logits.div_(form.softcap).tanh_().clone();
+  logits.mul_(form.softcap);
+  const double loss = cross_entropy_in_place(logits, targets, form.vocab_size);
+  logits.mul_(cap.square().neg_().add_(1));
+  return loss;
+}
+
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, int64_t vocab_size, bool gradients) {
+                         const at::Tensor& targets, const HeadForm& form, bool gradients) {
   LossAndGradients result;
   const int64_t rows = hidden.size(0), step = chunk_rows(weight.size(0));
   if (gradients && rows > step) result.of_hidden = at::empty_like(hidden);
@@ -35,7 +54,7 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
     auto logits = linear_forward(part, weight, {});
-    result.loss += cross_entropy_in_place(logits, targets.narrow(0, begin, count), vocab_size);
+    result.loss += chunk_loss(logits, targets.narrow(0, begin, count), form);
     if (!gradients) continue;
     auto of_part = linear_input_gradient(logits, weight);
     auto of_weight = linear_weight_gradient(logits, part);
@@ -55,8 +74,9 @@ class HeadLoss : public torch::autograd::Function<HeadLoss> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
                             const at::Tensor& weight, const at::Tensor& targets, int64_t vocab_size,
-                            bool gradients) {
-    auto result = compute(hidden.contiguous(), weight, targets.contiguous(), vocab_size, gradients);
+                            double softcap, bool gradients) {
+    auto result = compute(hidden.contiguous(), weight, targets.contiguous(), {vocab_size, softcap},
+                          gradients);
     if (gradients) {
       context->saved_data["of_hidden"] = result.of_hidden;
       context->saved_data["of_weight"] = result.of_weight;
@@ -69,17 +89,23 @@ class HeadLoss : public torch::autograd::Function<HeadLoss> {
     const auto scaled = [&](const char* name) {
       return at::mul(context->saved_data[name].toTensor(), gradients[0]);
     };
-    return {scaled("of_hidden"), scaled("of_weight"), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {scaled("of_hidden"), scaled("of_weight"), at::Tensor(),
+            at::Tensor(),        at::Tensor(),        at::Tensor()};
   }
 };
 
 }  // namespace
 
-at::Tensor head_loss_sum(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, int64_t vocab_size) {
-  if (!hidden.is_cpu() || hidden.scalar_type() != at::kFloat)
-    return cross_entropy_reference(linear_reference(hidden, weight, {}), targets, vocab_size);
-  return HeadLoss::apply(hidden, weight, targets, vocab_size, at::GradMode::is_enabled());
+at::Tensor Head::logits(const at::Tensor& hidden) const {
+  const auto all = exprun::linear(hidden.to(compute), weight.to(compute)).narrow(-1, 0, vocab_size);
+  return capped(all.to(at::kFloat), softcap);
+}
+
+at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const {
+  const auto x = hidden.to(compute), w = weight.to(compute);
+  if (!x.is_cpu() || compute != at::kFloat)
+    return cross_entropy_reference(logits(x), targets, vocab_size);
+  return HeadLoss::apply(x, w, targets, vocab_size, softcap, at::GradMode::is_enabled());
 }
 
 }  // namespace exprun

@@ -5,10 +5,19 @@
 
 namespace exprun {
 
-// Cross entropy of hidden (N, C) x weight (V', C)^T against targets (N), summed over the targets
-// that are not kIgnoredTarget; 0-dim fp32, differentiable. Columns from `vocab_size` on are
-// padding: they have no part in the softmax, so they never win and their rows get no gradient.
-at::Tensor head_loss_sum(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, int64_t vocab_size);
+struct Head {
+  at::Tensor weight;  // (V', C)
+  int64_t vocab_size = 0;
+  double softcap = 0;  // logits become softcap * tanh(logits / softcap); 0: they stay
+  at::ScalarType compute = at::kFloat;
+
+  // (..., C) -> (..., vocab_size), without the padding, so that sampling cannot draw it.
+  at::Tensor logits(const at::Tensor& hidden) const;
+
+  // Cross entropy of hidden (N, C) against targets (N), summed over the targets that are not
+  // kIgnoredTarget; 0-dim fp32, differentiable. Rows of the weight from `vocab_size` on are
+  // padding: they have no part in the softmax, so they never win and get no gradient.
+  at::Tensor loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const;
+};
 
 }  // namespace exprun

@@ -1,16 +1,16 @@
-// A decoder of the GPT-2 kind (Radford et al. 2019): LayerNorm before each part of a block, learned
-// positions, residual projections that start smaller by sqrt(2 num_layers).
+// A decoder-only transformer, composed from its recipe: GPT-2 (Radford et al. 2019) by default,
+// with the norms, positions, attention and activations of its successors.
 #include <ATen/ops/add.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engine/model.h"
-#include "kernels/linear.h"
 #include "layers/attention.h"
 #include "layers/feed_forward.h"
 #include "layers/loss.h"
@@ -21,39 +21,35 @@ namespace {
 
 struct Settings {
   int64_t num_layers;
-  int64_t num_heads;
   int64_t hidden_size;
   int64_t context_length;
   int64_t vocab_size;
   int64_t padded_vocab_size;
-  bool bias;
-  GeluForm activation;
+  bool learned_positions;
+  bool embedding_norm;
   bool tied_head;
   double dropout;
-  double norm_eps;
-  double initialization_std;
+  double logit_softcap;
+  NormSettings norm;
+  AttentionSettings attention;
+  FeedForward::Shape feed_forward;
+  InitialWeights weights;
+  std::vector<std::string> zero;
 };
 
 struct Block {
-  LayerNorm attention_norm;
+  Norm attention_norm;
   Attention attention;
-  LayerNorm feed_forward_norm;
+  Norm feed_forward_norm;
   FeedForward feed_forward;
 
-  Block(ParameterList& parameters, const std::string& name, const Settings& s) {
-    const double residual_std =
-        s.initialization_std / std::sqrt(2.0 * static_cast<double>(s.num_layers));
-    attention_norm =
-        LayerNorm::declare(parameters, name + ".attention_norm", s.hidden_size, s.bias, s.norm_eps);
-    attention = Attention::declare(parameters, name + ".attention",
-                                   {s.hidden_size, s.num_heads, s.bias, s.dropout},
-                                   s.initialization_std, residual_std);
-    feed_forward_norm = LayerNorm::declare(parameters, name + ".feed_forward_norm", s.hidden_size,
-                                           s.bias, s.norm_eps);
-    feed_forward = FeedForward::declare(parameters, name + ".feed_forward",
-                                        {s.hidden_size, s.bias, s.activation, s.dropout},
-                                        s.initialization_std, residual_std);
-  }
+  Block(ParameterList& parameters, const std::string& name, const Settings& s)
+      : attention_norm(Norm::declare(parameters, name + ".attention_norm", s.hidden_size, s.norm)),
+        attention(Attention::declare(parameters, name + ".attention", s.attention, s.weights)),
+        feed_forward_norm(
+            Norm::declare(parameters, name + ".feed_forward_norm", s.hidden_size, s.norm)),
+        feed_forward(
+            FeedForward::declare(parameters, name + ".feed_forward", s.feed_forward, s.weights)) {}
 
   at::Tensor operator()(at::Tensor x, bool training) const {  // (B, T, C)
     x = at::add(x, attention(attention_norm(x), training));
@@ -65,91 +61,236 @@ class Gpt final : public Model {
  public:
   Gpt(const Settings& settings, ParameterList& parameters) : settings_(settings) {
     const auto& s = settings_;
-    const auto normal = Initialization::normal(s.initialization_std);
     token_embedding_ = parameters.add("token_embedding.weight", ParameterClass::embedding,
-                                      {s.padded_vocab_size, s.hidden_size}, normal);
-    position_embedding_ = parameters.add("position_embedding.weight", ParameterClass::embedding,
-                                         {s.context_length, s.hidden_size}, normal);
+                                      {s.padded_vocab_size, s.hidden_size}, s.weights.embedding());
+    if (s.learned_positions)
+      position_embedding_ =
+          parameters.add("position_embedding.weight", ParameterClass::embedding,
+                         {s.context_length, s.hidden_size}, s.weights.embedding());
+    if (s.embedding_norm)
+      embedding_norm_ = Norm::declare(parameters, "embedding_norm", s.hidden_size, s.norm);
     for (int64_t i = 0; i < s.num_layers; ++i)
       blocks_.emplace_back(parameters, "blocks." + std::to_string(i), s);
-    final_norm_ = LayerNorm::declare(parameters, "final_norm", s.hidden_size, s.bias, s.norm_eps);
-    head_ = s.tied_head ? token_embedding_
-                        : parameters.add("head.weight", ParameterClass::matrix,
-                                         {s.padded_vocab_size, s.hidden_size}, normal);
+    final_norm_ = Norm::declare(parameters, "final_norm", s.hidden_size, s.norm);
+    head_ = {s.tied_head ? token_embedding_
+                         : parameters.add("head.weight", ParameterClass::matrix,
+                                          {s.padded_vocab_size, s.hidden_size},
+                                          s.weights.matrix(s.hidden_size)),
+             s.vocab_size, s.logit_softcap, parameters.precision().compute};
     count_ = parameters.count();
   }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
-    return head_loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), head_,
-                         targets.reshape({-1}), settings_.vocab_size);
+    return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}));
   }
 
-  // Without the padded columns, so that sampling cannot draw them.
-  at::Tensor logits(const at::Tensor& inputs) override {
-    return linear(hidden(inputs), head_).narrow(-1, 0, settings_.vocab_size);
-  }
+  at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }
 
   int64_t context_length() const override { return settings_.context_length; }
   int64_t vocab_size() const override { return settings_.vocab_size; }
 
   double flops_per_token(int64_t sequence_length) const override {
-    const auto parameters = static_cast<double>(count_ - position_embedding_.numel());
-    return 6 * parameters + 12.0 * static_cast<double>(settings_.num_layers) *
-                                static_cast<double>(settings_.hidden_size) *
-                                static_cast<double>(sequence_length);
+    const int64_t positions = settings_.learned_positions ? position_embedding_.numel() : 0;
+    return 6 * static_cast<double>(count_ - positions) +
+           12.0 * static_cast<double>(settings_.num_layers) *
+               static_cast<double>(settings_.hidden_size) * static_cast<double>(sequence_length);
   }
 
-  // A block keeps 16 tensors of the width: two inputs of norms and their outputs (4), queries, keys
-  // and values (3), attention's output (1), the non-linearity's slope and value (4 + 4). The loss
-  // keeps the gradient of the hidden state; its logits are there meanwhile.
+  // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values
+  // (3), attention's output (1), the non-linearity's slope and value. The loss keeps the gradient
+  // of the hidden state; its logits exist in chunks only.
   double activation_bytes(int64_t sequence_length) const override {
-    const auto width = static_cast<double>(settings_.hidden_size);
-    const double a_token = 16 * width * static_cast<double>(settings_.num_layers) + 3 * width +
-                           static_cast<double>(settings_.padded_vocab_size);
-    return sizeof(float) * a_token * static_cast<double>(sequence_length);
+    const auto& s = settings_;
+    const auto width = static_cast<double>(s.hidden_size);
+    const double a_block = 8 * width + 2 * static_cast<double>(s.feed_forward.hidden);
+    const double a_token = a_block * static_cast<double>(s.num_layers) + 3 * width;
+    return static_cast<double>(at::elementSize(head_.compute)) * a_token *
+           static_cast<double>(sequence_length);
   }
+
+  std::vector<ForeignNames> foreign_names() const override;
 
  private:
   at::Tensor hidden(const at::Tensor& inputs) const {  // (B, T) -> (B, T, C)
     const int64_t length = inputs.size(1);
     if (length > settings_.context_length)
       throw std::logic_error("gpt: a sequence is longer than context_length");
-    auto x =
-        at::add(at::embedding(token_embedding_, inputs), position_embedding_.narrow(0, 0, length));
+    auto x = at::embedding(token_embedding_, inputs);
+    if (settings_.learned_positions) x = at::add(x, position_embedding_.narrow(0, 0, length));
     x = at::dropout(x, settings_.dropout, training());
+    if (settings_.embedding_norm) x = embedding_norm_(x);
     for (const auto& block : blocks_) x = block(x, training());
     return final_norm_(x);
   }
 
   Settings settings_;
   at::Tensor token_embedding_;     // (V', C)
-  at::Tensor position_embedding_;  // (T, C)
+  at::Tensor position_embedding_;  // (T, C), with learned positions
+  Norm embedding_norm_;
   std::vector<Block> blocks_;
-  LayerNorm final_norm_;
-  at::Tensor head_;  // (V', C)
+  Norm final_norm_;
+  Head head_;
   int64_t count_ = 0;
 };
+
+std::vector<ForeignNames> Gpt::foreign_names() const {
+  const auto named = [](std::string_view system, bool transposed) {
+    return ForeignNames{
+        system,
+        {{"token_embedding.weight", "transformer.wte.weight"},
+         {"position_embedding.weight", "transformer.wpe.weight"},
+         {"blocks.*.attention_norm.weight", "transformer.h.*.ln_1.weight"},
+         {"blocks.*.attention_norm.bias", "transformer.h.*.ln_1.bias"},
+         {"blocks.*.attention.query_key_value.weight", "transformer.h.*.attn.c_attn.weight",
+          transposed},
+         {"blocks.*.attention.query_key_value.bias", "transformer.h.*.attn.c_attn.bias"},
+         {"blocks.*.attention.query.weight", "transformer.h.*.attn.c_q.weight"},
+         {"blocks.*.attention.key.weight", "transformer.h.*.attn.c_k.weight"},
+         {"blocks.*.attention.value.weight", "transformer.h.*.attn.c_v.weight"},
+         {"blocks.*.attention.output_projection.weight", "transformer.h.*.attn.c_proj.weight",
+          transposed},
+         {"blocks.*.attention.output_projection.bias", "transformer.h.*.attn.c_proj.bias"},
+         {"blocks.*.feed_forward_norm.weight", "transformer.h.*.ln_2.weight"},
+         {"blocks.*.feed_forward_norm.bias", "transformer.h.*.ln_2.bias"},
+         {"blocks.*.feed_forward.up_projection.weight", "transformer.h.*.mlp.c_fc.weight",
+          transposed},
+         {"blocks.*.feed_forward.up_projection.bias", "transformer.h.*.mlp.c_fc.bias"},
+         {"blocks.*.feed_forward.down_projection.weight", "transformer.h.*.mlp.c_proj.weight",
+          transposed},
+         {"blocks.*.feed_forward.down_projection.bias", "transformer.h.*.mlp.c_proj.bias"},
+         {"final_norm.weight", "transformer.ln_f.weight"},
+         {"final_norm.bias", "transformer.ln_f.bias"},
+         {"head.weight", "lm_head.weight"}}};
+  };
+  const ForeignNames ddp_basemodel{
+      "ddp_basemodel",
+      {{"token_embedding.weight", "tok_emb.weight"},
+       {"position_embedding.weight", "pos_emb.weight"},
+       {"blocks.*.attention_norm.weight", "trf_blocks.*.norm1.weight"},
+       {"blocks.*.attention.query.weight", "trf_blocks.*.attn.Wq.weight"},
+       {"blocks.*.attention.key.weight", "trf_blocks.*.attn.Wk.weight"},
+       {"blocks.*.attention.value.weight", "trf_blocks.*.attn.Wv.weight"},
+       {"blocks.*.feed_forward_norm.weight", "trf_blocks.*.norm2.weight"},
+       {"blocks.*.feed_forward.up_projection.weight", "trf_blocks.*.ff.layers.0.weight"},
+       {"blocks.*.feed_forward.up_projection.bias", "trf_blocks.*.ff.layers.0.bias"},
+       {"blocks.*.feed_forward.down_projection.weight", "trf_blocks.*.ff.layers.2.weight"},
+       {"blocks.*.feed_forward.down_projection.bias", "trf_blocks.*.ff.layers.2.bias"},
+       {"final_norm.weight", "final_norm.weight"},
+       {"head.weight", "out_head.weight"}},
+      {"trf_blocks.*.attn.Wo.*"}};
+  // modded-nanogpt's names are nanoGPT's, with query, key and value apart.
+  return {named("nanogpt", false), named("modded_nanogpt", false), named("huggingface_gpt2", true),
+          ddp_basemodel};
+}
+
+NormSettings read_norm(const Section& section, bool bias) {
+  NormSettings norm;
+  norm.form = section.type() == "layer_norm" ? NormSettings::Form::layer_norm
+                                             : NormSettings::Form::rms_norm;
+  norm.eps =
+      section.holds<std::string>("eps") ? std::nullopt : std::optional(section.get<double>("eps"));
+  if (section.holds<std::string>("weight"))
+    norm.weight = NormSettings::Weight::one_plus;
+  else if (!section.get<bool>("weight"))
+    norm.weight = NormSettings::Weight::none;
+  norm.bias = bias && norm.weight != NormSettings::Weight::none;
+  return norm;
+}
+
+RotarySettings read_rotary(const Section& section) {
+  return {section.get<double>("base"),
+          section.get<std::string>("layout") == "half_split" ? RotarySettings::Layout::half_split
+                                                             : RotarySettings::Layout::interleaved,
+          section.get<std::string>("table") == "bf16" ? at::kBFloat16 : at::kFloat};
+}
+
+Activation activation_named(const std::string& name) {
+  if (name == "gelu") return Activation::gelu;
+  if (name == "gelu_tanh") return Activation::gelu_tanh;
+  if (name == "relu_squared") return Activation::relu_squared;
+  if (name == "swiglu") return Activation::swiglu;
+  throw std::logic_error("gpt: no activation is named '" + name + "'");
+}
+
+InitialWeights read_weights(const Section& section, int64_t num_layers) {
+  const auto std = section.get<double>("std");
+  const bool scaled = section.get<bool>("residual_scaling");
+  if (section.get<std::string>("scheme") == "pytorch") return InitialWeights::pytorch();
+  return InitialWeights::normal(
+      std, scaled ? std / std::sqrt(2.0 * static_cast<double>(num_layers)) : std);
+}
+
+// Which parts have a bias: all, none, or those listed.
+class Biases {
+ public:
+  explicit Biases(const Section& section) : all_(section.holds<bool>("bias")) {
+    if (all_)
+      all_ = section.get<bool>("bias");
+    else
+      parts_ = section.get<std::vector<std::string>>("bias");
+  }
+
+  bool has(const char* part) const {
+    return all_ || std::find(parts_.begin(), parts_.end(), part) != parts_.end();
+  }
+
+ private:
+  bool all_;
+  std::vector<std::string> parts_;
+};
+
+AttentionSettings read_attention(const Section& section, const Biases& biases,
+                                 const NormSettings& norm) {
+  AttentionSettings attention;
+  attention.width = section.get<int64_t>("hidden_size");
+  attention.num_heads = section.get<int64_t>("num_heads");
+  attention.num_key_value_heads = section.get<int64_t>("num_key_value_heads");
+  attention.fused = section.get<std::string>("query_key_value") == "fused";
+  attention.query_key_value_bias = biases.has("query_key_value");
+  attention.output_projection = section.get<bool>("output_projection");
+  attention.output_projection_bias = biases.has("output_projection");
+  attention.dropout = section.get<double>("dropout");
+  if (section.get<bool>("query_key_norm"))
+    attention.query_key_norm =
+        NormSettings{NormSettings::Form::rms_norm, NormSettings::Weight::none, norm.eps, false};
+  const auto position = section.table("position");
+  if (position.type() == "rotary") attention.rotary = read_rotary(position);
+  return attention;
+}
 
 Settings read(const Section& section) {
   Settings s{};
   s.num_layers = section.get<int64_t>("num_layers");
-  s.num_heads = section.get<int64_t>("num_heads");
   s.hidden_size = section.get<int64_t>("hidden_size");
   s.context_length = section.get<int64_t>("context_length");
   s.vocab_size = section.get<int64_t>("vocab_size");
   const auto multiple = section.get<int64_t>("vocab_multiple");
   s.padded_vocab_size = (s.vocab_size + multiple - 1) / multiple * multiple;
-  s.bias = section.get<bool>("bias");
-  s.activation = section.get<std::string>("activation") == "gelu" ? GeluForm::erf : GeluForm::tanh;
+  s.learned_positions = section.table("position").type() == "learned";
+  s.embedding_norm = section.get<bool>("embedding_norm");
   s.tied_head = section.get<bool>("tied_head");
   s.dropout = section.get<double>("dropout");
-  s.norm_eps = section.get<double>("norm_eps");
-  s.initialization_std = section.get<double>("initialization_std");
+  s.logit_softcap = section.get<double>("logit_softcap");
+  const Biases biases(section);
+  s.norm = read_norm(section.table("norm"), biases.has("norm"));
+  s.attention = read_attention(section, biases, s.norm);
+  s.feed_forward = {s.hidden_size, section.get<int64_t>("feed_forward_size"),
+                    biases.has("feed_forward"),
+                    activation_named(section.get<std::string>("activation")), s.dropout};
+  const auto initialization = section.table("initialization");
+  s.weights = read_weights(initialization, s.num_layers);
+  s.zero = initialization.get<std::vector<std::string>>("zero");
   return s;
 }
 
 std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) {
-  return std::make_unique<Gpt>(read(section), parameters);
+  const Settings settings = read(section);
+  auto model = std::make_unique<Gpt>(settings, parameters);
+  const auto unmatched = parameters.start_at_zero(settings.zero);
+  if (!unmatched.empty())
+    throw section.table("initialization")
+        .error("zero", "no parameter of the model matches '" + unmatched.front() + "'");
+  return model;
 }
 
 const Register<Model> registration{"gpt", build};

@@ -1,0 +1,17 @@
+// RMS normalisation of the last dimension, forward and backward in one pass each over a row.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace exprun {
+
+// x / sqrt(mean(x^2) + eps) * (weight + offset). x (..., C), weight (C) or undefined for none; in
+// the format of x, computed in fp32. Differentiable. fp32 on a CPU runs our kernel, anything else
+// ATen's operators.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double offset, double eps);
+
+// The same by ATen: what tests compare with.
+at::Tensor rms_norm_reference(const at::Tensor& x, const at::Tensor& weight, double offset,
+                              double eps);
+
+}  // namespace exprun

@@ -1,0 +1,115 @@
+// transformers' GPT2LMHeadModel: biases everywhere, the tanh GELU, a tied head, a periodic cosine;
+// and what it writes, greedily and by its distribution.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/tensor.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "engine/sampling.h"
+#include "support/fixtures.h"
+#include "support/parity_checks.h"
+
+using namespace exprun;
+using nlohmann::json;
+
+namespace {
+
+std::string recipe_of(const json& curve) {
+  const auto& model = curve.at("config");
+  const auto& train = curve.at("train");
+  const json floor = train.at("eta_min").get<double>() / train.at("lr").get<double>();
+  const json clip = train.at("grad_clip").is_null() ? json(0) : train.at("grad_clip");
+  return "[run]\n" + toml("steps", train.at("steps")) +
+         "[model]\ntype = \"gpt\"\nactivation = \"gelu_tanh\"\n" +
+         toml("num_layers", model.at("n_layer")) + toml("num_heads", model.at("n_head")) +
+         toml("hidden_size", model.at("n_embd")) + toml("context_length", model.at("n_positions")) +
+         toml("vocab_size", model.at("vocab_size")) +
+         "[batch]\nsequences = 3\n[optimizer]\ntype = \"adamw\"\ndecay = \"all\"\n" +
+         toml("max_grad_norm", clip) + toml("lr", train.at("lr")) +
+         toml("betas", train.at("betas")) + toml("eps", train.at("eps")) +
+         toml("weight_decay", train.at("weight_decay")) +
+         "[schedule]\ntype = \"cosine_annealing\"\n" + toml("final_fraction", floor) +
+         "half_period = \"" + train.at("T_max").dump() + " steps\"\n";
+}
+
+// The labels are the inputs: position t predicts t + 1, and the last one nothing.
+at::Tensor shifted(const at::Tensor& tokens) {
+  auto targets = at::full_like(tokens, kIgnoredTarget);
+  const int64_t predictions = tokens.size(-1) - 1;
+  targets.narrow(-1, 0, predictions).copy_(tokens.narrow(-1, 1, predictions));
+  return targets;
+}
+
+// The gradient of a shift common to all keys is zero but for rounding, which Adam amplifies.
+at::Tensor without_key_bias(const Parameter& parameter, const at::Tensor& tensor) {
+  if (!parameter.name.ends_with("query_key_value.bias")) return tensor;
+  auto copy = tensor.clone();
+  const int64_t width = copy.numel() / 3;
+  copy.narrow(0, width, width).zero_();
+  return copy;
+}
+
+at::Tensor last_logits(ParityRun& run, const std::vector<int64_t>& tokens) {
+  return run.model().logits(at::tensor(tokens).unsqueeze(0)).select(0, 0).select(0, -1);
+}
+
+void check_greedy(ParityRun& run, const json& expected) {
+  const at::NoGradGuard no_grad;
+  auto tokens = expected.at("prompt").get<std::vector<int64_t>>();
+  for (const auto& token : expected.at("new_tokens")) {
+    tokens.push_back(draw_token(token_probabilities(last_logits(run, tokens), 0, 0), 0.5));
+    CHECK(tokens.back() == token.get<int64_t>());
+  }
+}
+
+void check_distribution(ParityRun& run, const json& sampling, double tolerance) {
+  const at::NoGradGuard no_grad;
+  const auto logits = last_logits(run, sampling.at("prompt").get<std::vector<int64_t>>());
+  const auto ours =
+      token_probabilities(logits, sampling.at("temperature"), sampling.at("top_k").get<int64_t>());
+  const auto& theirs = sampling.at("probabilities");
+  REQUIRE(ours.size() == theirs.size());
+  double off = 0;
+  for (size_t i = 0; i < ours.size(); ++i)
+    off = std::max(off, std::abs(ours[i] - theirs.at(i).get<double>()));
+  CHECK(off <= tolerance);
+}
+
+void compare(const std::string& set, const std::string& sampling_file) {
+  const auto folder = fixture("parity/" + set);
+  const auto curve = json_fixture("parity/" + set + "/curve.json");
+  const auto sampling = json_fixture("parity/" + sampling_file);
+  const auto tolerances = json_fixture("parity/tolerances.json");
+  if (!folder || !curve || !sampling || !tolerances) return;
+  const auto all = tolerances->at("recommended_abs_or_rel");
+  const auto& tolerance = all.at(set);
+  const Safetensors batch(*folder / "batch.safetensors");
+  const auto samples = batch.tensor("train_input_ids").flatten(0, 1).clone();
+  ParityRun run({recipe_of(*curve), "huggingface_gpt2", *folder / "model" / "model.safetensors",
+                 samples, shifted(samples)});
+  const auto tokens = batch.tensor("input_ids").clone();
+  const auto within = [&](const char* key) { return tolerance.at(key).get<double>(); };
+  CHECK(largest(run.model().logits(tokens).sub(batch.tensor("logits"))) <= within("logits"));
+  CHECK(std::abs(run.loss_and_gradients(tokens, shifted(tokens)) -
+                 curve->at("batch").at("loss").get<double>()) <= within("first_loss"));
+  check_gradients(run, *folder / "grads.safetensors", tolerance, without_key_bias);
+  check_greedy(run, curve->at("greedy"));
+  check_distribution(run, *sampling, all.at("sampling").at("probabilities"));
+  check_curve(run, *curve, tolerance);
+  CHECK(largest(run.model().logits(tokens).sub(batch.tensor("logits_final"))) <=
+        within("logits_final"));
+  check_final(run, *folder / "final.safetensors", tolerance, without_key_bias);
+  check_greedy(run, curve->at("greedy_after_training"));
+}
+
+}  // namespace
+
+TEST_CASE("parity: transformers' GPT-2, gradients, updates, samples and final weights") {
+  compare("hf_gpt2", "sampling.json");
+}
+
+TEST_CASE("parity: transformers' GPT-2 where every parameter has noise") {
+  compare("hf_gpt2_wide", "sampling_wide.json");
+}
