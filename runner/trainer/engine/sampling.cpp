@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 namespace exprun {
 
@@ -24,10 +25,26 @@ double threshold(std::vector<double> logits, int64_t top_k) {
   return *kth;
 }
 
+// The fewest tokens that have `top_p` of the probability, the most likely first.
+void keep_nucleus(std::vector<double>& probabilities, double top_p) {
+  std::vector<size_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
+  double kept = 0;
+  for (const size_t token : order) {
+    if (kept >= top_p)
+      probabilities[token] = 0;
+    else
+      kept += probabilities[token];
+  }
+  for (double& probability : probabilities) probability /= kept;
+}
+
 }  // namespace
 
-std::vector<double> token_probabilities(const at::Tensor& logits, double temperature,
-                                        int64_t top_k) {
+std::vector<double> token_probabilities(const at::Tensor& logits, double temperature, int64_t top_k,
+                                        double top_p) {
   std::vector<double> values = to_vector(logits);
   const auto largest = std::max_element(values.begin(), values.end());
   if (temperature == 0) {
@@ -42,6 +59,7 @@ std::vector<double> token_probabilities(const at::Tensor& logits, double tempera
     sum += value;
   }
   for (double& value : values) value /= sum;
+  if (top_p < 1) keep_nucleus(values, top_p);
   return values;
 }
 

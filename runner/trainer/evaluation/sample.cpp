@@ -20,7 +20,9 @@ struct Settings {
   int64_t tokens = 0;
   double temperature = 0;
   int64_t top_k = 0;
+  double top_p = 1;
   int64_t samples = 0;
+  std::optional<int64_t> seed;  // else the run's
 };
 
 double uniform(uint64_t bits) {
@@ -82,10 +84,11 @@ class Sample : public Evaluation {
     for (int64_t i = 0; i < settings_.tokens; ++i) {
       const at::Tensor logits = next_logits(context.model, tokens);
       const auto probabilities =
-          token_probabilities(logits, settings_.temperature, settings_.top_k);
-      const uint64_t bits = random_bits({static_cast<uint64_t>(context.seed), random_word("sample"),
-                                         static_cast<uint64_t>(context.step),
-                                         static_cast<uint64_t>(index), static_cast<uint64_t>(i)});
+          token_probabilities(logits, settings_.temperature, settings_.top_k, settings_.top_p);
+      const uint64_t bits =
+          random_bits({static_cast<uint64_t>(settings_.seed.value_or(context.seed)),
+                       random_word("sample"), static_cast<uint64_t>(context.step),
+                       static_cast<uint64_t>(index), static_cast<uint64_t>(i)});
       tokens.push_back(draw_token(probabilities, uniform(bits)));
       if (context.stop_requested()) return std::nullopt;
     }
@@ -101,7 +104,8 @@ std::unique_ptr<Evaluation> build(const Section& section) {
   return std::make_unique<Sample>(
       section, Settings{section.get<std::string>("prompt"), section.get<int64_t>("tokens"),
                         section.get<double>("temperature"), section.get<int64_t>("top_k"),
-                        section.get<int64_t>("samples")});
+                        section.get<double>("top_p"), section.get<int64_t>("samples"),
+                        section.find<int64_t>("seed")});
 }
 
 const Register<Evaluation> registration{"sample", build};
