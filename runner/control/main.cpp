@@ -12,6 +12,8 @@ constexpr Command kCommands[] = {
     {"check", "find every mistake in a recipe, and show the plan of its run", run_check},
     {"show", "print a recipe or run with every default filled in", run_show},
     {"resume", "continue a run from its newest checkpoint", run_resume},
+    {"eval", "run a run's evaluations on its newest checkpoint", run_eval},
+    {"sample", "let a run's newest checkpoint write text", run_sample},
     {"sweep", "run every combination of key=a,b,c...", run_sweep},
     {"ls", "list the runs", run_ls},
     {"report", "compare runs: what was changed, and what came of it", run_report},

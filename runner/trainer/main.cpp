@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "engine/attempt.h"
 #include "engine/describe.h"
+#include "engine/evaluate_run.h"
 #include "engine/machine.h"
 #include "engine/torch_error.h"
 #include "options.h"
@@ -39,6 +40,13 @@ ExitCode print_description() {
   return ExitCode::done;
 }
 
+ExitCode print_evaluations(const TrainerOptions& options) {
+  watch_stop_signals();
+  const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
+  std::cout << evaluate_run(options.run.folder, *options.checkpoint, request).dump() << std::endl;
+  return ExitCode::done;
+}
+
 // The lock of the run lives as long as this process; children must not keep it.
 FileLock adopt_lock(int fd) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -56,6 +64,8 @@ ExitCode perform(const TrainerOptions& options) {
   switch (options.task) {
     case TrainerOptions::Task::describe:
       return print_description();
+    case TrainerOptions::Task::evaluate:
+      return print_evaluations(options);
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:

@@ -30,6 +30,7 @@ using Setter = std::function<void(Options&, const std::string&)>;
 const std::map<std::string, Setter, std::less<>>& flags() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"--describe", [](Options& o, auto&) { o.task = Options::Task::describe; }},
+      {"--evaluate", [](Options& o, auto&) { o.task = Options::Task::evaluate; }},
       {"--version", [](Options& o, auto&) { o.task = Options::Task::version; }},
       {"--help", [](Options& o, auto&) { o.task = Options::Task::help; }},
       {"--quiet", [](Options& o, auto&) { o.log_level = LogLevel::warning; }},
@@ -52,6 +53,9 @@ const std::map<std::string, Setter, std::less<>>& valued() {
 }
 
 void check_complete(const Options& options) {
+  if (options.task == Options::Task::evaluate &&
+      (options.run.folder.path.empty() || !options.checkpoint))
+    throw wrong_usage("--run-folder and --resume-from are needed");
   if (options.task != Options::Task::train) return;
   if (options.run.folder.path.empty() || options.run.store.empty() || options.run.id == 0 ||
       options.run.attempt == 0)
@@ -64,6 +68,8 @@ const char* const kTrainerUsage =
     "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
     "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
     "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
+    "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
+    "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 

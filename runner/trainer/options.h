@@ -11,7 +11,7 @@
 namespace exprun {
 
 struct TrainerOptions {
-  enum class Task { train, describe, version, help } task = Task::train;
+  enum class Task { train, describe, evaluate, version, help } task = Task::train;
   StoredRun run;
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from

@@ -32,6 +32,8 @@ int run_recipe(const Words& words, const Globals& globals);
 int run_check(const Words& words, const Globals& globals);
 int run_show(const Words& words, const Globals& globals);
 int run_resume(const Words& words, const Globals& globals);
+int run_eval(const Words& words, const Globals& globals);
+int run_sample(const Words& words, const Globals& globals);
 int run_sweep(const Words& words, const Globals& globals);
 int run_ls(const Words& words, const Globals& globals);
 int run_report(const Words& words, const Globals& globals);

@@ -10,6 +10,8 @@
 #include "engine/progress.h"
 #include "engine/resume.h"
 #include "engine/summary.h"
+#include "engine/tensorboard_recorder.h"
+#include "engine/timer_recorder.h"
 #include "engine/token_reader.h"
 #include "engine/trainer.h"
 
@@ -38,25 +40,30 @@ void choose_kernels(const ResolvedRecipe& recipe,
 // The store first: nothing is shown that is not recorded.
 class Everywhere : public Recorder {
  public:
-  Everywhere(Recorder& store, Recorder& progress) : store_(store), progress_(progress) {}
+  explicit Everywhere(std::vector<Recorder*> all) : all_(std::move(all)) {}
+
+  void add(Recorder& recorder) { all_.push_back(&recorder); }
 
   void step(const StepRecord& record) override {
-    store_.step(record);
-    progress_.step(record);
+    for (Recorder* one : all_) one->step(record);
   }
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override {
-    store_.evaluation(step, name, result);
-    progress_.evaluation(step, name, result);
+    for (Recorder* one : all_) one->evaluation(step, name, result);
   }
   void event(const std::string& level, const std::string& kind, const std::string& text) override {
-    store_.event(level, kind, text);
-    progress_.event(level, kind, text);
+    for (Recorder* one : all_) one->event(level, kind, text);
   }
 
  private:
-  Recorder& store_;
-  Recorder& progress_;
+  std::vector<Recorder*> all_;
 };
+
+std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const ResolvedRecipe& recipe) {
+  std::vector<std::pair<std::string, HyperParameter>> parameters;
+  for (const auto& [path, text] : recipe.leaves(false))
+    parameters.emplace_back(path, hyper_parameter(text));
+  return parameters;
+}
 
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
@@ -105,7 +112,13 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   MetricWriter metrics(run.store, run.id);
   StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
   Progress progress(pipeline.plan);
-  Everywhere recorder(store, progress);
+  Everywhere recorder({&store, &progress});
+  TimerRecorder timers(metrics, pipeline.plan);
+  recorder.add(timers);
+  std::optional<TensorboardRecorder> tensorboard;
+  if (recipe.section("metrics").get<bool>("tensorboard"))
+    recorder.add(tensorboard.emplace(run.folder.path / "tensorboard", pipeline.plan.metrics_every,
+                                     hyper_parameters(recipe)));
   Position start;
   if (state) start = restore(pipeline, *checkpoint, *state, recorder);
 

@@ -33,6 +33,9 @@ json to_json(const CheckpointState& state) {
           {"tokens", state.tokens},
           {"evaluated", position.evaluated},
           {"best", best},
+          {"without_best", position.without_best},
+          {"loss_scale",
+           {{"value", position.loss_scale.value}, {"updates", position.loss_scale.updates}}},
           {"recipe_hash", state.recipe_hash},
           {"data_fingerprint", state.data_fingerprint},
           {"threads", state.machine.threads},
@@ -49,6 +52,9 @@ CheckpointState from_json(const json& json) {
   state.position.evaluated = json.at("evaluated");
   if (const auto& best = json.at("best"); !best.is_null())
     state.position.best = Best{best.at("value"), best.at("step")};
+  state.position.without_best = json.value("without_best", int64_t{0});
+  if (const auto scale = json.find("loss_scale"); scale != json.end())
+    state.position.loss_scale = {scale->at("value"), scale->at("updates")};
   state.tokens = json.at("tokens");
   state.recipe_hash = json.at("recipe_hash");
   state.data_fingerprint = json.at("data_fingerprint");

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/random.h"
+
 namespace exprun {
 
 namespace {
@@ -45,8 +47,10 @@ std::vector<Parameter> matrices_of(const std::vector<FlatBuffer>& buffers) {
 }  // namespace
 
 Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-                       Ownership ownership)
-    : ownership_(std::move(ownership)), groups_(optimizer_groups(section, parameters)) {
+                       Ownership ownership, std::optional<int64_t> rounding_seed)
+    : ownership_(std::move(ownership)),
+      rounding_seed_(rounding_seed),
+      groups_(optimizer_groups(section, parameters)) {
   for (const OptimizerGroup& group : groups_) steppers_.push_back(build(group));
 }
 
@@ -55,16 +59,25 @@ Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
   add_buffers(stepper.buffers, group.decayed, true);
   add_buffers(stepper.buffers, group.undecayed, false);
   ParameterGroup parts{group.name, {}, {}};
-  if (is_matrix_wise(group.section)) {
+  if (is_matrix_wise(group.section))
     parts.matrices = matrices_of(stepper.buffers);
-  } else {
-    for (const FlatBuffer& buffer : stepper.buffers)
-      parts.ranges.push_back(ownership_.owned(buffer.range()));
-  }
+  else
+    parts.ranges = ranges_of(stepper);
   stepper.optimizer = Registry<Optimizer>::instance()
                           .find(group.section.type())
                           .build(group.section, std::move(parts));
   return stepper;
+}
+
+std::vector<FlatRange> Optimizers::ranges_of(Stepper& stepper) const {
+  std::vector<FlatRange> ranges;
+  for (const FlatBuffer& buffer : stepper.buffers) {
+    const FlatRange range = ownership_.owned(buffer.range());
+    const bool rounds = rounding_seed_ && range.values.scalar_type() == at::kBFloat16;
+    if (rounds) stepper.rounded.emplace_back(range);
+    ranges.push_back(rounds ? stepper.rounded.back().wide() : range);
+  }
+  return ranges;
 }
 
 double Optimizers::lr(double factor) const {
@@ -97,8 +110,14 @@ void Optimizers::scale_gradients(double coefficient) {
 
 void Optimizers::step(double factor, int64_t update) {
   at::NoGradGuard no_grad;
-  for (const Stepper& stepper : steppers_)
+  uint64_t index = 0;
+  for (Stepper& stepper : steppers_) {
+    for (RoundedRange& range : stepper.rounded) range.widen();
     stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
+    for (RoundedRange& range : stepper.rounded)
+      range.round(random_bits({static_cast<uint64_t>(*rounding_seed_), random_word("rounding"),
+                               static_cast<uint64_t>(update), index++}));
+  }
 }
 
 std::vector<NamedTensor> Optimizers::parameter_tensors() const {

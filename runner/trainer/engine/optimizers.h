@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,16 @@
 #include "engine/optimizer.h"
 #include "engine/optimizer_groups.h"
 #include "engine/ownership.h"
+#include "engine/stochastic_rounding.h"
 
 namespace exprun {
 
 class Optimizers {
  public:
-  // Moves the parameters into flat buffers. Throws RecipeError (see optimizer_groups).
-  Optimizers(const Section& section, const std::vector<Parameter>& parameters, Ownership ownership);
+  // Moves the parameters into flat buffers. With a seed, bf16 weights of element-wise optimizers
+  // are rounded stochastically. Throws RecipeError (see optimizer_groups).
+  Optimizers(const Section& section, const std::vector<Parameter>& parameters, Ownership ownership,
+             std::optional<int64_t> rounding_seed = std::nullopt);
 
   const std::vector<OptimizerGroup>& groups() const { return groups_; }
 
@@ -40,10 +44,13 @@ class Optimizers {
   struct Stepper {
     std::vector<FlatBuffer> buffers;
     std::unique_ptr<Optimizer> optimizer;
+    std::vector<RoundedRange> rounded;  // of the buffers in bf16, if they are rounded so
   };
   Stepper build(const OptimizerGroup& group) const;
+  std::vector<FlatRange> ranges_of(Stepper& stepper) const;
 
   Ownership ownership_;
+  std::optional<int64_t> rounding_seed_;
   std::vector<OptimizerGroup> groups_;
   std::vector<Stepper> steppers_;  // one a group
 };

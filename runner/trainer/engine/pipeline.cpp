@@ -36,11 +36,14 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
 Learner build_learner(const ResolvedRecipe& recipe, at::Device device) {
   const Section section = recipe.section("model");
   Learner learner;
-  learner.parameters = std::make_unique<ParameterList>(device);
+  learner.parameters =
+      std::make_unique<ParameterList>(device, Precision::read(recipe.section("precision")));
   learner.model = Registry<Model>::instance().find(section.type())(section, *learner.parameters);
   learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
+  const bool rounds = recipe.section("precision").get<bool>("stochastic_rounding");
   learner.optimizers = std::make_unique<Optimizers>(
-      recipe.section("optimizer"), learner.parameters->items(), Ownership(single_process()));
+      recipe.section("optimizer"), learner.parameters->items(), Ownership(single_process()),
+      rounds ? std::optional(recipe.section("run").get<int64_t>("seed")) : std::nullopt);
   return learner;
 }
 

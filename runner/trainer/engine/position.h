@@ -7,9 +7,11 @@
 #include <set>
 #include <string>
 
+#include "engine/loss_scale.h"
+
 namespace exprun {
 
-// The lowest validation loss so far.
+// The best value of the recipe's metric so far.
 struct Best {
   double value = 0;
   int64_t step = 0;
@@ -21,6 +23,8 @@ struct Position {
   int64_t step = 0;                 // completed updates
   std::set<std::string> evaluated;  // evaluations recorded at this step already
   std::optional<Best> best;
+  int64_t without_best = 0;  // evaluations of its metric since then
+  LossScale loss_scale;      // with fp16
 
   bool operator==(const Position&) const = default;
 };

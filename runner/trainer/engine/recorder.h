@@ -2,11 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/evaluation.h"
 
 namespace exprun {
+
+// Milliseconds of one update, with the device awaited between them ([metrics] timers).
+struct StepTimes {
+  double data = 0;
+  double forward = 0;
+  double backward = 0;
+  double update = 0;
+
+  double total() const { return data + forward + backward + update; }
+};
 
 struct StepRecord {
   int64_t step = 0;  // completed updates
@@ -15,6 +26,7 @@ struct StepRecord {
   double grad_norm = 0;
   double seconds = 0;  // of this update alone
   int64_t tokens = 0;
+  std::optional<StepTimes> times = std::nullopt;
 };
 
 class Recorder {

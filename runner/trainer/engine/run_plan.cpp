@@ -1,5 +1,9 @@
 #include "engine/run_plan.h"
 
+#include <cmath>
+
+#include "engine/precision.h"
+
 namespace exprun {
 
 namespace {
@@ -7,6 +11,35 @@ namespace {
 int64_t run_steps(const Section& run, const Timeline& timeline) {
   if (const auto steps = run.find<int64_t>("steps")) return *steps;
   return timeline.to_steps(run, "length");
+}
+
+double lr_scale(const Section& optimizer, const BatchShape& batch) {
+  const auto rule = optimizer.get<std::string>("lr_scaling");
+  const auto reference = optimizer.find<int64_t>("lr_reference_tokens");
+  if (rule == "none") return 1;
+  if (!reference)
+    throw optimizer.error("lr_scaling", "'lr_scaling' needs 'lr_reference_tokens'",
+                          "the tokens of the global batch that the learning rates are meant for");
+  const double ratio = static_cast<double>(batch.tokens()) / static_cast<double>(*reference);
+  return rule == "sqrt" ? std::sqrt(ratio) : ratio;
+}
+
+std::optional<double> expected_initial_loss(const ResolvedRecipe& recipe) {
+  const Section run = recipe.section("run");
+  if (!run.has("expect_initial_loss")) return std::nullopt;
+  if (!run.holds<std::string>("expect_initial_loss")) return run.get<double>("expect_initial_loss");
+  const auto vocabulary = recipe.section("model").find<int64_t>("vocab_size");
+  return vocabulary ? std::optional(std::log(static_cast<double>(*vocabulary))) : std::nullopt;
+}
+
+BestRule best_rule(const Section& run) {
+  BestRule best{run.get<std::string>("best_metric"),
+                run.get<std::string>("best_goal") == "maximize"};
+  if (!run.has("early_stop")) return best;
+  const Section early_stop = run.table("early_stop");
+  best.patience = early_stop.get<int64_t>("patience");
+  best.min_delta = early_stop.get<double>("min_delta");
+  return best;
 }
 
 Period checkpoint_period(const Section& checkpoint, const Timeline& timeline) {
@@ -39,6 +72,12 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.timeline.tokens_per_epoch = samples_per_epoch * plan.batch.sequence_length;
   plan.timeline.steps = run_steps(run, plan.timeline);
   plan.max_grad_norm = recipe.section("optimizer").get<double>("max_grad_norm");
+  plan.lr_scale = lr_scale(recipe.section("optimizer"), plan.batch);
+  plan.scales_loss = Precision::read(recipe.section("precision")).compute == at::kHalf;
+  plan.overfit_single_batch = run.get<bool>("overfit_single_batch");
+  plan.expected_initial_loss = expected_initial_loss(recipe);
+  plan.best = best_rule(run);
+  plan.timers = metrics.get<bool>("timers");
   plan.metrics_every = plan.timeline.to_steps(metrics, "every");
   plan.progress_every = plan.timeline.to_steps(metrics, "progress_every");
   plan.checkpoint_every = checkpoint_period(checkpoint, plan.timeline);

@@ -19,12 +19,30 @@ struct BatchShape {
   int64_t tokens() const { return sequences * sequence_length; }
 };
 
+// What "best" means for a run, and when it ends for want of it.
+struct BestRule {
+  std::string metric = "val/loss";
+  bool maximize = false;
+  int64_t patience = 0;  // evaluations without a new best that end the run; 0: none do
+  double min_delta = 0;  // what counts as better
+
+  bool improves(double value, double best) const {
+    return maximize ? value > best + min_delta : value < best - min_delta;
+  }
+};
+
 struct RunPlan {
   std::string name;
   int64_t seed = 0;
   BatchShape batch;
   Timeline timeline;
   double max_grad_norm = 0;  // 0: no clipping
+  double lr_scale = 1;       // of every group, for the size of the batch
+  bool scales_loss = false;  // fp16
+  bool overfit_single_batch = false;
+  std::optional<double> expected_initial_loss;
+  BestRule best;
+  bool timers = false;
   int64_t metrics_every = 1;
   int64_t progress_every = 1;
   Period checkpoint_every;  // steps or seconds

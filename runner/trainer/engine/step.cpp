@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/number.h"
 #include "base/random.h"
 #include "engine/gradient_check.h"
 
@@ -36,31 +37,50 @@ double clip_coefficient(double max_norm, double norm) {
 }  // namespace
 
 TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested)
-    : pipeline_(pipeline), stop_requested_(std::move(stop_requested)) {}
+    : pipeline_(pipeline),
+      stop_requested_(std::move(stop_requested)),
+      timer_(pipeline.plan.timers) {}
 
 StepResult TrainingStep::run(int64_t k) {
   const RunPlan& plan = pipeline_.plan;
-  Optimizers& optimizers = pipeline_.optimizers();
-  const Batch batch = pipeline_.read(Split::train, k * plan.batch.sequences, plan.batch.sequences);
-  const double valid_tokens = count_valid(batch);
+  timer_.start();
+  const int64_t first = plan.overfit_single_batch ? 0 : k * plan.batch.sequences;
+  const Batch batch = pipeline_.read(Split::train, first, plan.batch.sequences);
+  timer_.lap(&StepTimes::data);
 
+  StepResult result = gradients(k, batch);
+  while (result.end == StepResult::End::diverged && plan.scales_loss) {
+    loss_scale_.overflowed();
+    if (loss_scale_.is_hopeless()) return result;
+    result = gradients(k, batch);
+  }
+  if (result.end != StepResult::End::completed) return result;
+  if (k == 0) check_initial_loss(result.loss);
+  const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
+  result.lr = pipeline_.optimizers().lr(factor);
+  clip(result.grad_norm);
+  pipeline_.optimizers().step(factor, k + 1);
+  loss_scale_.updated();
+  timer_.lap(&StepTimes::update);
+  result.times = timer_.times();
+  return result;
+}
+
+StepResult TrainingStep::gradients(int64_t k, const Batch& batch) {
+  Optimizers& optimizers = pipeline_.optimizers();
+  const double valid_tokens = count_valid(batch);
   pipeline_.model().set_training(true);
   optimizers.zero_gradients();
   const auto loss_sum = accumulate(k, batch, valid_tokens);
   if (!loss_sum) return {StepResult::End::stopped};
   optimizers.reduce_gradients();
+  if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
   StepResult result;
-  const double factor = pipeline_.schedule->factor(k);
   result.loss = *loss_sum / valid_tokens;
   result.grad_norm = optimizers.gradient_norm();
-  result.lr = optimizers.lr(factor);
-  if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
+  if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm))
     result.end = StepResult::End::diverged;
-    return result;
-  }
-  clip(result.grad_norm);
-  optimizers.step(factor, k + 1);
   return result;
 }
 
@@ -74,7 +94,9 @@ std::optional<double> TrainingStep::accumulate(int64_t k, const Batch& batch, do
     const at::Tensor loss = pipeline_.model().loss_sum(batch.inputs.narrow(0, first, count),
                                                        batch.targets.narrow(0, first, count));
     loss_sum += loss.item<double>();
+    timer_.lap(&StepTimes::forward);
     backward(loss, valid_tokens);
+    timer_.lap(&StepTimes::backward);
     if (stop_requested_()) return std::nullopt;
   }
   return loss_sum;
@@ -83,9 +105,21 @@ std::optional<double> TrainingStep::accumulate(int64_t k, const Batch& batch, do
 void TrainingStep::backward(const at::Tensor& loss_sum, double valid_tokens) {
   std::optional<GradientCheck> check;
   if (!gradients_checked_) check.emplace(pipeline_.learner.parameters->items());
-  loss_sum.backward(at::full({}, 1.0 / valid_tokens, loss_sum.options().requires_grad(false)));
+  const double scale = pipeline_.plan.scales_loss ? loss_scale_.value : 1;
+  loss_sum.backward(at::full({}, scale / valid_tokens, loss_sum.options().requires_grad(false)));
   if (check) check->require_all();
   gradients_checked_ = true;
+}
+
+void TrainingStep::check_initial_loss(double loss) const {
+  constexpr double kTolerance = 0.05;
+  const auto& expected = pipeline_.plan.expected_initial_loss;
+  if (!expected || std::abs(loss - *expected) <= kTolerance * *expected) return;
+  throw pipeline_.recipe.section("run").error(
+      "expect_initial_loss",
+      "the loss of the first step is " + shortest(loss) + ", not " + shortest(*expected) +
+          " within 5 %",
+      "the initial weights or the vocabulary are not what the recipe takes them for");
 }
 
 void TrainingStep::clip(double norm) {

@@ -5,7 +5,9 @@
 #include <functional>
 #include <optional>
 
+#include "engine/loss_scale.h"
 #include "engine/pipeline.h"
+#include "engine/step_timer.h"
 
 namespace exprun {
 
@@ -18,25 +20,36 @@ struct StepResult {
   End end = End::completed;
   double loss = 0;       // mean over the valid tokens of the global batch, before the update
   double grad_norm = 0;  // before clipping
-  double lr = 0;         // used by this update
+  double lr = 0;         // used by this update, of the first group
+  std::optional<StepTimes> times = std::nullopt;
 };
 
 class TrainingStep {
  public:
   TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested);
 
-  // The update with index k, from 0.
+  // The update with index k, from 0. Throws RecipeError where the first loss is not the expected
+  // one.
   StepResult run(int64_t k);
 
+  // With fp16: from a checkpoint, and to one.
+  void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
+  const LossScale& loss_scale() const { return loss_scale_; }
+
  private:
+  // Gradients of the mean loss over the global batch.
+  StepResult gradients(int64_t k, const Batch& batch);
   // Sum of the micro-batch losses with gradients of their mean accumulated; nothing if stopped.
   std::optional<double> accumulate(int64_t k, const Batch& batch, double valid_tokens);
   void backward(const at::Tensor& loss_sum, double valid_tokens);
+  void check_initial_loss(double loss) const;
   void clip(double norm);
 
   const Pipeline& pipeline_;
   std::function<bool()> stop_requested_;
   bool gradients_checked_ = false;
+  LossScale loss_scale_;
+  StepTimer timer_;
 };
 
 }  // namespace exprun

@@ -5,14 +5,13 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "engine/evaluate_run.h"
 
 namespace exprun {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* kBestMetric = "val/loss";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -22,6 +21,14 @@ std::string divergence(const StepResult& result, int64_t step) {
   const bool loss = !std::isfinite(result.loss);
   return std::string(loss ? "the loss" : "the gradient norm") + " of step " + std::to_string(step) +
          " is " + shortest(loss ? result.loss : result.grad_norm) + "; the update was not made";
+}
+
+std::string early_stop(const BestRule& rule, const Position& position) {
+  return "ended early at step " + std::to_string(position.step) + ": " + rule.metric +
+         " has not improved in " + std::to_string(position.without_best) + " evaluations" +
+         (position.best ? ", its best is " + shortest(position.best->value) + " of step " +
+                              std::to_string(position.best->step)
+                        : "");
 }
 
 }  // namespace
@@ -35,10 +42,15 @@ TrainingResult Trainer::run(Position start) {
   using End = TrainingResult::End;
   position_ = std::move(start);
   started_ = saved_at_ = Clock::now();
+  step_.set_loss_scale(position_.loss_scale);
   int64_t saved_step = position_.step;
   for (;;) {
     if (!evaluate_due()) return finish(End::stopped);
     if (position_.step >= pipeline_.plan.timeline.steps) return finish(End::finished);
+    if (is_out_of_patience()) {
+      links_.recorder.event("info", "early_stop", early_stop(pipeline_.plan.best, position_));
+      return finish(End::finished);
+    }
     if (position_.step != saved_step && saving_is_due()) {
       links_.saver->save(pipeline_, position_);
       saved_step = position_.step;
@@ -74,19 +86,8 @@ bool Trainer::evaluate_due() {
 
 bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
-  const RunPlan& plan = pipeline_.plan;
   pipeline_.model().set_training(false);
-  const EvaluationContext context{pipeline_.model(),
-                                  *pipeline_.dataset,
-                                  pipeline_.tokenizer.get(),
-                                  position_.step,
-                                  plan.seed,
-                                  plan.batch.micro_batch,
-                                  plan.batch.sequence_length,
-                                  [this] { return stopping(); },
-                                  [this](Split split, int64_t first, int64_t count) {
-                                    return pipeline_.read(split, first, count);
-                                  }};
+  const auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
   const auto result = named.evaluation->evaluate(context);
   if (!result) return false;
   links_.keep_kernel_choices();
@@ -97,11 +98,20 @@ bool Trainer::evaluate(const NamedEvaluation& named) {
 }
 
 void Trainer::track_best(const EvaluationResult& result) {
+  const BestRule& rule = pipeline_.plan.best;
   for (const auto& [metric, value] : result.metrics) {
-    if (metric != kBestMetric || !std::isfinite(value)) continue;
-    if (!position_.best || value < position_.best->value)
-      position_.best = Best{value, position_.step};
+    if (metric != rule.metric) continue;
+    ++position_.without_best;
+    if (!std::isfinite(value)) continue;
+    if (position_.best && !rule.improves(value, position_.best->value)) continue;
+    position_.best = Best{value, position_.step};
+    position_.without_best = 0;
   }
+}
+
+bool Trainer::is_out_of_patience() const {
+  const BestRule& rule = pipeline_.plan.best;
+  return rule.patience > 0 && position_.without_best >= rule.patience;
 }
 
 StepResult::End Trainer::update() {
@@ -117,12 +127,13 @@ StepResult::End Trainer::update() {
   }
   ++position_.step;
   position_.evaluated.clear();
+  position_.loss_scale = step_.loss_scale();
   return result.end;
 }
 
 void Trainer::record(const StepResult& result, double seconds) {
   links_.recorder.step({position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
-                        pipeline_.plan.batch.tokens()});
+                        pipeline_.plan.batch.tokens(), result.times});
 }
 
 bool Trainer::saving_is_due() const {

@@ -55,6 +55,7 @@ class Trainer {
   bool evaluate_due();
   bool evaluate(const NamedEvaluation& named);
   void track_best(const EvaluationResult& result);
+  bool is_out_of_patience() const;
   StepResult::End update();
   void record(const StepResult& result, double seconds);
   bool saving_is_due() const;

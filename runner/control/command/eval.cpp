@@ -1,0 +1,59 @@
+// exprun eval RUN [evaluation.NAME.key=value...]
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/number.h"
+#include "control/command/arguments.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/evaluate.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+// Anything else would make another model of the checkpoint.
+void require_evaluation_keys(const Words& overrides) {
+  for (const std::string& word : overrides)
+    if (!word.starts_with("evaluation.") && !word.starts_with("~evaluation."))
+      throw Error("eval: '" + word + "' is no key of [evaluation]; a run is evaluated as it is",
+                  ExitCode::bad_recipe);
+}
+
+std::string as_text(const nlohmann::ordered_json& results) {
+  const std::string step = "step " + results.at("step").dump() + ": ";
+  std::string text;
+  for (const auto& [metric, value] : results.at("metrics").items())
+    text +=
+        step + metric + " " + (value.is_number() ? shortest(value.get<double>()) : "nan") + "\n";
+  for (const auto& [name, written] : results.at("texts").items())
+    text += step + name + ":\n" + written.get<std::string>() + "\n";
+  return text;
+}
+
+}  // namespace
+
+int run_eval(const Words& words, const Globals& globals) {
+  std::string reference;
+  Words overrides;
+  bool json = false;
+  Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
+                      "Runs a run's evaluations on its newest checkpoint.");
+  arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
+      .words("key=value...", overrides, "changes in [evaluation], or evaluations besides")
+      .flag("--json", json, "as JSON, for a script")
+      .example("exprun eval @last", "everything that its recipe evaluates")
+      .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
+               "an evaluation that its recipe has not");
+  if (!arguments.parse(words)) return 0;
+  require_overrides(overrides, "eval");
+  require_evaluation_keys(overrides);
+  const Store store = open_store(globals.store);
+  const RunRow run = find_run(store, globals.store, reference);
+  const auto results = evaluate(store, globals.store, run, overrides, "");
+  if (!results) return static_cast<int>(ExitCode::bad_recipe);
+  print(json ? results->dump() + "\n" : as_text(*results));
+  return 0;
+}
+
+}  // namespace exprun

@@ -1,0 +1,44 @@
+#include "control/launch/evaluate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/run_folder.h"
+#include "control/launch/capture.h"
+#include "control/launch/trainer_program.h"
+#include "recipe/recipe_text.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string request(RecipeText text, const std::vector<std::string>& overrides,
+                    const std::string& only) {
+  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  return ordered_json{{"recipe", ordered_json::parse(text.to_json())},
+                      {"only", only.empty() ? ordered_json() : ordered_json(only)}}
+      .dump();
+}
+
+}  // namespace
+
+std::optional<ordered_json> evaluate(const Store& store, const StoreFolder& folder,
+                                     const RunRow& run, const std::vector<std::string>& overrides,
+                                     const std::string& only) {
+  const RunFolder run_folder = folder.run(run.folder);
+  const auto checkpoints = complete_checkpoints(run_folder);
+  if (checkpoints.empty())
+    throw Error("evaluate: " + run.folder + " has no complete checkpoint to look at");
+  const Captured captured =
+      capture({trainer_program().string(), "--evaluate", "--run-folder", run_folder.path.string(),
+               "--resume-from", checkpoints.front().path.string()},
+              request(RecipeText::from_json(store.recipe_json(run.id)), overrides, only));
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+  ordered_json results = ordered_json::parse(captured.output, nullptr, false);
+  if (captured.status != 0 || !results.is_object())
+    throw Error("evaluate: exprun-trainer ended with exit code " + std::to_string(captured.status));
+  return results;
+}
+
+}  // namespace exprun

@@ -1,0 +1,79 @@
+#include "engine/evaluate_run.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "base/signals.h"
+#include "engine/checkpoint.h"
+#include "engine/kernel_choices.h"
+#include "engine/token_reader.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+struct Request {
+  RecipeText text;
+  std::string only;  // empty: all
+};
+
+Request parse(const std::string& request) {
+  const json parsed = json::parse(request, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("recipe"))
+    throw Error("evaluate: the request is no JSON object with a recipe");
+  const json only = parsed.value("only", json());
+  return {RecipeText::from_json(parsed.at("recipe").dump()),
+          only.is_string() ? only.get<std::string>() : ""};
+}
+
+void add(json& results, const NamedEvaluation& named, const EvaluationContext& context) {
+  const auto result = named.evaluation->evaluate(context);
+  if (!result) throw Error("evaluate: stopped");
+  for (const auto& [metric, value] : result->metrics) results["metrics"][metric] = value;
+  if (!result->text.empty()) results["texts"][named.name] = result->text;
+}
+
+}  // namespace
+
+EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
+                             std::function<bool()> stop_requested) {
+  const RunPlan& plan = pipeline.plan;
+  return {pipeline.model(),
+          *pipeline.dataset,
+          pipeline.tokenizer.get(),
+          step,
+          plan.seed,
+          plan.batch.micro_batch,
+          plan.batch.sequence_length,
+          std::move(stop_requested),
+          [&pipeline](Split split, int64_t first, int64_t count) {
+            return pipeline.read(split, first, count);
+          }};
+}
+
+json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
+                  const std::string& request) {
+  const Request wanted = parse(request);
+  const auto data = PreparedData::from_json(read_file(run.data()));
+  const ResolvedRecipe recipe = resolve(
+      wanted.text, {data.vocab_size, token_count(data.train), token_count(data.validation)});
+  const CheckpointState state = read_checkpoint_state(checkpoint);
+  use_threads(state.machine.threads);
+  kernel_choices::load(state.kernels);
+  const Pipeline pipeline = build_pipeline(recipe, data);
+  load_tensors(checkpoint, pipeline);
+
+  const at::NoGradGuard no_grad;
+  pipeline.model().set_training(false);
+  const auto context = context_of(pipeline, state.position.step,
+                                  [] { return stop_requested() != StopRequest::none; });
+  json results{
+      {"step", state.position.step}, {"metrics", json::object()}, {"texts", json::object()}};
+  for (const NamedEvaluation& named : pipeline.evaluations)
+    if (wanted.only.empty() || named.name == wanted.only) add(results, named, context);
+  return results;
+}
+
+}  // namespace exprun

@@ -1,0 +1,27 @@
+// Where the time of an update goes. Off, it costs nothing and never waits for the device.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "engine/recorder.h"
+
+namespace exprun {
+
+class StepTimer {
+ public:
+  explicit StepTimer(bool on) : on_(on) {}
+
+  // The update begins: all times are zero.
+  void start();
+  // What has passed since the last call belongs to `part`.
+  void lap(double StepTimes::*part);
+  std::optional<StepTimes> times() const { return on_ ? std::optional(times_) : std::nullopt; }
+
+ private:
+  bool on_;
+  std::chrono::steady_clock::time_point since_;
+  StepTimes times_;
+};
+
+}  // namespace exprun

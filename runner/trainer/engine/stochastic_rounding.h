@@ -1,0 +1,33 @@
+// bf16 weights that lose no update on average: a value between two bf16 numbers becomes either,
+// with the probability that its distance gives. Most updates of a small learning rate are below
+// half a step of bf16 and would be lost by rounding to the nearest.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "engine/optimizer.h"
+
+namespace exprun {
+
+// fp32 -> bf16; what is drawn is a function of `key` alone.
+at::Tensor stochastically_rounded(const at::Tensor& values, uint64_t key);
+
+// A bf16 range that an optimizer steps in fp32, which it sees as `wide`: its state is fp32 then.
+class RoundedRange {
+ public:
+  explicit RoundedRange(const FlatRange& narrow);
+
+  const FlatRange& wide() const { return wide_; }
+  // Values and gradients in fp32, for one step.
+  void widen();
+  // Back to bf16; the fp32 copies are dropped.
+  void round(uint64_t key);
+
+ private:
+  FlatRange narrow_;
+  FlatRange wide_;
+};
+
+}  // namespace exprun

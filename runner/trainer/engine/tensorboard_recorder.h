@@ -1,0 +1,25 @@
+// What is recorded, also as TensorBoard event files in the run's folder ([metrics] tensorboard).
+#pragma once
+
+#include "base/event_file.h"
+#include "engine/recorder.h"
+
+namespace exprun {
+
+class TensorboardRecorder : public Recorder {
+ public:
+  // Scalars of steps every `metrics_every` steps; `parameters` are the run's hyper-parameters.
+  // Throws Error.
+  TensorboardRecorder(const std::filesystem::path& folder, int64_t metrics_every,
+                      const std::vector<std::pair<std::string, HyperParameter>>& parameters);
+
+  void step(const StepRecord& record) override;
+  void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void event(const std::string&, const std::string&, const std::string&) override {}
+
+ private:
+  EventFile file_;
+  int64_t metrics_every_;
+};
+
+}  // namespace exprun

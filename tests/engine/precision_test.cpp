@@ -1,0 +1,117 @@
+// Number formats: what is stored, what computes, and what is kept of small updates.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/linspace.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "engine/stochastic_rounding.h"
+#include "engine/tiny_run.h"
+#include "support/recorded_run.h"
+
+using namespace exprun;
+
+namespace {
+
+at::ScalarType format_of(const Pipeline& pipeline, const std::string& name) {
+  return pipeline.learner.parameters->find(name)->tensor.scalar_type();
+}
+
+std::vector<StepRecord> trained(const std::vector<std::string>& overrides) {
+  const TinyRun run(overrides);
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Trainer(pipeline, {recorder}).run();
+  return recorder.steps;
+}
+
+}  // namespace
+
+TEST_CASE("precision: each part of the model has its format") {
+  const TinyRun run({"precision.parameters='fp32'", "precision.embedding='bf16'"});
+  const Pipeline pipeline = run.build();
+  CHECK((format_of(pipeline, "token_embedding.weight") == at::kBFloat16));
+  CHECK((format_of(pipeline, "blocks.0.feed_forward.up_projection.weight") == at::kFloat));
+  CHECK((format_of(pipeline, "final_norm.weight") == at::kFloat));
+}
+
+TEST_CASE("precision: every mode trains") {
+  const double full = trained({}).back().loss;
+  const std::vector<std::vector<std::string>> modes = {
+      {"precision.compute='bf16'"},
+      {"precision.compute='bf16'", "precision.embedding='bf16'"},
+      {"precision.compute='bf16'", "precision.parameters='bf16'"},
+      {"precision.compute='bf16'", "precision.parameters='bf16'",
+       "precision.stochastic_rounding=true"},
+      {"precision.compute='fp16'"}};
+  for (const auto& mode : modes) {
+    const auto steps = trained(mode);
+    INFO(mode.back());
+    CHECK(steps.front().loss == doctest::Approx(std::log(kTinyVocabulary)).epsilon(0.02));
+    CHECK(steps.back().loss == doctest::Approx(full).epsilon(0.05));
+  }
+}
+
+TEST_CASE("precision: bf16 with master weights follows the fp32 curve" *
+          doctest::test_suite("slow")) {
+  const auto recorded = recorded_run();
+  if (!recorded) return;
+  constexpr size_t kUpdates = 500;
+  ReplayedRun replayed(*recorded, "[precision]\ncompute = \"bf16\"\n");
+  MemoryRecorder recorder;
+  TrainerLinks links{recorder};
+  links.stop_requested = [&] {
+    return recorder.steps.size() >= kUpdates ? StopRequest::interrupt : StopRequest::none;
+  };
+  Trainer(replayed.pipeline, links).run();
+  REQUIRE(recorder.steps.size() == kUpdates);
+  double worst = 0;
+  for (size_t i = 0; i < kUpdates; ++i) {
+    const double expected = recorded->curve.at("loss").at(i);
+    worst = std::max(worst, std::abs(recorder.steps[i].loss / expected - 1));
+  }
+  MESSAGE("within ", worst, " of the fp32 curve");
+  CHECK(worst < 0.02);
+}
+
+TEST_CASE("precision: an overflow halves the scale, and the update is made all the same") {
+  const TinyRun run({"precision.compute='fp16'", "dropout=0.0"});
+  const Pipeline pipeline = run.build();
+  TrainingStep step(pipeline, [] { return false; });
+  const double injected = std::ldexp(1.0, 40);  // beyond fp16's 65,504 in every gradient
+  step.set_loss_scale({injected, 0});
+  const auto result = step.run(0);
+  CHECK(result.end == StepResult::End::completed);
+  CHECK(std::isfinite(result.grad_norm));
+  const double after = step.loss_scale().value;
+  CHECK(after < injected);
+  CHECK(step.loss_scale().updates == 1);
+  step.run(1);
+  CHECK(step.loss_scale().value == after);
+}
+
+TEST_CASE("precision: without overflows the scale doubles again") {
+  LossScale scale{1024, LossScale::kGrowthInterval - 1};
+  scale.overflowed();
+  CHECK((scale == LossScale{512, 0}));
+  for (int64_t i = 0; i < LossScale::kGrowthInterval; ++i) scale.updated();
+  CHECK((scale == LossScale{1024, 0}));
+}
+
+TEST_CASE("precision: stochastic rounding keeps small updates on average") {
+  const auto start = at::full({100'000}, 1.0f);
+  const auto updated = start - 1e-4f;  // a fortieth of a step of bf16 below 1
+  CHECK(at::equal(updated.to(at::kBFloat16).to(at::kFloat), start));
+  const auto rounded = stochastically_rounded(updated, 7).to(at::kFloat);
+  CHECK(rounded.mean(at::kDouble).item<double>() == doctest::Approx(1 - 1e-4).epsilon(2e-5));
+  CHECK(at::equal(rounded, stochastically_rounded(updated, 7).to(at::kFloat)));
+  CHECK_FALSE(at::equal(rounded, stochastically_rounded(updated, 8).to(at::kFloat)));
+}
+
+TEST_CASE("precision: stochastic rounding leaves what bf16 can say as it is") {
+  const auto exact = at::linspace(-3, 3, 97).to(at::kBFloat16).to(at::kFloat);
+  CHECK(at::equal(stochastically_rounded(exact, 1).to(at::kFloat), exact));
+}

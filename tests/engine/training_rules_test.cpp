@@ -1,0 +1,120 @@
+// Rules of [run], [batch] and [optimizer] over whole updates.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/diagnostic.h"
+#include "engine/step.h"
+#include "engine/tiny_run.h"
+
+using namespace exprun;
+
+namespace {
+
+struct Update {
+  StepResult result;
+  std::vector<NamedTensor> gradients;
+};
+
+// The first update of nanoGPT's character model on random tokens.
+Update first_update(int64_t micro_batch) {
+  const TinyRun run({"num_layers=4", "num_heads=4", "hidden_size=128", "context_length=64",
+                     "dropout=0.0", "bias=false", "batch.sequences=16", "max_grad_norm=0.0",
+                     "micro_batch=" + std::to_string(micro_batch)});
+  const Pipeline pipeline = run.build();
+  TrainingStep step(pipeline, [] { return false; });
+  Update update{step.run(0), {}};
+  for (const auto& parameter : pipeline.learner.parameters->items())
+    update.gradients.push_back({parameter.name, parameter.tensor.grad().clone()});
+  return update;
+}
+
+MemoryRecorder trained(const std::vector<std::string>& overrides) {
+  const TinyRun run(overrides);
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Trainer(pipeline, {recorder}).run();
+  return recorder;
+}
+
+}  // namespace
+
+TEST_CASE("training: loss and gradients do not depend on how the global batch is split") {
+  const auto whole = first_update(16);
+  for (const int64_t accumulation : {2, 8}) {
+    const auto split = first_update(16 / accumulation);
+    CHECK(std::abs(split.result.loss / whole.result.loss - 1) < 1e-6);
+    for (size_t i = 0; i < whole.gradients.size(); ++i) {
+      const auto& expected = whole.gradients[i].tensor;
+      const auto off = (split.gradients[i].tensor - expected).norm() / expected.norm();
+      CHECK_MESSAGE(off.item<double>() < 1e-6, whole.gradients[i].name);
+    }
+  }
+}
+
+TEST_CASE("training: one batch is learned by heart") {
+  const auto recorder = trained({"run.overfit_single_batch=true", "run.steps=60", "dropout=0.0",
+                                 "lr=1e-2", "evaluation.val_loss.every='60 steps'"});
+  CHECK(recorder.steps.front().loss > 3);
+  CHECK(recorder.steps.back().loss < 0.2);
+}
+
+TEST_CASE("training: the expected first loss is that of a model that knows nothing") {
+  CHECK(trained({"run.expect_initial_loss='ln(vocab)'", "run.steps=1"}).steps.size() == 1);
+  const auto wrong = {std::string("run.expect_initial_loss=3.0"), std::string("run.steps=1")};
+  CHECK_THROWS_WITH_AS(trained(wrong), doctest::Contains("the loss of the first step is 4.1"),
+                       RecipeError);
+}
+
+TEST_CASE("training: a run without a new best for too long ends early, as finished") {
+  const TinyRun run(
+      {"run.early_stop={patience=2, min_delta=10.0}", "evaluation.val_loss.every='5 steps'"});
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  const auto result = Trainer(pipeline, {recorder}).run();
+  CHECK(result.end == TrainingResult::End::finished);
+  CHECK(result.position.step == 10);
+  CHECK(result.position.best->step == 0);
+  REQUIRE(recorder.events.size() == 1);
+  CHECK(recorder.events[0].starts_with(
+      "info early_stop: ended early at step 10: val/loss has not improved in 2 evaluations, its "
+      "best is 4."));
+}
+
+TEST_CASE("training: the best may be the largest value of any metric") {
+  const TinyRun run({"run.best_goal='maximize'", "run.steps=20"});
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  const auto result = Trainer(pipeline, {recorder}).run();
+  CHECK(result.position.best->step == 0);
+  CHECK(result.position.without_best == 2);
+}
+
+TEST_CASE("training: learning rates grow with the batch as the recipe says") {
+  const auto first_lr = [](const std::string& rule) {
+    return trained({"run.steps=1", "schedule.warmup='0 steps'", "lr_scaling='" + rule + "'",
+                    "lr_reference_tokens=32"})
+        .steps.front()
+        .lr;
+  };
+  // 8 sequences of 16 tokens are four times the reference.
+  CHECK(first_lr("none") == 3e-3);
+  CHECK(first_lr("sqrt") == doctest::Approx(6e-3).epsilon(1e-12));
+  CHECK(first_lr("linear") == doctest::Approx(12e-3).epsilon(1e-12));
+  CHECK_THROWS_WITH_AS(trained({"run.steps=1", "lr_scaling='sqrt'"}),
+                       doctest::Contains("'lr_scaling' needs 'lr_reference_tokens'"), RecipeError);
+}
+
+TEST_CASE("training: timers say where the time of an update goes") {
+  const auto timed = trained({"run.steps=2", "metrics.timers=true"});
+  for (const auto& step : timed.steps) {
+    REQUIRE(step.times);
+    CHECK(step.times->forward > 0);
+    CHECK(step.times->backward > 0);
+    CHECK(step.times->update > 0);
+    CHECK(step.times->total() <= step.seconds * 1e3);
+  }
+  CHECK_FALSE(trained({"run.steps=1"}).steps.front().times);
+}
