@@ -1,10 +1,12 @@
-// exprun show RECIPE|RUN [--origin]
+// exprun show RECIPE|RUN [--origin] [--schedule]
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/trainer_program.h"
+#include "control/report/schedule_plot.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -59,18 +61,26 @@ std::string with_origins(const ResolvedRecipe& resolved) {
 int run_show(const Words& words, const Globals& globals) {
   std::string what;
   Words overrides;
-  bool origin = false;
+  bool origin = false, schedule = false;
   Arguments arguments("show RECIPE|RUN [key=value...]",
                       "Prints a recipe with every default and override filled in, as TOML.");
   arguments.word("RECIPE|RUN", what, "a TOML file, or a run: its folder, id, uid, name, @last")
       .words("key=value...", overrides, "changes of the recipe")
       .flag("--origin", origin,
             "where each value comes from: file:line, override, derived, default")
+      .flag("--schedule", schedule, "the learning rate of every group over the run, and a plot")
       .example("exprun show recipes/quickstart.toml --origin", "every value and its origin")
       .example("exprun show @last > again.toml", "the newest run as a recipe of its own");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "show");
   const Shown found = shown(what, overrides, globals);
+  if (schedule) {
+    resolve(found.text);  // its mistakes are told from here
+    const auto described = describe_schedule(found.text);
+    if (!described) return static_cast<int>(ExitCode::bad_recipe);
+    print(schedule_text(*described));
+    return 0;
+  }
   if (!origin && !found.toml.empty()) {
     print(found.toml);
     return 0;

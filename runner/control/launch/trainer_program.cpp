@@ -53,6 +53,14 @@ std::optional<ordered_json> describe(const RecipeText& text, const Facts& facts)
   return plan;
 }
 
+std::optional<ordered_json> describe_schedule(const RecipeText& text) {
+  const ordered_json question = {{"recipe", ordered_json::parse(text.to_json())},
+                                 {"only", "schedule"}};
+  const Captured captured = capture({trainer_program().string(), "--describe"}, question.dump());
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+  return parse(captured, "--describe");
+}
+
 std::vector<std::pair<std::string, std::string>> trainer_environment() {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return {};
   return {{"GOMP_SPINCOUNT", "2000"}};

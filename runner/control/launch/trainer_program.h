@@ -23,6 +23,10 @@ nlohmann::ordered_json trainer_version();
 // error already. Throws Error for any other failure.
 std::optional<nlohmann::ordered_json> describe(const RecipeText& text, const Facts& facts);
 
+// The learning rates of a recipe, without its model: see engine/describe.h. Nothing if the trainer
+// refused it. Throws Error.
+std::optional<nlohmann::ordered_json> describe_schedule(const RecipeText& text);
+
 // How long OpenMP's threads spin for the next operation, unless the user has said so: about 0.1 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
 // as another process wants the cores.

@@ -1,5 +1,6 @@
 #include "engine/describe.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,37 @@ json description(const ResolvedRecipe& recipe, const Facts& facts) {
           {"checkpoint_bytes", memory.weights + memory.optimizer}};
 }
 
+json peaks(const Section& optimizer, double scale) {
+  json result = json::object();
+  if (optimizer.has("lr")) result["default"] = scale * optimizer.get<double>("lr");
+  const Section groups = optimizer.table("groups");
+  for (const std::string& name : groups.keys())
+    result[name] = scale * groups.table(name).get<double>("lr");
+  return result;
+}
+
+// Evenly over the run, both ends included.
+json points(const Schedule& schedule, int64_t steps) {
+  constexpr int64_t kMost = 240;
+  const int64_t count = std::min(steps, kMost);
+  json result = json::array();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t k = count == 1 ? 0 : i * (steps - 1) / (count - 1);
+    result.push_back({k, schedule.factor(k)});
+  }
+  return result;
+}
+
+json schedule_description(const ResolvedRecipe& recipe, const Facts& facts) {
+  const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
+  const Section section = recipe.section("schedule");
+  const auto schedule = Registry<Schedule>::instance().find(section.type())(section, plan.timeline);
+  return {{"type", section.type()},
+          {"steps", plan.timeline.steps},
+          {"peaks", peaks(recipe.section("optimizer"), plan.lr_scale)},
+          {"points", points(*schedule, plan.timeline.steps)}};
+}
+
 }  // namespace
 
 MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
@@ -115,6 +147,7 @@ json describe(const std::string& request) {
   const RecipeText text = RecipeText::from_json(parsed.at("recipe").dump());
   const Facts facts = facts_from(parsed.value("facts", json::object()));
   const ResolvedRecipe recipe = resolve(text, facts);
+  if (parsed.value("only", "") == "schedule") return schedule_description(recipe, facts);
   require_known_vocabulary(recipe);
   return description(recipe, facts);
 }

@@ -22,8 +22,9 @@ struct MemoryPlan {
 
 MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch);
 
-// From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows. Throws RecipeError,
-// Error.
+// From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows; with "only":
+// "schedule" to the learning rates alone, which need no model: {"type", "steps", "peaks": {group:
+// lr}, "points": [[k, factor], ...]}, k from 0. Throws RecipeError, Error.
 nlohmann::json describe(const std::string& request);
 
 }  // namespace exprun

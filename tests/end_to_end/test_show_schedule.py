@@ -1,0 +1,41 @@
+"""`exprun show --schedule` prints and plots the learning rates of every group."""
+import unittest
+
+from support import ExprunTest
+
+GROUPS = """
+[optimizer.groups.matrices]
+match = ["blocks.*.weight"]
+type = "sgd"
+lr = 0.5
+"""
+
+
+class ShowSchedule(ExprunTest):
+    def test_rates_of_every_group_and_a_plot(self):
+        self.write("tiny.toml", (self.folder / "tiny.toml").read_text().replace('type = "constant"', 'type = "linear"') + GROUPS)
+        lines = self.exprun("show", "tiny.toml", "--schedule", "run.steps=5").out.splitlines()
+        self.assertEqual(lines[:8], [
+            "schedule linear, 5 updates",
+            "",
+            "update  factor  lr default  lr matrices",
+            "     1   1.000     0.01000       0.5000",
+            "     2  0.8000    0.008000       0.4000",
+            "     3  0.6000    0.006000       0.3000",
+            "     4  0.4000    0.004000       0.2000",
+            "     5  0.2000    0.002000       0.1000",
+        ])
+        plot = lines[9:]
+        self.assertEqual(len(plot), 13)
+        self.assertTrue(plot[0].startswith("       1 |*****"))
+        self.assertEqual(plot[-1], " " * 9 + "+" + "-" * 60)
+        columns = [line[10:].rfind("*") for line in plot[:-1] if "*" in line]
+        self.assertEqual(columns, sorted(columns), "it falls")
+
+    def test_a_mistake_is_told_as_by_check(self):
+        result = self.exprun("show", "tiny.toml", "--schedule", "schedule.type=cosin", code=2)
+        self.assertIn('did you mean "cosine"?', result.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
