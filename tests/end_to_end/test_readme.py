@@ -1,4 +1,5 @@
 """The README tells the truth: its recipe is run, each of its commands is executed, its component compiles."""
+import json
 import os
 import re
 import shlex
@@ -6,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import ROOT, ExprunTest
+from support import BUILD, ROOT, ExprunTest
 
 README = (ROOT / "README.md").read_text()
 # tools/test is what runs this test; only that it understands the line is looked at.
@@ -63,14 +64,46 @@ class Readme(ExprunTest):
         listed = re.findall(r"^  ([a-z]+)  ", self.exprun("--help").out, re.M)
         self.assertEqual(commands, set(listed) - {"help", "version"})
 
-    def test_the_component_compiles(self):
+    def test_the_component_is_built_out_of_tree_and_trains(self):
+        """Its source and its schema are all that is added; both programs are linked anew from the built objects."""
         (source,) = blocks("cpp")
-        path = self.write("component.cpp", source)
-        compiler = shutil.which("c++")
-        includes = [f"-I{ROOT / folder}" for folder in ("", "runner", "runner/trainer")]
-        command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *includes, path]
-        result = subprocess.run(command, capture_output=True, text=True)
-        self.assertEqual((result.returncode, result.stderr), (0, ""), shlex.join(map(str, command)))
+        name = re.search(r"schedule/(\w+)\.cpp", README)[1]
+        shutil.copytree(ROOT / "schemas", self.folder / "schemas_with_it")
+        schemas = self.folder / "schemas_with_it" / "schedule"
+        shutil.copy(schemas / "constant.schema.json", schemas / f"{name}.schema.json")
+        embedded = self.folder / "embedded.cpp"
+        self.call(["cmake", "-DNAME=embedded_schemas", f"-DFOLDER={schemas.parent}", "-DPATTERN=*.schema.json",
+                   f"-DOUTPUT={embedded}", "-P", ROOT / "tools/cmake/write_embedded.cmake"])
+        component = self.compiled("runner/trainer/schedule/cosine.cpp", self.write(f"{name}.cpp", source))
+        schema = self.compiled("embedded_schemas.cpp", embedded)
+        self.linked("exprun-trainer", [component, schema])
+        self.linked("exprun", [schema])
+        self.call([self.folder / "bin/exprun", "tiny.toml", f"schedule.type={name}", "steps=11"])
+        rates = [rate for (rate,) in self.rows("SELECT value FROM metrics WHERE name = 'lr' ORDER BY step")]
+        self.assertAlmostEqual(rates[-1] / rates[0], 0.01 ** (10 / 11), places=12)
+
+    def call(self, command, cwd=None):
+        result = subprocess.run(list(map(str, command)), cwd=cwd or self.folder, env=self.environment, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(result.returncode, 0, f"{shlex.join(map(str, command))}\n{result.stdout}")
+        return result.stdout
+
+    def compiled(self, like, path):
+        """An object of `path`, with the flags of a source of the project."""
+        commands = json.loads((BUILD / "compile_commands.json").read_text())
+        (line,) = {entry["command"] for entry in commands if entry["file"].endswith(like)}
+        words = shlex.split(line)
+        words[words.index("-o") + 1] = f"{path}.o"
+        words[words.index("-c") + 1] = str(path)
+        self.call(words, cwd=BUILD)
+        return f"{path}.o"
+
+    def linked(self, program, objects):
+        """The program with more objects, in bin/; what they define takes the place of an archive's member."""
+        line = self.call(["ninja", "-C", BUILD, "-t", "commands", "-s", program]).splitlines()[-1]
+        (self.folder / "bin").mkdir(exist_ok=True)
+        line = line.replace(f"-o {program} ", f"-o {self.folder}/bin/{program} {shlex.join(objects)} ", 1)
+        self.call(["sh", "-c", line], cwd=BUILD)
 
     def test_adding_a_component_fits_in_thirty_lines(self):
         self.assertLess(len(README[README.index("## Adding a component"):].splitlines()), 31)
