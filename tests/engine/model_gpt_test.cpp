@@ -1,15 +1,19 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
 #include <doctest/doctest.h>
 
 #include <set>
 
+#include "base/diagnostic.h"
 #include "engine/model.h"
+#include "layers/rotary.h"
 #include "support/sections.h"
 
 using namespace exprun;
@@ -122,24 +126,111 @@ TEST_CASE("gpt: a position sees nothing behind it") {
   CHECK_FALSE(at::allclose(before.narrow(1, 5, 1), after.narrow(1, 5, 1), 0, 1e-6));
 }
 
-TEST_CASE("gpt: gradients are those of finite differences") {
-  Built built("hidden_size = 8\ninitialization = { std = 0.5 }\n");
-  const auto inputs = tokens(2), targets = tokens(2);
-  built.model->loss_sum(inputs, targets).backward();
-  const at::NoGradGuard no_grad;
-  for (const auto& parameter : built.parameters.items()) {
-    auto value = parameter.tensor.view({-1})[1];
-    const double slope = parameter.tensor.grad().view({-1})[1].item<double>();
-    const double original = value.item<double>(), step = 3e-3;
-    const auto loss_at = [&](double x) {
-      value.fill_(x);
-      return built.model->loss_sum(inputs, targets).item<double>();
-    };
-    const double measured = (loss_at(original + step) - loss_at(original - step)) / (2 * step);
-    value.fill_(original);
-    INFO(parameter.name);
-    CHECK(std::abs(measured - slope) < 1e-2 * std::max(1.0, std::abs(slope)));
+// Each changes something; together they are the parts of five systems.
+const char* const kParts[] = {
+    "",
+    "norm = { type = \"rms_norm\", weight = \"one_plus\", eps = 1e-6 }\n",
+    "norm = { type = \"rms_norm\", weight = false, eps = \"input_dtype\" }\n",
+    "norm = { weight = false }\n",
+    "norm = { weight = \"one_plus\" }\n",
+    "position = { type = \"rotary\" }\n",
+    "position = { type = \"rotary\", layout = \"interleaved\", base = 50.0 }\n",
+    "position = { type = \"none\" }\n",
+    "query_key_norm = true\n",
+    "query_key_value = \"separate\"\n",
+    "num_key_value_heads = 1\n",
+    "num_key_value_heads = 1\nquery_key_value = \"separate\"\nposition = { type = \"rotary\" }\n",
+    "output_projection = false\n",
+    "embedding_norm = true\n",
+    "activation = \"relu_squared\"\n",
+    "activation = \"swiglu\"\nfeed_forward_size = 12\n",
+    "logit_softcap = 2.0\ntied_head = false\nvocab_multiple = 16\n",
+    "bias = [\"feed_forward\", \"norm\"]\n"};
+
+TEST_CASE("gpt: gradients are those of finite differences, whatever the parts") {
+  for (const std::string parts : kParts) {
+    INFO(parts);
+    Built built("hidden_size = 8\ninitialization = { std = 0.5 }\n" + parts);
+    const auto inputs = tokens(2), targets = tokens(2);
+    built.model->loss_sum(inputs, targets).backward();
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : built.parameters.items()) {
+      auto value = parameter.tensor.view({-1})[1];
+      const double slope = parameter.tensor.grad().view({-1})[1].item<double>();
+      const double original = value.item<double>(), step = 3e-3;
+      const auto loss_at = [&](double x) {
+        value.fill_(x);
+        return built.model->loss_sum(inputs, targets).item<double>();
+      };
+      const double measured = (loss_at(original + step) - loss_at(original - step)) / (2 * step);
+      value.fill_(original);
+      INFO(parameter.name);
+      CHECK(std::abs(measured - slope) < 1e-2 * std::max(1.0, std::abs(slope)));
+    }
   }
+}
+
+TEST_CASE("gpt: every part changes the model") {
+  const auto inputs = tokens(2);
+  std::vector<at::Tensor> seen;
+  for (const std::string parts : kParts) {
+    // A weight of ones and biases of zero are not told from none before training.
+    if (parts.starts_with("norm = { weight") || parts.starts_with("bias")) continue;
+    INFO(parts);
+    Built built("initialization = { std = 0.3 }\n" + parts);
+    seen.push_back(built.model->logits(inputs).detach());
+    for (size_t i = 0; i + 1 < seen.size(); ++i)
+      CHECK_FALSE(at::allclose(seen.back(), seen[i], 1e-6, 1e-6));
+  }
+}
+
+TEST_CASE("gpt: parts have the parameters that they use, and no others") {
+  const auto names = [](const std::string& keys) {
+    const Built built(keys);
+    std::set<std::string> names;
+    for (const auto& parameter : built.parameters.items())
+      if (parameter.name.starts_with("blocks.0.") || !parameter.name.starts_with("blocks."))
+        names.insert(parameter.name);
+    return names;
+  };
+  CHECK(names("output_projection = false\nquery_key_value = \"separate\"\ntied_head = false\n"
+              "bias = [\"feed_forward\"]\nnorm = { type = \"rms_norm\", weight = false }\n"
+              "position = { type = \"rotary\" }\nactivation = \"swiglu\"\n") ==
+        std::set<std::string>{"token_embedding.weight", "head.weight",
+                              "blocks.0.attention.query.weight", "blocks.0.attention.key.weight",
+                              "blocks.0.attention.value.weight",
+                              "blocks.0.feed_forward.up_projection.weight",
+                              "blocks.0.feed_forward.up_projection.bias",
+                              "blocks.0.feed_forward.gate_projection.weight",
+                              "blocks.0.feed_forward.gate_projection.bias",
+                              "blocks.0.feed_forward.down_projection.weight",
+                              "blocks.0.feed_forward.down_projection.bias"});
+  const Built shared("num_key_value_heads = 1\n");
+  CHECK(shared.of("blocks.0.attention.query_key_value.weight").sizes() ==
+        at::IntArrayRef({16 + 2 * 8, 16}));
+}
+
+TEST_CASE("gpt: weights start as the scheme says") {
+  const Built built(
+      "initialization = { scheme = \"pytorch\", zero = [\"*.down_projection.*\"] }\n"
+      "hidden_size = 64\n");
+  CHECK(spread(built.of("token_embedding.weight")) == doctest::Approx(1).epsilon(0.1));
+  const auto up = built.of("blocks.0.feed_forward.up_projection.weight");
+  CHECK(up.abs().max().item<double>() <= 1 / 8.0);
+  CHECK(up.abs().max().item<double>() > 0.99 / 8.0);
+  CHECK(built.of("blocks.1.feed_forward.down_projection.weight").abs().max().item<double>() == 0);
+  CHECK(built.of("blocks.1.feed_forward.down_projection.bias").abs().max().item<double>() == 0);
+  CHECK_THROWS_WITH_AS(Built("initialization = { zero = [\"heads.*\"] }\n"),
+                       doctest::Contains("no parameter of the model matches 'heads.*'"),
+                       RecipeError);
+}
+
+TEST_CASE("rotary: the half-split turn is modded-nanogpt's") {
+  const auto x = at::arange(32, at::kFloat).div(10).view({1, 4, 1, 8});
+  const auto turned = Rotary(RotarySettings{}, 8)(x).select(1, 1).flatten();
+  const std::vector<float> expected = {1.4420069f, 1.0252872f, 1.0139499f, 1.1014994f,
+                                       -.024814f,  1.2036554f, 1.3899301f, 1.4988992f};
+  CHECK(at::allclose(turned, at::tensor(expected), 0, 1e-6));
 }
 
 TEST_CASE("gpt: dropout acts in training only") {

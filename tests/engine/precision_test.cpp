@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "base/diagnostic.h"
+#include "engine/format_support.h"
 #include "engine/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/recorded_run.h"
@@ -91,6 +93,22 @@ TEST_CASE("precision: an overflow halves the scale, and the update is made all t
   CHECK(step.loss_scale().updates == 1);
   step.run(1);
   CHECK(step.loss_scale().value == after);
+}
+
+TEST_CASE("precision: a device that cannot is refused, one that is slow is told") {
+  const auto checked = [](const std::string& compute, const std::string& processor) {
+    const TinyRun run({"precision.compute='" + compute + "'"});
+    return check_formats(run.recipe.section("precision"), processor);
+  };
+  CHECK_THROWS_WITH_AS(checked("tf32", "avx512f avx512_bf16"),
+                       doctest::Contains("TF32 is a format of NVIDIA's tensor cores, and this run "
+                                         "trains on a CPU"),
+                       RecipeError);
+  CHECK(checked("bf16", "fpu avx512_bf16 sse") == std::nullopt);
+  CHECK(checked("bf16", "fpu avx512f")->starts_with("this processor has no bf16 instructions"));
+  CHECK(checked("fp16", "fpu avx512_bf16")->starts_with("this processor has no fp16 instructions"));
+  CHECK(checked("fp32", "") == std::nullopt);
+  CHECK_FALSE(processor_flags().empty());
 }
 
 TEST_CASE("precision: without overflows the scale doubles again") {

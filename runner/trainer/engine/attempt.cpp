@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "engine/checkpoint_writer.h"
+#include "engine/format_support.h"
 #include "engine/kernel_choices.h"
 #include "engine/kernel_file.h"
 #include "engine/pipeline.h"
@@ -98,6 +99,8 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const ResolvedRecipe recipe = read_resolved(run.folder, data);
   std::optional<CheckpointState> state;
   if (checkpoint) state = open_checkpoint(*checkpoint, recipe.hash(), data.fingerprint);
+  if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
+    log_warning(*slow);
   use_threads(thread_count(recipe, state));
   choose_kernels(recipe, state);
   KernelFile kernels(run.folder.kernels());

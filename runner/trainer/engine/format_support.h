@@ -1,0 +1,18 @@
+// Whether this machine can compute in a recipe's formats.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recipe/section.h"
+
+namespace exprun {
+
+// Throws RecipeError at [precision] compute where it cannot. What it can only emulate, slower than
+// fp32, is said in the text that is returned. `processor` are the words of /proc/cpuinfo's flags.
+std::optional<std::string> check_formats(const Section& precision, const std::string& processor);
+
+// The flags of this machine's processor.
+std::string processor_flags();
+
+}  // namespace exprun

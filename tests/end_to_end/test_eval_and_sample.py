@@ -1,0 +1,53 @@
+"""A run is looked at after its end: `exprun eval` and `exprun sample` on its newest checkpoint."""
+import json
+import unittest
+
+from support import ExprunTest
+
+LINES = "".join(
+    json.dumps({"ctx": f"{n} little ships", "endings": [" mite", " went out to sea", " unseen", " at 99"], "label": 1}) + "\n"
+    for n in range(10))
+
+
+class EvalAndSample(ExprunTest):
+    def setUp(self):
+        super().setUp()
+        self.exprun("tiny.toml", "lr=3e-2", "steps=150")
+
+    def test_eval_gives_what_the_run_recorded_at_its_end(self):
+        ((recorded,),) = self.rows("SELECT value FROM metrics WHERE name = 'val/loss' AND step = 150")
+        results = json.loads(self.exprun("eval", "@last", "--json").out)
+        self.assertEqual(results["step"], 150)
+        self.assertEqual(results["metrics"], {"val/loss": recorded})
+        self.assertEqual(self.exprun("eval", "@last").out, f"step 150: val/loss {recorded!r}\n")
+
+    def test_eval_of_something_that_the_recipe_has_not(self):
+        self.write("hellaswag.jsonl", LINES)
+        results = json.loads(self.exprun("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl").out)
+        self.assertEqual(set(results["metrics"]), {"hellaswag/acc", "hellaswag/acc_norm"})
+        self.assertGreater(results["metrics"]["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
+
+    def test_eval_changes_evaluations_only(self):
+        result = self.exprun("eval", "@last", "model.num_layers=2", code=2)
+        self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is no key of [evaluation]; a run is "
+                                     "evaluated as it is\n")
+
+    def test_sample_writes_after_a_prompt_and_is_reproducible(self):
+        words = ("sample", "@last", "--prompt", "7 little ", "tokens=20", "temperature=0")
+        text = self.exprun(*words).out
+        self.assertTrue(text.startswith("7 little ships "), text)
+        self.assertEqual(len(text), len("7 little ") + 20 + 1)
+        self.assertEqual(self.exprun(*words).out, text)
+        drawn = {self.exprun("sample", "@last", "tokens=40", "temperature=2", f"seed={seed}").out for seed in (1, 2)}
+        self.assertEqual(len(drawn), 2)
+
+    def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
+        self.exprun("tiny.toml", "lr=inf", code=2)
+        for folder in (self.run_folder() / "checkpoints").iterdir():
+            (folder / "MANIFEST.json").unlink()
+        result = self.exprun("eval", "@last", code=1)
+        self.assertRegex(result.err, r"evaluate: tiny-\w{8} has no complete checkpoint to look at")
+
+
+if __name__ == "__main__":
+    unittest.main()
