@@ -40,15 +40,15 @@ void check_equal(const std::map<std::string, at::Tensor>& a,
   }
 }
 
-TEST_CASE("resume: stopped anywhere and continued, every tensor and series is equal") {
+void check_exact(const std::vector<std::string>& overrides, uint64_t trials) {
   const auto never = [] { return StopRequest::none; };
-  const TinyRun whole;
+  const TinyRun whole(overrides);
   MemoryRecorder expected;
   std::map<std::string, at::Tensor> expected_tensors;
-  CHECK(live(whole, expected, never, expected_tensors).position.step == 40);
+  CHECK(live(whole, expected, never, expected_tensors).end == TrainingResult::End::finished);
 
-  for (uint64_t trial = 0; trial < 4; ++trial) {
-    const TinyRun parts;
+  for (uint64_t trial = 0; trial < trials; ++trial) {
+    const TinyRun parts(overrides);
     MemoryRecorder recorder;
     std::map<std::string, at::Tensor> tensors;
     int lives = 1;
@@ -64,6 +64,30 @@ TEST_CASE("resume: stopped anywhere and continued, every tensor and series is eq
     CHECK(recorder.series() == expected.series());
     check_equal(tensors, expected_tensors);
   }
+}
+
+TEST_CASE("resume: stopped anywhere and continued, every tensor and series is equal") {
+  check_exact({}, 4);
+}
+
+TEST_CASE("resume: with every optimizer at once") {
+  check_exact({R"(optimizer.groups.matrices={match=["*projection.weight"],type="muon",lr=1e-3})",
+               R"(optimizer.groups.positions={match=["position*"],type="lion",lr=1e-4})",
+               R"(optimizer.groups.norms={match=["*norm.weight"],type="sgd",lr=1e-2})",
+               R"(optimizer.groups.biases={match=["*.bias"],type="adam",lr=1e-3})"},
+              1);
+}
+
+TEST_CASE("resume: in bf16 with stochastic rounding, and in fp16 with its loss scale") {
+  check_exact({"precision.parameters='bf16'", "precision.compute='bf16'",
+               "precision.stochastic_rounding=true"},
+              1);
+  check_exact({"precision.compute='fp16'"}, 1);
+}
+
+TEST_CASE("resume: an early stop comes at the same step") {
+  check_exact({"run.early_stop={patience=3, min_delta=0.5}", "evaluation.val_loss.every='2 steps'"},
+              1);
 }
 
 TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same bits") {
