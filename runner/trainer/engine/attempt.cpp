@@ -7,6 +7,7 @@
 #include "engine/format_support.h"
 #include "engine/kernel_choices.h"
 #include "engine/kernel_file.h"
+#include "engine/mfu.h"
 #include "engine/pipeline.h"
 #include "engine/progress.h"
 #include "engine/resume.h"
@@ -66,6 +67,15 @@ std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const Resol
   return parameters;
 }
 
+// Nothing where no peak is known; of a CPU only that which the recipe gives.
+std::optional<Mfu> mfu_of(const Pipeline& pipeline) {
+  const auto given = pipeline.recipe.section("metrics").find<double>("peak_tflops");
+  const auto device = pipeline.recipe.section("run").get<std::string>("device");
+  const auto peak = given ? std::optional(*given * 1e12) : known_peak_flops(device);
+  if (!peak) return std::nullopt;
+  return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
+}
+
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
   if (result.end == TrainingResult::End::diverged) return ExitCode::diverged;
@@ -118,6 +128,9 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   Everywhere recorder({&store, &progress});
   TimerRecorder timers(metrics, pipeline.plan);
   recorder.add(timers);
+  const auto mfu = mfu_of(pipeline);
+  std::optional<MfuRecorder> utilisation;
+  if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
   std::optional<TensorboardRecorder> tensorboard;
   if (recipe.section("metrics").get<bool>("tensorboard"))
     recorder.add(tensorboard.emplace(run.folder.path / "tensorboard", pipeline.plan.metrics_every,
@@ -133,6 +146,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   if (!result.message.empty()) recorder.event("error", "end", result.message);
   show_progress_line("");
   say(end_summary(pipeline, progress, result, run.folder.path));
+  if (mfu) log_info(mfu->text(progress.tokens_per_second()));
   return exit_code(result);
 }
 
