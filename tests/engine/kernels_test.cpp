@@ -289,6 +289,30 @@ TEST_CASE("kernels: cross entropy survives extreme logits") {
   CHECK(logits.isfinite().all().item<bool>());
 }
 
+TEST_CASE("kernels: a head in bf16 agrees with its logits in bf16, with and without a cap") {
+  const int64_t vocabulary = 40, rows = 33;
+  const auto hidden = at::randn({rows, 24}), weight = at::randn({vocabulary + 8, 24});
+  const auto targets = at::randint(vocabulary, {rows}, at::kLong);
+  for (const double softcap : {0.0, 3.0}) {
+    const auto head = [&](const at::Tensor& matrix) {
+      return Head{matrix, vocabulary, softcap, at::kBFloat16};
+    };
+    const auto ours = differentiate(
+        [&](const auto& in) { return head(in[1]).loss_sum(in[0], targets); }, {hidden, weight});
+    const auto reference = differentiate(
+        [&](const auto& in) {
+          return cross_entropy_reference(head(in[1]).logits(in[0]), targets, vocabulary);
+        },
+        {hidden, weight});
+    CHECK(ours.value.item<double>() ==
+          doctest::Approx(reference.value.item<double>()).epsilon(1e-5));
+    for (size_t i = 0; i < 2; ++i) {
+      const auto off = (ours.gradients[i] - reference.gradients[i]).norm();
+      CHECK(off.item<double>() < 1e-2 * reference.gradients[i].norm().item<double>());
+    }
+  }
+}
+
 TEST_CASE("kernels: a head in many chunks is the head in one") {
   // 2^24 logits are one chunk: 300 rows of 70,000 columns are more than one.
   const int64_t vocabulary = 70000, rows = 300;

@@ -32,7 +32,7 @@ struct LossAndGradients {
 };
 
 at::Tensor capped(const at::Tensor& logits, double softcap) {
-  return softcap > 0 ? logits.div(softcap).tanh_().mul_(softcap) : logits;
+  return softcap > 0 ? logits.div(softcap).tanh().mul(softcap) : logits;
 }
 
 // The loss of a chunk; its logits, capped or not, become the gradient before the cap.
@@ -53,11 +53,12 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
-    auto logits = linear_forward(part, weight, {});
+    auto logits = linear_forward(part, weight, {}).to(at::kFloat);
     result.loss += chunk_loss(logits, targets.narrow(0, begin, count), form);
     if (!gradients) continue;
-    auto of_part = linear_input_gradient(logits, weight);
-    auto of_weight = linear_weight_gradient(logits, part);
+    const auto of_logits = logits.to(weight.scalar_type());
+    auto of_part = linear_input_gradient(of_logits, weight);
+    auto of_weight = linear_weight_gradient(of_logits, part).to(at::kFloat);
     if (rows > step)
       result.of_hidden.narrow(0, begin, count).copy_(of_part);
     else
@@ -79,9 +80,9 @@ class HeadLoss : public torch::autograd::Function<HeadLoss> {
                           gradients);
     if (gradients) {
       context->saved_data["of_hidden"] = result.of_hidden;
-      context->saved_data["of_weight"] = result.of_weight;
+      context->saved_data["of_weight"] = result.of_weight.to(weight.scalar_type());
     }
-    return at::full({}, result.loss, hidden.options());
+    return at::full({}, result.loss, hidden.options().dtype(at::kFloat));
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -103,8 +104,7 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
-  if (!x.is_cpu() || compute != at::kFloat)
-    return cross_entropy_reference(logits(x), targets, vocab_size);
+  if (!x.is_cpu()) return cross_entropy_reference(logits(x), targets, vocab_size);
   return HeadLoss::apply(x, w, targets, vocab_size, softcap, at::GradMode::is_enabled());
 }
 
