@@ -43,6 +43,21 @@ TEST_CASE("val_loss: the mean over all tokens of the split, not of batches") {
         doctest::Approx(sum / (31 * 16)).epsilon(1e-6));
 }
 
+TEST_CASE("val_loss: exactly as many tokens as the recipe says") {
+  const TinyRun run({"run.steps=1", "dropout=0.0", "evaluation.val_loss.tokens=50"});
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Trainer(pipeline, {recorder, nullptr, stop_at_look(10)}).run();
+
+  const at::NoGradGuard no_grad;
+  const Pipeline fresh = run.build();
+  Batch all = fresh.read(Split::validation, 0, 4);  // 64 tokens
+  all.targets.view({-1}).slice(0, 50).fill_(kIgnoredTarget);
+  const double sum = fresh.model().loss_sum(all.inputs, all.targets).item<double>();
+  CHECK(recorder.evaluations.at(0).result.metrics[0].second ==
+        doctest::Approx(sum / 50).epsilon(1e-6));
+}
+
 TEST_CASE("val_loss: without validation data it is a mistake in the recipe") {
   TinyRun run;
   run.data.validation.clear();

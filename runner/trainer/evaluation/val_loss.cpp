@@ -22,8 +22,9 @@ class ValidationLoss : public Evaluation {
     const int64_t samples = sample_count(context);
     double loss_sum = 0, valid_tokens = 0;
     for (int64_t first = 0; first < samples; first += context.micro_batch) {
-      const Batch batch =
+      Batch batch =
           context.read(Split::validation, first, std::min(context.micro_batch, samples - first));
+      if (tokens_ > 0) ignore_behind(batch.targets, tokens_ - first * context.sequence_length);
       loss_sum += context.model.loss_sum(batch.inputs, batch.targets).item<double>();
       valid_tokens += batch.targets.ne(kIgnoredTarget).sum().item<double>();
       if (context.stop_requested()) return std::nullopt;
@@ -35,7 +36,15 @@ class ValidationLoss : public Evaluation {
   int64_t sample_count(const EvaluationContext& context) const {
     const int64_t all = context.dataset.samples_per_epoch(Split::validation);
     if (tokens_ == 0) return all;
-    return std::clamp<int64_t>(tokens_ / context.sequence_length, 1, all);
+    const int64_t needed = (tokens_ + context.sequence_length - 1) / context.sequence_length;
+    return std::min(needed, all);
+  }
+
+  // Exactly so many tokens: of the last sequence a part may be too much.
+  static void ignore_behind(at::Tensor& targets, int64_t tokens) {
+    if (tokens >= targets.numel()) return;
+    targets = targets.clone();
+    targets.view({-1}).slice(0, tokens).fill_(kIgnoredTarget);
   }
 
   Section section_;
