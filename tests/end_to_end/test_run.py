@@ -23,6 +23,16 @@ class Run(ExprunTest):
         self.assertLess(last, first - 0.2)
         self.assertTrue((self.run_folder() / "checkpoints/step_00000040/MANIFEST.json").exists())
 
+    def test_timers_record_averages_in_the_words_of_the_guide(self):
+        self.exprun("tiny.toml", "metrics.timers=true", "metrics.every='20 steps'")
+        times = dict(self.rows("SELECT name, avg(value) FROM metrics WHERE name LIKE 'time/%' GROUP BY name"))
+        self.assertEqual(set(times), {"time/data", "time/forward", "time/backward", "time/update", "time/total"})
+        self.assertAlmostEqual(times.pop("time/total"), sum(times.values()), places=6)
+        self.assertEqual(self.rows("SELECT name, step FROM metrics WHERE name = 'running_loss'"),
+                         [("running_loss", 20), ("running_loss", 40)])
+        ((progress,),) = self.rows("SELECT value FROM metrics WHERE name = 'epoch_progress' AND step = 40")
+        self.assertTrue(0 < progress < 1)
+
     def test_a_finished_recipe_is_shown_not_run_again(self):
         self.exprun("tiny.toml")
         self.exprun("tiny.toml")
