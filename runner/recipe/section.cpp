@@ -73,7 +73,7 @@ const Value& Section::value(std::string_view key) const {
   if (value == nullptr)
     throw std::logic_error("section: '" + std::string(key) + "' of [" + path_ +
                            "] is not declared in schemas/" + schema_file_);
-  read_->emplace(key);
+  read_->insert(join_path(path_, key));
   return *value;
 }
 
@@ -86,7 +86,7 @@ T Section::get(std::string_view key) const {
 
 template <class T>
 std::optional<T> Section::find(std::string_view key) const {
-  read_->emplace(key);
+  read_->insert(join_path(path_, key));
   const Value* found = table_->find(key);
   if (found == nullptr) return std::nullopt;
   if (!std::is_same_v<T, std::string> && is_auto(*found)) return std::nullopt;
@@ -117,7 +117,9 @@ EXPRUN_SECTION_READS(std::vector<std::string>)
 Section Section::table(std::string_view key) const {
   const Value& found = value(key);
   if (found.as<Table>() == nullptr) wrong(join_path(path_, key), "a table", found);
-  return Section(*found.as<Table>(), join_path(path_, key), schema_file_);
+  Section section(*found.as<Table>(), join_path(path_, key), schema_file_);
+  section.read_ = read_;
+  return section;
 }
 
 std::vector<std::string> Section::keys() const {
@@ -136,8 +138,12 @@ RecipeError Section::error(std::string_view key, std::string message, std::strin
 
 std::vector<std::string> Section::unread() const {
   std::vector<std::string> unread;
-  for (const std::string& key : table_->keys())
-    if (key != "type" && !read_->contains(key)) unread.push_back(key);
+  for (const std::string& key : table_->keys()) {
+    const bool was_read = read_->contains(join_path(path_, key));
+    if (!was_read && key != "type") unread.push_back(key);
+    if (!was_read || table_->find(key)->as<Table>() == nullptr) continue;
+    for (const std::string& inner : table(key).unread()) unread.push_back(join_path(key, inner));
+  }
   return unread;
 }
 

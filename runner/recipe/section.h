@@ -45,7 +45,7 @@ class Section {
   // A late mistake, at the value of `key`: throw section.error("vocab_size", "...").
   RecipeError error(std::string_view key, std::string message, std::string help = "") const;
 
-  // Declared keys that nobody has read through this section or a copy of it.
+  // Declared keys that nobody has read through it, a copy of it or a sub-table ("norm.eps").
   std::vector<std::string> unread() const;
 
  private:

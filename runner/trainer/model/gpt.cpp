@@ -254,7 +254,8 @@ AttentionSettings read_attention(const Section& section, const Biases& biases,
     attention.query_key_norm =
         NormSettings{NormSettings::Form::rms_norm, NormSettings::Weight::none, norm.eps, false};
   const auto position = section.table("position");
-  if (position.type() == "rotary") attention.rotary = read_rotary(position);
+  const RotarySettings rotary = read_rotary(position);
+  if (position.type() == "rotary") attention.rotary = rotary;
   return attention;
 }
 

@@ -49,6 +49,19 @@ TEST_CASE("section: an undeclared key is a bug that names the schema file") {
                        std::logic_error);
 }
 
+TEST_CASE("section: what nobody reads in a sub-table is known once that is read") {
+  const ResolvedRecipe recipe = resolve_tiny();
+  const Section model = recipe.section("model");
+  const auto of_norm = [&] {
+    auto keys = model.unread();
+    std::erase_if(keys, [](const std::string& key) { return !key.starts_with("norm"); });
+    return keys;
+  };
+  CHECK(of_norm() == std::vector<std::string>{"norm"});
+  model.table("norm").get<double>("eps");
+  CHECK(of_norm() == std::vector<std::string>{"norm.weight"});  // a type is the table's own
+}
+
 TEST_CASE("section: what nobody reads is known") {
   const ResolvedRecipe recipe = resolve_tiny();
   const Section schedule = recipe.section("schedule");
