@@ -111,6 +111,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   if (checkpoint) state = open_checkpoint(*checkpoint, recipe.hash(), data.fingerprint);
   if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
     log_warning(*slow);
+  use_formats(recipe.section("precision"));
   use_threads(thread_count(recipe, state));
   choose_kernels(recipe, state);
   KernelFile kernels(run.folder.kernels());

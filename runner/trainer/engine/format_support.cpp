@@ -1,6 +1,11 @@
 #include "engine/format_support.h"
 
+#include <ATen/Context.h>
+
+#include <algorithm>
 #include <fstream>
+
+#include "engine/precision.h"
 
 namespace exprun {
 namespace {
@@ -25,6 +30,11 @@ std::optional<std::string> check_formats(const Section& precision, const std::st
   if (compute == "fp16" && !has_any(processor, {"avx512_fp16", "amx_fp16", "asimdhp"}))
     return "this processor has no fp16 instructions: fp16 is emulated, slower than fp32";
   return std::nullopt;
+}
+
+void use_formats(const Section& precision) {
+  const bool tf32 = Precision::read(precision).tf32;
+  at::globalContext().setFloat32MatmulPrecision(tf32 ? "high" : "highest");
 }
 
 std::string processor_flags() {

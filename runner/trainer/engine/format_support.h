@@ -12,6 +12,9 @@ namespace exprun {
 // fp32, is said in the text that is returned. `processor` are the words of /proc/cpuinfo's flags.
 std::optional<std::string> check_formats(const Section& precision, const std::string& processor);
 
+// TF32 for fp32 products where the recipe asks for it, full fp32 elsewhere; of this process.
+void use_formats(const Section& precision);
+
 // The flags of this machine's processor.
 std::string processor_flags();
 
