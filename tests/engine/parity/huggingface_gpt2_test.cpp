@@ -16,20 +16,22 @@ using nlohmann::json;
 
 namespace {
 
-std::string recipe_of(const json& curve) {
-  const auto& model = curve.at("config");
+// `model` is the config.json that transformers wrote.
+std::string recipe_of(const json& model, const json& curve, int64_t sequences) {
   const auto& train = curve.at("train");
   const json floor = train.at("eta_min").get<double>() / train.at("lr").get<double>();
   const json clip = train.at("grad_clip").is_null() ? json(0) : train.at("grad_clip");
-  return "[run]\n" + toml("steps", train.at("steps")) +
-         "[model]\ntype = \"gpt\"\nactivation = \"gelu_tanh\"\n" +
-         toml("num_layers", model.at("n_layer")) + toml("num_heads", model.at("n_head")) +
-         toml("hidden_size", model.at("n_embd")) + toml("context_length", model.at("n_positions")) +
-         toml("vocab_size", model.at("vocab_size")) +
-         "[batch]\nsequences = 3\n[optimizer]\ntype = \"adamw\"\ndecay = \"all\"\n" +
-         toml("max_grad_norm", clip) + toml("lr", train.at("lr")) +
-         toml("betas", train.at("betas")) + toml("eps", train.at("eps")) +
-         toml("weight_decay", train.at("weight_decay")) +
+  return "[run]\n" + toml("steps", train.at("steps")) + "[model]\ntype = \"gpt\"\nactivation = \"" +
+         (model.at("activation_function") == "gelu" ? "gelu" : "gelu_tanh") +
+         "\"\nnorm = { eps = " + model.at("layer_norm_epsilon").dump() + " }\n" +
+         toml("tied_head", model.at("tie_word_embeddings")) +
+         toml("dropout", model.at("resid_pdrop")) + toml("num_layers", model.at("n_layer")) +
+         toml("num_heads", model.at("n_head")) + toml("hidden_size", model.at("n_embd")) +
+         toml("context_length", model.at("n_positions")) +
+         toml("vocab_size", model.at("vocab_size")) + "[batch]\n" + toml("sequences", sequences) +
+         "[optimizer]\ntype = \"adamw\"\ndecay = \"all\"\n" + toml("max_grad_norm", clip) +
+         toml("lr", train.at("lr")) + toml("betas", train.at("betas")) +
+         toml("eps", train.at("eps")) + toml("weight_decay", train.at("weight_decay")) +
          "[schedule]\ntype = \"cosine_annealing\"\n" + toml("final_fraction", floor) +
          "half_period = \"" + train.at("T_max").dump() + " steps\"\n";
 }
@@ -80,15 +82,16 @@ void check_distribution(ParityRun& run, const json& sampling, double tolerance) 
 void compare(const std::string& set, const std::string& sampling_file) {
   const auto folder = fixture("parity/" + set);
   const auto curve = json_fixture("parity/" + set + "/curve.json");
+  const auto config = json_fixture("parity/" + set + "/model/config.json");
   const auto sampling = json_fixture("parity/" + sampling_file);
   const auto tolerances = json_fixture("parity/tolerances.json");
-  if (!folder || !curve || !sampling || !tolerances) return;
+  if (!folder || !curve || !config || !sampling || !tolerances) return;
   const auto all = tolerances->at("recommended_abs_or_rel");
   const auto& tolerance = all.at(set);
   const Safetensors batch(*folder / "batch.safetensors");
   const auto samples = batch.tensor("train_input_ids").flatten(0, 1).clone();
-  ParityRun run({recipe_of(*curve), "huggingface_gpt2", *folder / "model" / "model.safetensors",
-                 samples, shifted(samples)});
+  ParityRun run({recipe_of(*config, *curve, batch.tensor("input_ids").size(0)), "huggingface_gpt2",
+                 *folder / "model" / "model.safetensors", samples, shifted(samples)});
   const auto tokens = batch.tensor("input_ids").clone();
   const auto within = [&](const char* key) { return tolerance.at(key).get<double>(); };
   CHECK(largest(run.model().logits(tokens).sub(batch.tensor("logits"))) <= within("logits"));
