@@ -95,6 +95,20 @@ TEST_CASE("precision: an overflow halves the scale, and the update is made all t
   CHECK(step.loss_scale().value == after);
 }
 
+TEST_CASE("precision: an overflow is told") {
+  const TinyRun run({"precision.compute='fp16'", "run.steps=2"});
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Position start;
+  start.loss_scale.value = std::ldexp(1.0, 40);
+  const auto result = Trainer(pipeline, {recorder}).run(start);
+  REQUIRE(recorder.events.size() == 1);
+  CHECK(recorder.events[0].starts_with(
+      "info loss_scale: gradients of step 1 overflowed fp16; it was computed again with the loss "
+      "scale "));
+  CHECK(result.position.loss_scale.updates == 2);
+}
+
 TEST_CASE("precision: a device that cannot is refused, one that is slow is told") {
   const auto checked = [](const std::string& compute, const std::string& processor) {
     const TinyRun run({"precision.compute='" + compute + "'"});

@@ -23,6 +23,11 @@ std::string divergence(const StepResult& result, int64_t step) {
          " is " + shortest(loss ? result.loss : result.grad_norm) + "; the update was not made";
 }
 
+std::string overflow(double scale, int64_t step) {
+  return "gradients of step " + std::to_string(step) +
+         " overflowed fp16; it was computed again with the loss scale " + shortest(scale);
+}
+
 std::string early_stop(const BestRule& rule, const Position& position) {
   return "ended early at step " + std::to_string(position.step) + ": " + rule.metric +
          " has not improved in " + std::to_string(position.without_best) + " evaluations" +
@@ -127,6 +132,9 @@ StepResult::End Trainer::update() {
   }
   ++position_.step;
   position_.evaluated.clear();
+  const double scale = step_.loss_scale().value;
+  if (scale < position_.loss_scale.value)
+    links_.recorder.event("info", "loss_scale", overflow(scale, position_.step));
   position_.loss_scale = step_.loss_scale();
   return result.end;
 }
