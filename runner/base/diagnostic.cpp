@@ -82,13 +82,13 @@ auto order(const Diagnostic& d) {
                     d.where.line, d.where.column);
 }
 
+}  // namespace
+
 Diagnostics sorted(Diagnostics diagnostics) {
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [](const auto& a, const auto& b) { return order(a) < order(b); });
   return diagnostics;
 }
-
-}  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
   std::string text = place(diagnostic.where);

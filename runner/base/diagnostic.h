@@ -27,7 +27,10 @@ using Diagnostics = std::vector<Diagnostic>;
 // "file:line:col: error: message", the source line, a caret line with the help. Ends with '\n'.
 std::string render(const Diagnostic& diagnostic);
 
-// All diagnostics, sorted by file (the recipe first, then overrides) and place.
+// By file (the recipe first, its parents, then overrides) and place.
+Diagnostics sorted(Diagnostics diagnostics);
+
+// All of them, sorted.
 std::string render(const Diagnostics& diagnostics);
 
 bool has_errors(const Diagnostics& diagnostics);

@@ -1,6 +1,7 @@
 // A named text and places in it: what every diagnostic points at.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,5 +24,8 @@ struct SourceSpan {
 
   explicit operator bool() const { return file != nullptr; }
 };
+
+// The place of `size` bytes from the byte `begin` on; one code point long at least.
+SourceSpan span_of(const std::shared_ptr<const SourceFile>& file, size_t begin, size_t size);
 
 }  // namespace exprun

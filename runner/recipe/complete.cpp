@@ -49,11 +49,25 @@ void reorder(const TablePlace& place) {
                    [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
 }
 
+bool measures_val_loss(const Table& evaluation) {
+  return std::any_of(evaluation.entries().begin(), evaluation.entries().end(), [](const Entry& e) {
+    const Table* table = e.value.as<Table>();
+    const Value* type = table == nullptr ? nullptr : table->find("type");
+    const auto* name = type == nullptr ? nullptr : type->as<std::string>();
+    return (name == nullptr ? e.key : *name) == "val_loss";
+  });
+}
+
+// Other evaluations do not replace it: sweeps compare by it. An empty [evaluation] says that
+// nothing is measured.
 void add_default_evaluation(Table& root) {
-  if (root.find("evaluation") != nullptr || !has_validation(root)) return;
-  Table evaluation, val_loss;
-  evaluation.set("val_loss", {}, Value(val_loss, {}, Origin::derived));
-  root.set("evaluation", {}, Value(evaluation, {}, Origin::derived));
+  if (!has_validation(root)) return;
+  if (root.find("evaluation") == nullptr)
+    root.set("evaluation", {}, Value(Table(), {}, Origin::derived));
+  else if (const auto* written = root.find("evaluation")->as<Table>();
+           written == nullptr || written->entries().empty() || measures_val_loss(*written))
+    return;
+  root.find("evaluation")->as<Table>()->set("val_loss", {}, Value(Table(), {}, Origin::derived));
 }
 
 void derive_all(const SchemaSet& schemas, Table& root, const DeriveInput& input) {
@@ -87,7 +101,12 @@ Value value_of_json(const Schema& json, Origin origin) {
   if (json.is_number_integer()) return Value(json.get<int64_t>(), {}, origin);
   if (json.is_number()) return Value(json.get<double>(), {}, origin);
   if (json.is_string()) return Value(json.get<std::string>(), {}, origin);
-  if (json.is_object()) return Value(Table(), {}, origin);  // its keys have defaults themselves
+  if (json.is_object()) {
+    Table table;
+    for (const auto& [key, member] : json.items())
+      table.set(key, {}, value_of_json(member, origin));
+    return Value(std::move(table), {}, origin);
+  }
   Array array;
   for (const Schema& element : json) array.push_back(value_of_json(element, origin));
   return Value(std::move(array), {}, origin);

@@ -15,7 +15,7 @@ void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const s
 // In its canonical spelling: 1 for a float is 1.0, "1k steps" is "1000 steps".
 Value normalized(const Schema& schema, Value value);
 
-// The value of a default, without a place.
+// The value of a default, without a place. JSON's null, which TOML has not, is an empty array.
 Value value_of_json(const Schema& json, Origin origin);
 
 }  // namespace exprun

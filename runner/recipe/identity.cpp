@@ -7,6 +7,7 @@
 #include "recipe/complete.h"
 #include "recipe/emit.h"
 #include "recipe/key_path.h"
+#include "recipe/renamed.h"
 #include "recipe/table_schema.h"
 #include "recipe/validate_value.h"
 
@@ -17,7 +18,7 @@ bool is_usual(const DeriveInput& input, const TablePlace& place, const Entry& en
               const Schema& schema, const std::string& path) {
   // A named component of a table is there because its type is written or is its name.
   const bool names_component = entry.key == "type" && !place.schema.kind().empty();
-  if (names_component && parent_path(place.path) != "") return false;
+  if (names_component && !parent_path(place.path).empty()) return false;
   if (entry.value.origin == Origin::derived || entry.value.origin == Origin::default_value)
     return true;
   const auto usual = schema.find("default");
@@ -40,7 +41,8 @@ std::vector<Leaf> leaves_of(const SchemaSet& schemas, const Table& root, const s
     for (const Entry& entry : place.table.entries()) {
       const Schema* schema = place.schema.find(entry.key);
       if (schema == nullptr || entry.value.as<Table>() != nullptr) continue;
-      Leaf leaf{join_path(place.path, entry.key), toml_text(entry.value)};
+      Leaf leaf{join_path(place.path, entry.key),
+                join_path(place.path, first_name(entry.key, *schema)), toml_text(entry.value)};
       leaf.identity = schema->value("x-identity", true);
       leaf.changed = !is_usual(input, place, entry, *schema, leaf.path);
       leaves.push_back(std::move(leaf));
@@ -67,7 +69,7 @@ Table without_facts(const SchemaSet& schemas, Table root, const std::string& fil
 std::string hash_of(const std::vector<Leaf>& leaves) {
   std::vector<std::string> lines;
   for (const Leaf& leaf : leaves)
-    if (leaf.identity && leaf.changed) lines.push_back(leaf.path + "=" + leaf.text + "\n");
+    if (leaf.identity && leaf.changed) lines.push_back(leaf.canonical + "=" + leaf.text + "\n");
   std::sort(lines.begin(), lines.end());
   std::string canonical;
   for (const std::string& line : lines) canonical += line;

@@ -12,9 +12,10 @@ namespace exprun {
 
 struct Leaf {
   std::string path;
-  std::string text;      // as TOML
-  bool identity = true;  // not marked x-identity: false
-  bool changed = true;   // neither at its default nor at its derived value
+  std::string canonical;  // the path in the hash: with the first name that the key had
+  std::string text;       // as TOML
+  bool identity = true;   // not marked x-identity: false
+  bool changed = true;    // neither at its default nor at its derived value
 };
 
 // Every key of the recipe that is no table, in its order. The type of a named sub-table always

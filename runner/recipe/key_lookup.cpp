@@ -2,57 +2,97 @@
 
 #include "base/suggest.h"
 #include "recipe/key_path.h"
+#include "recipe/renamed.h"
 #include "recipe/table_schema.h"
 
 namespace exprun {
 namespace {
 
+struct DeclaredKey {
+  std::string path;
+  const Schema* schema;
+};
+
 // All keys that the recipe declares, tables without a header included.
-void collect_paths(const SchemaSet& schemas, const TableSchema& schema, const std::string& path,
-                   const Table* table, std::vector<std::string>& paths) {
+void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std::string& path,
+                  const Table* table, std::vector<DeclaredKey>& keys) {
   const auto descend = [&](const std::string& key, const Schema& node) {
     const Value* value = table == nullptr ? nullptr : table->find(key);
     const Table* inner = value == nullptr ? nullptr : value->as<Table>();
-    collect_paths(schemas, TableSchema(schemas, node, inner, key), join_path(path, key), inner,
-                  paths);
+    collect_keys(schemas, TableSchema(schemas, node, inner, key), join_path(path, key), inner,
+                 keys);
   };
   for (const auto& [key, node] : schema.keys()) {
     if (is_table(*node))
       descend(key, *node);
     else
-      paths.push_back(join_path(path, key));
+      keys.push_back({join_path(path, key), node});
   }
   if (!schema.has_free_names() || table == nullptr) return;
   for (const Entry& entry : table->entries())
-    if (const Schema* node = schema.find(entry.key); node != nullptr && is_table(*node))
+    if (const Schema* node = schema.find(entry.key);
+        node != nullptr && is_table(*node) && !schema.declares(entry.key))
       descend(entry.key, *node);
 }
 
-std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {
-  std::vector<std::string> paths;
-  collect_paths(schemas, TableSchema(schemas), "", &root, paths);
-  return paths;
+std::vector<DeclaredKey> declared_keys(const SchemaSet& schemas, const Table& root) {
+  std::vector<DeclaredKey> keys;
+  collect_keys(schemas, TableSchema(schemas), "", &root, keys);
+  return keys;
+}
+
+// `key` is the path or its end.
+bool names(const std::string& key, const std::string& path) {
+  return path == key || path.ends_with("." + key);
+}
+
+struct Walked {
+  const Schema* schema = nullptr;
+  bool freely = false;  // a part of the path is a name of the user's
+};
+
+Walked walk(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  const Table* table = &root;
+  TableSchema in(schemas);
+  Walked walked;
+  std::string name;
+  for (const std::string& part : split_path(path)) {
+    if (walked.schema != nullptr) {
+      if (!is_table(*walked.schema)) return {};
+      in = TableSchema(schemas, *walked.schema, table, name);
+    }
+    walked.schema = in.find(part);
+    if (walked.schema == nullptr) return {};
+    walked.freely = walked.freely || !in.declares(part);
+    const Value* value = table == nullptr ? nullptr : table->find(part);
+    table = value == nullptr ? nullptr : value->as<Table>();
+    name = part;
+  }
+  return walked;
 }
 
 }  // namespace
 
 const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::string& path) {
-  const Table* table = &root;
-  TableSchema in(schemas);
-  const Schema* schema = nullptr;
-  std::string name;
-  for (const std::string& part : split_path(path)) {
-    if (schema != nullptr) {
-      if (!is_table(*schema)) return nullptr;
-      in = TableSchema(schemas, *schema, table, name);
-    }
-    schema = in.find(part);
-    if (schema == nullptr) return nullptr;
-    const Value* value = table == nullptr ? nullptr : table->find(part);
-    table = value == nullptr ? nullptr : value->as<Table>();
-    name = part;
-  }
-  return schema;
+  return walk(schemas, root, path).schema;
+}
+
+bool is_named_freely(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  return walk(schemas, root, path).freely;
+}
+
+std::optional<std::string> renamed_path(const SchemaSet& schemas, const Table& root,
+                                        const std::string& key) {
+  for (const auto& [path, schema] : declared_keys(schemas, root))
+    for (const std::string& old : old_names(*schema))
+      if (names(key, join_path(parent_path(path), old))) return path;
+  return std::nullopt;
+}
+
+std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {
+  std::vector<std::string> paths;
+  for (const DeclaredKey& key : declared_keys(schemas, root)) paths.push_back(key.path);
+  return paths;
 }
 
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
@@ -61,7 +101,7 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
   if (schema_at(schemas, root, key) != nullptr) return {key};
   std::vector<std::string> matches;
   for (const std::string& path : declared_paths(schemas, root))
-    if (path.ends_with("." + key)) matches.push_back(path);
+    if (names(key, path)) matches.push_back(path);
   return matches;
 }
 

@@ -1,6 +1,7 @@
 // Which keys a recipe has, by path: what overrides and the axes of a sweep name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,16 @@ namespace exprun {
 
 // The schema of the key at a path, whether or not the recipe writes it; null if it is unknown.
 const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::string& path);
+
+// Whether a part of the path is a name that the user chose: [evaluation.NAME].
+bool is_named_freely(const SchemaSet& schemas, const Table& root, const std::string& path);
+
+// The present path of a key that had another name once; `key` may be short.
+std::optional<std::string> renamed_path(const SchemaSet& schemas, const Table& root,
+                                        const std::string& key);
+
+// Every key that the recipe may have, written or not: "optimizer.lr".
+std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root);
 
 // The declared paths of a recipe that `key` may mean: itself, or all that end in it.
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,

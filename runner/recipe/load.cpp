@@ -95,6 +95,39 @@ fs::path read_one(Reading& reading, const fs::path& file) {
   return (file.parent_path() / loaded->extends).lexically_normal();
 }
 
+void take_version(Table& root, Diagnostics& diagnostics) {
+  const Value* version = root.find("version");
+  if (version == nullptr) return;
+  const auto* number = version->as<int64_t>();
+  const std::string ours = std::to_string(kRecipeVersion);
+  if (number == nullptr)
+    diagnostics.push_back({version->where,
+                           std::string("'version' must be an integer, got ") + type_name(*version),
+                           "this exprun reads version = " + ours});
+  else if (*number != kRecipeVersion)
+    diagnostics.push_back(
+        {version->where,
+         "this exprun reads recipes of version " + ours + ", not " + std::to_string(*number),
+         *number > kRecipeVersion ? "a newer exprun is needed" : "write version = " + ours});
+  root.erase("version");
+}
+
+// False if it is no path.
+bool take_extends(LoadedFile& loaded, Diagnostics& diagnostics) {
+  const Value* extends = loaded.root.find("extends");
+  if (extends == nullptr) return true;
+  const auto* name = extends->as<std::string>();
+  if (name == nullptr || name->empty()) {
+    diagnostics.push_back({extends->where, "'extends' must be the path of one recipe",
+                           "as in extends = \"base/parent.toml\""});
+    return false;
+  }
+  loaded.extends = *name;
+  loaded.extends_where = extends->where;
+  loaded.root.erase("extends");
+  return true;
+}
+
 }  // namespace
 
 std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& file,
@@ -102,17 +135,8 @@ std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& fil
   std::optional<Table> root = parse_toml(file, Origin::file, diagnostics);
   if (!root) return std::nullopt;
   LoadedFile loaded{std::move(*root), {}, ""};
-  if (const Value* extends = loaded.root.find("extends")) {
-    const auto* name = extends->as<std::string>();
-    if (name == nullptr || name->empty()) {
-      diagnostics.push_back({extends->where, "'extends' must be the path of one recipe",
-                             "as in extends = \"base/parent.toml\""});
-      return std::nullopt;
-    }
-    loaded.extends = *name;
-    loaded.extends_where = extends->where;
-    loaded.root.erase("extends");
-  }
+  take_version(loaded.root, diagnostics);
+  if (!take_extends(loaded, diagnostics)) return std::nullopt;
   return loaded;
 }
 

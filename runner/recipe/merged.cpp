@@ -2,6 +2,7 @@
 
 #include "recipe/load.h"
 #include "recipe/merge.h"
+#include "recipe/renamed.h"
 
 namespace exprun {
 
@@ -10,6 +11,7 @@ Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics
   for (const auto& file : text.files) {
     auto loaded = load_file(file, diagnostics);
     if (!loaded) throw RecipeError(diagnostics);
+    if (text.stored) take_new_names(schemas, loaded->root);
     files.push_back(std::move(*loaded));
   }
   Merged merged;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
 #include "recipe/toml_source.h"
 #include "recipe/validate_value.h"
 
@@ -11,13 +10,6 @@ namespace exprun {
 namespace {
 
 using File = std::shared_ptr<const SourceFile>;
-
-SourceSpan span_of(const File& file, size_t begin, size_t size) {
-  const std::string_view text = file->text;
-  const auto column = static_cast<uint32_t>(code_points(text.substr(0, begin)).size() + 1);
-  const auto length = static_cast<uint32_t>(code_points(text.substr(begin, size)).size());
-  return {file, 1, column, std::max<uint32_t>(length, 1)};
-}
 
 Value bare(const File& file, size_t begin, size_t size) {
   return Value(file->text.substr(begin, size), span_of(file, begin, size), Origin::command_line);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/trimmed.h"
 #include "base/utf8.h"
 #include "recipe/key_lookup.h"
 #include "recipe/key_path.h"
@@ -19,13 +20,15 @@ struct Override {
   std::string key;
   SourceSpan key_where;
   size_t value_begin = 0;
-  bool removes = false;  // ~key
+  enum class Form { sets, adds, removes } form = Form::sets;  // key=value, +key=value, ~key
 };
 
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+// What is to say when an override is none of the three forms.
+std::optional<std::string> form_problem(const Override& override_, bool has_value) {
+  const bool removes = override_.form == Override::Form::removes;
+  if (override_.key.empty() || (!removes && !has_value)) return "write key=value or ~key";
+  if (removes && has_value) return "~key goes back to the default and takes no value";
+  return std::nullopt;
 }
 
 std::optional<Override> split(const std::string& text, size_t number, Diagnostics& diagnostics) {
@@ -33,36 +36,53 @@ std::optional<Override> split(const std::string& text, size_t number, Diagnostic
   result.file =
       std::make_shared<SourceFile>(SourceFile{"<override " + std::to_string(number) + ">", text});
   if (const auto broken = first_invalid_byte(text)) {
-    const auto column = static_cast<uint32_t>(code_points(text.substr(0, *broken)).size() + 1);
-    diagnostics.push_back({{result.file, 1, column, 1}, "this is not UTF-8"});
+    diagnostics.push_back({span_of(result.file, *broken, 1), "this is not UTF-8"});
     return std::nullopt;
   }
-  result.removes = text.starts_with("~");
+  if (text.starts_with("~")) result.form = Override::Form::removes;
+  if (text.starts_with("+")) result.form = Override::Form::adds;
+  const size_t key_begin = result.form == Override::Form::sets ? 0 : 1;
   const size_t equals = text.find('=');
-  const size_t key_begin = result.removes ? 1 : 0;
-  const size_t key_end = result.removes ? text.size() : std::min(equals, text.size());
-  result.key = trimmed(text.substr(key_begin, key_end - key_begin));
-  const auto length = static_cast<uint32_t>(code_points(result.key).size());
-  result.key_where = {result.file, 1, static_cast<uint32_t>(key_begin + 1), std::max(length, 1u)};
-  result.value_begin = equals == std::string::npos ? 0 : text.find_first_not_of(' ', equals + 1);
-  result.value_begin = std::min(result.value_begin, text.size());
-  if (!result.key.empty() && (result.removes || equals != std::string::npos)) return result;
-  diagnostics.push_back({result.key_where, "this is no override", "write key=value or ~key"});
+  const size_t key_end = std::max(key_begin, std::min(equals, text.size()));
+  result.key = trimmed(std::string_view(text).substr(key_begin, key_end - key_begin));
+  result.key_where = span_of(result.file, key_begin, result.key.size());
+  const bool has_value = equals != std::string::npos;
+  result.value_begin =
+      has_value ? std::min(text.find_first_not_of(' ', equals + 1), text.size()) : 0;
+  const auto problem = form_problem(result, has_value);
+  if (!problem) return result;
+  diagnostics.push_back({result.key_where, "this is no override", *problem});
   return std::nullopt;
 }
 
 // The one path that the key of an override means.
 std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
-                                   const Override& override_, Diagnostics& diagnostics) {
+                                   const Override& override_, bool stored,
+                                   Diagnostics& diagnostics) {
   const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
   if (matches.size() == 1) return matches.front();
+  const auto renamed = renamed_path(schemas, root, override_.key);
+  if (matches.empty() && renamed && stored) return renamed;
   if (matches.size() > 1)
     diagnostics.push_back({override_.key_where, "'" + override_.key + "' names several keys",
                            "write " + alternatives(matches)});
+  else if (renamed)
+    diagnostics.push_back({override_.key_where,
+                           "'" + override_.key + "' is now called '" + *renamed + "'",
+                           "write " + *renamed});
   else
     diagnostics.push_back({override_.key_where, "unknown key '" + override_.key + "'",
                            suggest_path(schemas, root, override_.key)});
   return std::nullopt;
+}
+
+// '+' is for what only the user names: an evaluation, a group of the optimizer.
+bool may_add(const SchemaSet& schemas, const Table& root, const Override& override_,
+             const std::string& path, Diagnostics& diagnostics) {
+  if (override_.form != Override::Form::adds || is_named_freely(schemas, root, path)) return true;
+  diagnostics.push_back({override_.key_where, "'" + override_.key + "' is there already",
+                         "write it without the '+'"});
+  return false;
 }
 
 // The tables above a path, made where they are missing.
@@ -114,29 +134,30 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   merge(schemas, root, std::move(over), diagnostics);
 }
 
-void apply(const SchemaSet& schemas, Table& root, const Override& override_,
+void apply(const SchemaSet& schemas, Table& root, const Override& override_, bool stored,
            Diagnostics& diagnostics) {
-  const auto path = path_of(schemas, root, override_, diagnostics);
-  if (!path) return;
-  if (override_.removes)
+  const auto path = path_of(schemas, root, override_, stored, diagnostics);
+  if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return;
+  if (override_.form == Override::Form::removes)
     erase(root, *path);
   else
     set_value(schemas, root, override_, *path, diagnostics);
 }
 
 bool picks_type(const Override& override_) {
-  return !override_.removes && override_.key.ends_with(".type");
+  return override_.form != Override::Form::removes && override_.key.ends_with(".type");
 }
 
 }  // namespace
 
-void apply_overrides(const SchemaSet& schemas, Table& root,
-                     const std::vector<std::string>& overrides, Diagnostics& diagnostics) {
+void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
+                     Diagnostics& diagnostics) {
   std::vector<Override> parsed;
-  for (size_t i = 0; i < overrides.size(); ++i)
-    if (auto next = split(overrides[i], i + 1, diagnostics)) parsed.push_back(std::move(*next));
+  for (size_t i = 0; i < text.overrides.size(); ++i)
+    if (auto next = split(text.overrides[i], i + 1, diagnostics))
+      parsed.push_back(std::move(*next));
   std::stable_partition(parsed.begin(), parsed.end(), picks_type);
-  for (const Override& next : parsed) apply(schemas, root, next, diagnostics);
+  for (const Override& next : parsed) apply(schemas, root, next, text.stored, diagnostics);
 }
 
 }  // namespace exprun

@@ -1,10 +1,8 @@
-// `key=value` and `~key` from the command line, put into a merged recipe.
+// `key=value`, `+key=value` and `~key` from the command line, put into a merged recipe.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "base/diagnostic.h"
+#include "recipe/recipe_text.h"
 #include "recipe/schema.h"
 #include "recipe/value.h"
 
@@ -12,7 +10,7 @@ namespace exprun {
 
 // In the order given, but what picks a component's `type` first: it decides which keys exist.
 // Values are judged later with the rest of the recipe; diagnostics point into the override.
-void apply_overrides(const SchemaSet& schemas, Table& root,
-                     const std::vector<std::string>& overrides, Diagnostics& diagnostics);
+void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
+                     Diagnostics& diagnostics);
 
 }  // namespace exprun

@@ -1,5 +1,8 @@
 #include "recipe/quantities.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "recipe/key_path.h"
 
 namespace exprun {
@@ -50,13 +53,35 @@ std::optional<int64_t> batch_sequences(const Table& root) {
   return *tokens / *length;
 }
 
-std::optional<double> in_steps(const Table& root, const Facts& facts, const Period& period) {
+int64_t tokens_per_epoch(const Table& root, const Facts& facts) {
+  const std::optional<int64_t> length = sequence_length(root);
+  if (!facts.train_tokens || !length || *length <= 0) return 0;
+  if (text_at(root, "dataset.order") == "random_offsets") return 0;
+  return std::max<int64_t>(0, *facts.train_tokens - 1) / *length * *length;
+}
+
+std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,
+                                  int64_t tokens_per_epoch) {
   if (period.unit == PeriodUnit::steps) return period.count;
-  const std::optional<int64_t> step = batch_tokens(root);
-  if (!step || *step <= 0 || period.unit == PeriodUnit::seconds) return std::nullopt;
-  if (period.unit == PeriodUnit::tokens) return period.count / static_cast<double>(*step);
-  if (!facts.train_tokens) return std::nullopt;
-  return period.count * static_cast<double>(*facts.train_tokens) / static_cast<double>(*step);
+  if (period.unit == PeriodUnit::seconds || tokens_per_step <= 0) return std::nullopt;
+  const double steps = period.count / static_cast<double>(tokens_per_step);
+  if (period.unit == PeriodUnit::tokens) return steps;
+  if (tokens_per_epoch <= 0) return std::nullopt;
+  return steps * static_cast<double>(tokens_per_epoch);
+}
+
+int64_t whole_steps(double steps) {
+  return steps == 0 ? 0 : std::max<int64_t>(1, std::llround(steps));
+}
+
+std::optional<double> in_steps(const Table& root, const Facts& facts, const Period& period) {
+  return exact_steps(period, batch_tokens(root).value_or(0), tokens_per_epoch(root, facts));
+}
+
+std::optional<int64_t> run_steps(const Table& root, const Facts& facts) {
+  const std::optional<Period> length = run_length(root);
+  const auto steps = length ? in_steps(root, facts, *length) : std::nullopt;
+  return steps ? std::optional(whole_steps(*steps)) : std::nullopt;
 }
 
 bool has_validation(const Table& root) {

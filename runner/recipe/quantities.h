@@ -26,8 +26,22 @@ std::optional<int64_t> sequence_length(const Table& root);
 std::optional<int64_t> batch_tokens(const Table& root);
 std::optional<int64_t> batch_sequences(const Table& root);
 
-// In steps, as the engine will round it; epochs need facts.
+// Tokens of one pass over the training split, which is made of whole sequences (the last has one
+// token more than its inputs). 0 if the dataset's order has no epochs, or its size is not known.
+int64_t tokens_per_epoch(const Table& root, const Facts& facts);
+
+// What a period is in steps, before rounding. Nothing for a time, and for epochs without a length.
+std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,
+                                  int64_t tokens_per_epoch);
+
+// To the nearest step, at least 1 unless it is 0.
+int64_t whole_steps(double steps);
+
+// exact_steps() of a recipe; epochs need facts.
 std::optional<double> in_steps(const Table& root, const Facts& facts, const Period& period);
+
+// The length of the run, as every program rounds it.
+std::optional<int64_t> run_steps(const Table& root, const Facts& facts);
 
 // Whether the dataset has a validation split, as far as the recipe says.
 bool has_validation(const Table& root);

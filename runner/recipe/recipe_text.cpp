@@ -20,6 +20,7 @@ RecipeText RecipeText::from_json(const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     RecipeText recipe;
+    recipe.stored = true;
     for (const nlohmann::json& file : json.at("files"))
       recipe.files.push_back(std::make_shared<SourceFile>(
           SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));

@@ -16,6 +16,7 @@ struct RecipeText {
   // write them from the working directory.
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
+  bool stored = false;                 // of an earlier run: keys may have the names of its time
 
   std::string to_json() const;
   static RecipeText from_json(const std::string& json);  // throws Error

@@ -6,7 +6,9 @@
 #include "recipe/emit.h"
 #include "recipe/identity.h"
 #include "recipe/key_path.h"
+#include "recipe/load.h"
 #include "recipe/table_schema.h"
+#include "recipe/validate.h"
 
 namespace exprun {
 namespace {
@@ -17,12 +19,20 @@ std::string file_of(const Table& root) {
 
 }  // namespace
 
-ResolvedRecipe::ResolvedRecipe(Table root, std::string hash, Diagnostics warnings,
-                               const SchemaSet& schemas)
-    : root_(std::move(root)),
-      hash_(std::move(hash)),
-      warnings_(std::move(warnings)),
-      schemas_(&schemas) {}
+ResolvedRecipe::ResolvedRecipe(Table root, std::string hash, const SchemaSet& schemas)
+    : root_(std::move(root)), hash_(std::move(hash)), schemas_(&schemas) {}
+
+ResolvedRecipe ResolvedRecipe::with_warnings(Diagnostics warnings) && {
+  warnings_ = std::move(warnings);
+  return std::move(*this);
+}
+
+bool Judgement::is_sound(const std::string& table) const {
+  Table copy = recipe.root();  // visiting needs a table that may change
+  Diagnostics found;
+  validate_table(recipe.schemas(), copy, table, found);
+  return copy.find(table) != nullptr && !has_errors(found);
+}
 
 Section ResolvedRecipe::section(std::string_view table) const {
   const Value* value = root_.find(table);
@@ -39,7 +49,8 @@ const Value* ResolvedRecipe::find(std::string_view path) const {
 }
 
 std::string ResolvedRecipe::to_toml() const {
-  return toml_document(without_facts(*schemas_, root_, file_of(root_)));
+  return "version = " + std::to_string(kRecipeVersion) + "\n\n" +
+         toml_document(without_facts(*schemas_, root_, file_of(root_)));
 }
 
 std::vector<std::pair<std::string, std::string>> ResolvedRecipe::leaves(bool changed_only) const {

@@ -16,7 +16,8 @@ namespace exprun {
 
 class ResolvedRecipe {
  public:
-  ResolvedRecipe(Table root, std::string hash, Diagnostics warnings, const SchemaSet& schemas);
+  ResolvedRecipe(Table root, std::string hash, const SchemaSet& schemas);
+  ResolvedRecipe with_warnings(Diagnostics warnings) &&;
 
   const Table& root() const { return root_; }
   const std::string& hash() const { return hash_; }  // 32 hex digits (design: recipe language)
@@ -27,6 +28,8 @@ class ResolvedRecipe {
 
   // The value at a dotted path, or null: find("optimizer.lr").
   const Value* find(std::string_view path) const;
+
+  const SchemaSet& schemas() const { return *schemas_; }
 
   // As TOML, all defaults included; read back it is the same recipe with the same hash.
   std::string to_toml() const;
@@ -46,6 +49,18 @@ class ResolvedRecipe {
 // file. Throws RecipeError with every diagnostic at once.
 ResolvedRecipe resolve(const RecipeText& text, const Facts& facts = {},
                        const SchemaSet& schemas = SchemaSet::embedded());
+
+// The same for who wants to know all there is to say: `recipe` is completed as far as its mistakes
+// allow, and to be read only where `is_sound`. Throws RecipeError for a file that is no TOML.
+struct Judgement {
+  ResolvedRecipe recipe;
+  Diagnostics diagnostics;  // errors and warnings, sorted by place
+
+  // Whether the schema finds no mistake in a top-level table.
+  bool is_sound(const std::string& table) const;
+};
+Judgement judge(const RecipeText& text, const Facts& facts = {},
+                const SchemaSet& schemas = SchemaSet::embedded());
 
 // The keys in which two resolved recipes differ, identity keys only: (path, in a, in b); an absent
 // value is empty.

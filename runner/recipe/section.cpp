@@ -12,11 +12,6 @@ namespace {
                          type_name(value));
 }
 
-bool is_auto(const Value& value) {
-  const auto* text = value.as<std::string>();
-  return text != nullptr && *text == "auto";
-}
-
 void convert(const std::string& path, const Value& value, bool& to) {
   if (value.as<bool>() == nullptr) wrong(path, "a boolean", value);
   to = *value.as<bool>();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
 #include "recipe/complete.h"
 #include "recipe/emit.h"
 #include "recipe/key_lookup.h"
@@ -16,13 +15,6 @@
 
 namespace exprun {
 namespace {
-
-SourceSpan span_of(const std::shared_ptr<const SourceFile>& file, size_t begin, size_t size) {
-  const std::string_view text = file->text;
-  const auto column = static_cast<uint32_t>(code_points(text.substr(0, begin)).size() + 1);
-  const auto length = static_cast<uint32_t>(code_points(text.substr(begin, size)).size());
-  return {file, 1, column, std::max<uint32_t>(length, 1)};
-}
 
 SweepAxis parse_axis(const std::string& argument, size_t number,
                      const std::vector<SweepAxis>& before) {
@@ -93,7 +85,7 @@ std::vector<std::vector<std::string>> expand_grid(const std::vector<SweepAxis>& 
 std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas) {
   Diagnostics diagnostics;
   Merged merged = merge_files(text, schemas, diagnostics);
-  apply_overrides(schemas, merged.root, text.overrides, diagnostics);
+  apply_overrides(schemas, merged.root, text, diagnostics);
   if (merged.root.find("sweep") == nullptr) return std::nullopt;
   diagnostics.clear();  // the rest of the recipe is judged with every trial
   validate_table(schemas, merged.root, "sweep", diagnostics);

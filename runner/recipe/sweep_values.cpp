@@ -7,17 +7,12 @@
 
 #include "base/diagnostic.h"
 #include "base/number.h"
+#include "base/trimmed.h"
 
 namespace exprun {
 namespace {
 
 constexpr double kMostValues = 100000;  // of one range; more is surely a slip
-
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
 
 // At commas outside of quotes and brackets.
 std::vector<std::string> split_list(const std::string& text) {
@@ -44,7 +39,7 @@ std::vector<std::string> split_list(const std::string& text) {
     }
     parts.back() += text[i];
   }
-  for (std::string& part : parts) part = trimmed(part);
+  for (std::string& part : parts) part = std::string(trimmed(part));
   return parts;
 }
 

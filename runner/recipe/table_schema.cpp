@@ -95,6 +95,11 @@ const Schema* TableSchema::find(std::string_view key) const {
   return free_;
 }
 
+bool TableSchema::declares(std::string_view key) const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [&](const auto& named) { return named.first == key; });
+}
+
 std::vector<std::string> TableSchema::names() const {
   std::vector<std::string> names;
   for (const auto& [name, schema] : keys_) names.push_back(name);

@@ -24,6 +24,8 @@ class TableSchema {
 
   // Of a key, or of any sub-table where names are free; null if the key is unknown.
   const Schema* find(std::string_view key) const;
+  // Whether the key is declared, not a free name.
+  bool declares(std::string_view key) const;
   // The declared keys, in the order of their files.
   const std::vector<std::pair<std::string, const Schema*>>& keys() const { return keys_; }
   std::vector<std::string> names() const;

@@ -61,14 +61,6 @@ class Converter {
   Diagnostics& diagnostics_;
 };
 
-SourceSpan place_of_byte(const std::shared_ptr<const SourceFile>& file, size_t byte) {
-  const std::string_view before = std::string_view(file->text).substr(0, byte);
-  const auto line = static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
-  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  const auto column = static_cast<uint32_t>(code_points(before.substr(line_start)).size() + 1);
-  return {file, line, column, 1};
-}
-
 // What toml++ would explain badly, or not at all.
 bool is_text(const std::shared_ptr<const SourceFile>& file, Diagnostics& diagnostics) {
   if (file->text.find('\0') != std::string::npos) {
@@ -78,7 +70,7 @@ bool is_text(const std::shared_ptr<const SourceFile>& file, Diagnostics& diagnos
   const std::optional<size_t> broken = first_invalid_byte(file->text);
   if (broken)
     diagnostics.push_back(
-        {place_of_byte(file, *broken), "this is not UTF-8", "save the file as UTF-8"});
+        {span_of(file, *broken, 1), "this is not UTF-8", "save the file as UTF-8"});
   return !broken;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
+#include "recipe/renamed.h"
 
 namespace exprun {
 namespace {
@@ -56,10 +57,17 @@ Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
                : "the tables are " + alternatives(place.schema.names())};
 }
 
+Diagnostic renamed_key(const TablePlace& place, const Entry& entry, const std::string& name) {
+  return {entry.where, quoted(entry.key) + " in [" + place.path + "] is now called " + quoted(name),
+          "write " + name};
+}
+
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
   const std::vector<std::string> others = homes(schemas, entry.key);
   std::string help = "keys stand below a table's header, such as [run]";
   if (!others.empty() && others.size() <= kMostTables) help = "belongs in " + alternatives(others);
+  if (const auto near = nearest(entry.key, {"extends", "version"}))
+    help = "did you mean '" + *near + "'?";
   return {entry.where, "unknown key " + quoted(entry.key) + " outside of any table", help};
 }
 
@@ -78,6 +86,7 @@ Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const 
   const bool in_recipe = place.path.empty();
   if (in_recipe && entry.value.as<Table>() != nullptr) return unknown_table(place, entry);
   if (in_recipe) return key_outside(schemas, entry);
+  if (const auto name = new_name(place.schema, entry.key)) return renamed_key(place, entry, *name);
   return {entry.where, "unknown key " + quoted(entry.key) + " in [" + place.path + "]",
           help_for_key(schemas, place, entry.key)};
 }

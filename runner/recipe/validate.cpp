@@ -59,7 +59,7 @@ void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Ent
     diagnostics.push_back(unknown_key(schemas, place, entry));
   else if (is_unknown_type(schemas, place, entry) && entry.value.as<std::string>() != nullptr)
     diagnostics.push_back(unknown_type(schemas, place.schema.kind(), entry.value));
-  else
+  else if (!is_table(*schema) || entry.value.as<Table>() == nullptr)  // a table is visited itself
     validate_value(entry.key, *schema, entry.value, diagnostics);
 }
 

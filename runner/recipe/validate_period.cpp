@@ -8,6 +8,7 @@
 #include "base/period.h"
 #include "base/suggest.h"
 #include "recipe/unknown_key.h"
+#include "recipe/validate_value.h"
 
 namespace exprun {
 namespace {
@@ -56,6 +57,7 @@ std::string help_for(const Schema& schema, const std::string& text) {
 
 void validate_period(const std::string& key, const Schema& schema, const Value& value,
                      Diagnostics& diagnostics) {
+  if (may_be_auto(schema) && is_auto(value)) return;
   const std::string& text = *value.as<std::string>();
   const std::optional<Period> period = parse_period(text);
   if (!period)

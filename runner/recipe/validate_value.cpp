@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
@@ -10,22 +11,41 @@
 #include "base/suggest.h"
 #include "recipe/paths.h"
 #include "recipe/unknown_key.h"
+#include "recipe/validate_nested.h"
 #include "recipe/validate_period.h"
 #include "recipe/wrong_type.h"
 
 namespace exprun {
 namespace {
 
+constexpr size_t kLongestMatched = 1000;  // bytes: std::regex recurses over a text
+
 std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
+bool equals(const Schema& choice, const Value& value);
+
+bool equals(const Schema& choice, const Array& array) {
+  return choice.is_array() && choice.size() == array.size() &&
+         std::equal(choice.begin(), choice.end(), array.begin(),
+                    [](const Schema& a, const Value& b) { return equals(a, b); });
+}
+
+bool equals(const Schema& choice, const Table& table) {
+  return choice.is_object() && choice.size() == table.entries().size() &&
+         std::all_of(table.entries().begin(), table.entries().end(), [&](const Entry& entry) {
+           return choice.contains(entry.key) && equals(choice[entry.key], entry.value);
+         });
+}
+
 bool equals(const Schema& choice, const Value& value) {
+  if (const auto* array = value.as<Array>()) return equals(choice, *array);
+  if (const auto* table = value.as<Table>()) return equals(choice, *table);
   if (const auto* text = value.as<std::string>()) return choice.is_string() && choice == *text;
   if (const auto* flag = value.as<bool>()) return choice.is_boolean() && choice == *flag;
   if (const auto* number = value.as<int64_t>()) return choice.is_number() && choice == *number;
-  if (const auto* number = value.as<double>()) return choice.is_number() && choice == *number;
-  return false;
+  return choice.is_number() && choice == *value.as<double>();
 }
 
 void check_choices(const std::string& key, const Schema& choices, const Value& value,
@@ -48,10 +68,20 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
+// Most recipes have the same few patterns, and a sweep checks a thousand recipes.
+const std::regex& compiled(const std::string& pattern) {
+  thread_local std::map<std::string, std::regex> known;
+  const auto found = known.find(pattern);
+  return found != known.end() ? found->second : known.emplace(pattern, pattern).first->second;
+}
+
 void check_pattern(const std::string& key, const Schema& schema, const Value& value,
                    Diagnostics& diagnostics) {
   const std::string pattern = schema["pattern"].get<std::string>();
-  if (std::regex_search(*value.as<std::string>(), std::regex(pattern))) return;
+  const std::string& text = *value.as<std::string>();
+  if (text.size() > kLongestMatched)
+    return diagnostics.push_back({value.where, "'" + key + "' is too long"});
+  if (std::regex_search(text, compiled(pattern))) return;
   if (may_be_auto(schema) && pattern == "^auto$")
     return diagnostics.push_back(wrong_type(key, schema, value));
   diagnostics.push_back(
@@ -71,14 +101,6 @@ void check_size(const std::string& key, const Schema& schema, const Value& value
   diagnostics.push_back({value.where, "'" + key + "' must have " + wanted + " element" +
                                           (wanted.ends_with(" 1") || wanted == "1" ? "" : "s") +
                                           ", got " + std::to_string(size)});
-}
-
-void check_array(const std::string& key, const Schema& schema, const Value& value,
-                 Diagnostics& diagnostics) {
-  check_size(key, schema, value, diagnostics);
-  if (!schema.contains("items")) return;
-  for (const Value& element : *value.as<Array>())
-    validate_value(key, schema["items"], element, diagnostics);
 }
 
 void check_path(const Value& value, Diagnostics& diagnostics) {
@@ -112,25 +134,28 @@ bool may_be_auto(const Schema& schema) {
   return found != schema.end() && *found == "auto";
 }
 
-bool is_auto(const Value& value) {
-  const auto* text = value.as<std::string>();
-  return text != nullptr && *text == "auto";
-}
-
 void validate_value(const std::string& key, const Schema& schema, const Value& value,
                     Diagnostics& diagnostics) {
-  if (may_be_auto(schema) && is_auto(value)) return;
+  if (schema == true) return;
+  if (schema == false)
+    return diagnostics.push_back({value.where, "'" + key + "' cannot be given here"});
   if (!has_right_type(schema, value)) return diagnostics.push_back(wrong_type(key, schema, value));
-  if (schema.contains("enum")) return check_choices(key, schema["enum"], value, diagnostics);
+  if (schema.contains("enum")) check_choices(key, schema["enum"], value, diagnostics);
   if (schema.contains("const"))
-    return check_choices(key, Schema::array({schema["const"]}), value, diagnostics);
-  if (schema.contains("x-period")) return validate_period(key, schema, value, diagnostics);
+    check_choices(key, Schema::array({schema["const"]}), value, diagnostics);
   if (schema.contains("x-path")) check_path(value, diagnostics);
   if (const auto number = number_of(value))
     check_number(key, schema, *number, value.where, diagnostics);
+  if (value.as<std::string>() != nullptr && schema.contains("x-period"))
+    validate_period(key, schema, value, diagnostics);
   if (value.as<std::string>() != nullptr && schema.contains("pattern"))
     check_pattern(key, schema, value, diagnostics);
-  if (value.as<Array>() != nullptr) check_array(key, schema, value, diagnostics);
+  if (const auto* array = value.as<Array>()) {
+    check_size(key, schema, value, diagnostics);
+    check_items(key, schema, *array, diagnostics);
+  }
+  if (value.as<Table>() != nullptr) check_members(key, schema, value, diagnostics);
+  check_branches(key, schema, value, diagnostics);
 }
 
 }  // namespace exprun

@@ -1,4 +1,5 @@
-// One value against the schema of its key.
+// One value against a schema, as JSON Schema draft-07 says for the keywords of our subset (design:
+// the recipe language). One exception: a float is never an integer.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,13 +10,12 @@
 
 namespace exprun {
 
-// `key` is the name that messages show. Type, enum, const, bounds, pattern, items, period.
+// `key` is the name that messages show.
 void validate_value(const std::string& key, const Schema& schema, const Value& value,
                     Diagnostics& diagnostics);
 
 // Whether "auto" stands for a value that is found later.
 bool may_be_auto(const Schema& schema);
-bool is_auto(const Value& value);
 
 // Whether the schema's `type` names one, in its list or alone.
 bool allows_type(const Schema& schema, std::string_view type);

@@ -51,6 +51,11 @@ std::vector<std::string> Table::keys() const {
   return keys;
 }
 
+bool is_auto(const Value& value) {
+  const auto* text = value.as<std::string>();
+  return text != nullptr && *text == "auto";
+}
+
 const char* type_name(const Value& value) {
   constexpr const char* kNames[] = {"a boolean", "an integer", "a float",
                                     "a string",  "an array",   "a table"};

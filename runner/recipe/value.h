@@ -66,6 +66,9 @@ struct Entry {
   Value value;
 };
 
+// Whether it stands for a value that is found later.
+bool is_auto(const Value& value);
+
 // "a string", "an integer", "a float", "a boolean", "an array", "a table".
 const char* type_name(const Value& value);
 

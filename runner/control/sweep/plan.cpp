@@ -50,6 +50,7 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
     throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
                 ExitCode::bad_recipe);
   SweepPlan plan;
+  if (sweep) plan.method = sweep->method;
   if (sweep) plan.metric = sweep->metric;
   if (sweep) plan.maximize = sweep->goal == "maximize";
   std::set<std::string> hashes;
@@ -72,7 +73,7 @@ std::string label(const Trial& trial) {
 }
 
 std::string space_json(const SweepPlan& plan) {
-  nlohmann::ordered_json space = {{"method", "grid"},
+  nlohmann::ordered_json space = {{"method", plan.method},
                                   {"metric", plan.metric},
                                   {"goal", plan.maximize ? "maximize" : "minimize"},
                                   {"trials", nlohmann::ordered_json::array()}};

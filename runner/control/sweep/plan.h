@@ -19,6 +19,7 @@ struct Trial {
 
 struct SweepPlan {
   std::vector<Trial> trials;
+  std::string method = "grid";
   std::string metric = "val/loss";
   bool maximize = false;
 };

@@ -1,28 +1,11 @@
 #include "engine/schedule.h"
 
-#include <algorithm>
-#include <cmath>
 #include <stdexcept>
+
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
-
-double exact_steps(const Period& period, const Timeline& timeline) {
-  switch (period.unit) {
-    case PeriodUnit::steps:
-      return period.count;
-    case PeriodUnit::tokens:
-      return period.count / static_cast<double>(timeline.tokens_per_step);
-    case PeriodUnit::epochs:
-      if (timeline.tokens_per_epoch == 0)
-        throw std::logic_error("schedule: epochs have no meaning for this dataset");
-      return period.count * static_cast<double>(timeline.tokens_per_epoch) /
-             static_cast<double>(timeline.tokens_per_step);
-    case PeriodUnit::seconds:
-      break;
-  }
-  throw std::logic_error("schedule: a period of time is no number of steps");
-}
 
 Warmup::Form form_named(const std::string& name) {
   if (name == "(k+1)/W") return Warmup::Form::k_plus_1_over_w;
@@ -34,8 +17,9 @@ Warmup::Form form_named(const std::string& name) {
 }  // namespace
 
 int64_t Timeline::to_steps(const Period& period) const {
-  if (period.count == 0) return 0;
-  return std::max<int64_t>(1, std::llround(exact_steps(period, *this)));
+  if (const auto exact = exact_steps(period, tokens_per_step, tokens_per_epoch))
+    return whole_steps(*exact);
+  throw std::logic_error("schedule: " + to_string(period) + " has no meaning in steps here");
 }
 
 int64_t Timeline::to_steps(const Section& section, std::string_view key) const {

@@ -116,12 +116,13 @@ TEST_CASE("identity: leaves are the parameters of a run") {
 TEST_CASE("identity: differences name the keys and both values") {
   const ResolvedRecipe a = resolve_tiny({"weight_decay=0.2", "name=a"});
   const ResolvedRecipe b = resolve_tiny({"lr=0.01", "name=b", "evaluation.sample.samples=2"});
+  CHECK(differences(resolve(recipe_text(kTinyRecipe + "[evaluation]\n")), resolve_tiny())[0].path ==
+        "evaluation.val_loss.type");
   std::string text;
   for (const Difference& d : differences(a, b)) text += d.path + ": " + d.a + " -> " + d.b + "\n";
   CHECK(text ==
         "evaluation.sample.samples:  -> 2\n"
         "evaluation.sample.type:  -> \"sample\"\n"
-        "evaluation.val_loss.type: \"val_loss\" -> \n"
         "optimizer.lr: 0.0003 -> 0.01\n"
         "optimizer.weight_decay: 0.2 -> 0.1\n");
   CHECK(differences(a, a).empty());

@@ -51,6 +51,15 @@ TEST_CASE("overrides: a named sub-table is made where it is missing") {
   CHECK(recipe.section("optimizer").table("groups").keys() == std::vector<std::string>{"all"});
 }
 
+TEST_CASE("overrides: + adds what only the user names") {
+  CHECK(overridden("+evaluation.sample.every=10 steps", "evaluation.sample.every") ==
+        "\"10 steps\"");
+  CHECK(error_of(recipe_text(kTinyRecipe, {"+lr=3"})) ==
+        "<override 1>:1:2: error: 'lr' is there already\n"
+        "    +lr=3\n"
+        "     ^^ write it without the '+'\n");
+}
+
 TEST_CASE("overrides: ~key goes back to the default") {
   const std::string text = kTinyRecipe + "weight_decay = 0.5\n[schedule]\nwarmup = \"3 steps\"\n";
   CHECK(value(resolve(recipe_text(text, {"~weight_decay"})), "optimizer.weight_decay") == "0.1");

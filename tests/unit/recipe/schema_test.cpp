@@ -39,7 +39,10 @@ const std::set<std::string> kKeywords = {"type",
                                          "x-identity",
                                          "x-kind",
                                          "x-type-from-name",
-                                         "x-pattern-help"};
+                                         "x-pattern-help",
+                                         "x-renamed-from",
+                                         "anyOf",
+                                         "oneOf"};
 
 // Visits every schema of a key, those of elements and sub-tables included.
 void visit_keys(const std::string& path, const Schema& node,

@@ -1,0 +1,69 @@
+// A key that was renamed: an error that names the new one, but what was stored goes on.
+#include "recipe/renamed.h"
+
+#include <doctest/doctest.h>
+
+#include "recipes.h"
+
+using namespace exprun;
+
+namespace {
+
+// [precision] as it may be one day: `compute` was called `activations` and, first, `dtype`.
+const SchemaSet kLater =
+    SchemaSet::with({{"precision.schema.json",
+                      R"({"type": "object", "description": "number formats", "properties": {
+        "compute": {"type": "string", "enum": ["fp32", "bf16"], "default": "fp32",
+                    "x-renamed-from": ["dtype", "activations"], "description": "format"}}})"}});
+
+// And as it was.
+const SchemaSet kEarlier =
+    SchemaSet::with({{"precision.schema.json",
+                      R"({"type": "object", "description": "number formats", "properties": {
+        "dtype": {"type": "string", "enum": ["fp32", "bf16"], "default": "fp32",
+                  "description": "format"}}})"}});
+
+const std::string kOld = kTinyRecipe + "[precision]\ndtype = \"bf16\"\n";
+
+RecipeText stored(const RecipeText& text) {
+  return RecipeText::from_json(text.to_json());
+}
+
+std::string error(const RecipeText& text) {
+  try {
+    resolve(text, {}, kLater);
+    return "";
+  } catch (const RecipeError& refused) {
+    return refused.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("renamed: the old name is an error that says the new one") {
+  CHECK(error(recipe_text(kOld)) ==
+        "recipes/tiny.toml:22:1: error: 'dtype' in [precision] is now called 'compute'\n"
+        "    dtype = \"bf16\"\n"
+        "    ^^^^^ write compute\n");
+  CHECK(error(recipe_text(kTinyRecipe, {"precision.activations=bf16"})) ==
+        "<override 1>:1:1: error: 'precision.activations' is now called 'precision.compute'\n"
+        "    precision.activations=bf16\n"
+        "    ^^^^^^^^^^^^^^^^^^^^^ write precision.compute\n");
+  CHECK(error(recipe_text(kTinyRecipe, {"~dtype"})).find("is now called 'precision.compute'") !=
+        std::string::npos);
+}
+
+TEST_CASE("renamed: a recipe of an earlier run resolves, with the hash that it had") {
+  for (const RecipeText& text :
+       {recipe_text(kOld), recipe_text(kTinyRecipe, {"precision.dtype=bf16"}),
+        recipe_text(kTinyRecipe, {"dtype=bf16"})}) {
+    const ResolvedRecipe now = resolve(stored(text), {}, kLater);
+    CHECK(now.section("precision").get<std::string>("compute") == "bf16");
+    CHECK(now.hash() == resolve(text, {}, kEarlier).hash());
+  }
+}
+
+TEST_CASE("renamed: a recipe with the new name is the same recipe") {
+  const RecipeText text = recipe_text(kTinyRecipe, {"compute=bf16"});
+  CHECK(resolve(text, {}, kLater).hash() == resolve(recipe_text(kOld), {}, kEarlier).hash());
+}
