@@ -40,17 +40,27 @@ void skip_spaces(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// "e9", "e-5"
+bool begins_exponent(std::string_view text) {
+  if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return false;
+  const bool sign = text[1] == '-' || text[1] == '+';
+  return is_digit(text[1]) || (sign && text.size() > 2 && is_digit(text[2]));
+}
+
 // Digits as TOML writes them: 10_000, 0.5, 1e9.
 std::optional<double> take_number(std::string_view& text) {
   std::string digits;
   size_t used = 0;
   for (; used < text.size(); ++used) {
     const char c = text[used];
-    const bool exponent = (c == 'e' || c == 'E') && used + 1 < text.size() &&
-                          text[used + 1] >= '0' && text[used + 1] <= '9';
     if (c == '_') continue;
-    if (!(c >= '0' && c <= '9') && c != '.' && !exponent) break;
+    if (!is_digit(c) && c != '.' && !begins_exponent(text.substr(used))) break;
     digits += c;
+    if (!is_digit(c) && c != '.' && !is_digit(text[used + 1])) digits += text[++used];  // its sign
   }
   double value = 0;
   const char* end = digits.data() + digits.size();

@@ -8,6 +8,7 @@
 #include "recipe/quantities.h"
 #include "recipe/table_schema.h"
 #include "recipe/validate_value.h"
+#include "recipe/value_json.h"
 
 namespace exprun {
 namespace {
@@ -58,16 +59,19 @@ bool measures_val_loss(const Table& evaluation) {
   });
 }
 
-// Other evaluations do not replace it: sweeps compare by it. An empty [evaluation] says that
-// nothing is measured.
+bool wants_val_loss(const Table& root) {
+  const Value* wanted = find_path(root, "metrics.val_loss");
+  return wanted == nullptr || wanted->as<bool>() == nullptr || *wanted->as<bool>();
+}
+
+// Other evaluations do not replace it: sweeps compare by it.
 void add_default_evaluation(Table& root) {
-  if (!has_validation(root)) return;
+  if (!wants_val_loss(root) || !has_validation(root)) return;
   if (root.find("evaluation") == nullptr)
     root.set("evaluation", {}, Value(Table(), {}, Origin::derived));
-  else if (const auto* written = root.find("evaluation")->as<Table>();
-           written == nullptr || written->entries().empty() || measures_val_loss(*written))
-    return;
-  root.find("evaluation")->as<Table>()->set("val_loss", {}, Value(Table(), {}, Origin::derived));
+  Table* const evaluation = root.find("evaluation")->as<Table>();
+  if (evaluation == nullptr || measures_val_loss(*evaluation)) return;
+  evaluation->set("val_loss", {}, Value(Table(), {}, Origin::derived));
 }
 
 void derive_all(const SchemaSet& schemas, Table& root, const DeriveInput& input) {
@@ -94,22 +98,6 @@ Value normalized(const Schema& schema, Value value) {
   if (auto* array = value.as<Array>(); array != nullptr && schema.contains("items"))
     for (Value& element : *array) element = normalized(schema["items"], std::move(element));
   return value;
-}
-
-Value value_of_json(const Schema& json, Origin origin) {
-  if (json.is_boolean()) return Value(json.get<bool>(), {}, origin);
-  if (json.is_number_integer()) return Value(json.get<int64_t>(), {}, origin);
-  if (json.is_number()) return Value(json.get<double>(), {}, origin);
-  if (json.is_string()) return Value(json.get<std::string>(), {}, origin);
-  if (json.is_object()) {
-    Table table;
-    for (const auto& [key, member] : json.items())
-      table.set(key, {}, value_of_json(member, origin));
-    return Value(std::move(table), {}, origin);
-  }
-  Array array;
-  for (const Schema& element : json) array.push_back(value_of_json(element, origin));
-  return Value(std::move(array), {}, origin);
 }
 
 void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const std::string& file) {

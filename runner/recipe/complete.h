@@ -1,8 +1,6 @@
 // Fills a valid recipe: canonical spellings, defaults, derived values, the order of the schemas.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "recipe/derive.h"
 #include "recipe/schema.h"
 #include "recipe/value.h"
@@ -14,8 +12,5 @@ void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const s
 
 // In its canonical spelling: 1 for a float is 1.0, "1k steps" is "1000 steps".
 Value normalized(const Schema& schema, Value value);
-
-// The value of a default, without a place. JSON's null, which TOML has not, is an empty array.
-Value value_of_json(const Schema& json, Origin origin);
 
 }  // namespace exprun

@@ -58,17 +58,10 @@ std::string inline_table_text(const Table& table) {
 
 void append_table(std::string& document, const std::string& path, const Table& table) {
   std::string keys;
-  bool has_tables = false;
-  for (const Entry& entry : table.entries()) {
-    if (entry.value.as<Table>() != nullptr)
-      has_tables = true;
-    else
+  for (const Entry& entry : table.entries())
+    if (entry.value.as<Table>() == nullptr)
       keys += join_path("", entry.key) + " = " + toml_text(entry.value) + "\n";
-  }
-  // An empty [evaluation] says that there is none; below it, an empty table says nothing.
-  const bool top_level = path.find('.') == std::string::npos;
-  if (!keys.empty() || (!has_tables && top_level))
-    document += (document.empty() ? "[" : "\n[") + path + "]\n" + keys;
+  if (!keys.empty()) document += (document.empty() ? "[" : "\n[") + path + "]\n" + keys;
   for (const Entry& entry : table.entries())
     if (const Table* inner = entry.value.as<Table>())
       append_table(document, join_path(path, entry.key), *inner);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "recipe/complete.h"
+#include "recipe/value_json.h"
 
 namespace exprun {
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace exprun {
 
@@ -10,6 +11,8 @@ struct Facts {
   std::optional<int64_t> vocab_size;  // of the dataset's tokenizer
   std::optional<int64_t> train_tokens;
   std::optional<int64_t> validation_tokens;
+  std::optional<std::u32string> characters =
+      {};  // all that the tokenizer knows, if it takes characters
 };
 
 }  // namespace exprun

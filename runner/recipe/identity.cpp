@@ -10,6 +10,7 @@
 #include "recipe/renamed.h"
 #include "recipe/table_schema.h"
 #include "recipe/validate_value.h"
+#include "recipe/value_json.h"
 
 namespace exprun {
 namespace {

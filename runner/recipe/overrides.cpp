@@ -33,8 +33,7 @@ std::optional<std::string> form_problem(const Override& override_, bool has_valu
 
 std::optional<Override> split(const std::string& text, size_t number, Diagnostics& diagnostics) {
   Override result;
-  result.file =
-      std::make_shared<SourceFile>(SourceFile{"<override " + std::to_string(number) + ">", text});
+  result.file = override_file(number, text);
   if (const auto broken = first_invalid_byte(text)) {
     diagnostics.push_back({span_of(result.file, *broken, 1), "this is not UTF-8"});
     return std::nullopt;

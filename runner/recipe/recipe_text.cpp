@@ -6,6 +6,18 @@
 
 namespace exprun {
 
+std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text) {
+  return std::make_shared<SourceFile>(
+      SourceFile{"<override " + std::to_string(number) + ">", text});
+}
+
+std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
+  std::vector<std::shared_ptr<const SourceFile>> sources = files;
+  for (size_t i = 0; i < overrides.size(); ++i)
+    sources.push_back(override_file(i + 1, overrides[i]));
+  return sources;
+}
+
 std::string RecipeText::to_json() const {
   nlohmann::ordered_json json;
   json["files"] = nlohmann::ordered_json::array();

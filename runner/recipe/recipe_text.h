@@ -18,9 +18,15 @@ struct RecipeText {
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
   bool stored = false;                 // of an earlier run: keys may have the names of its time
 
+  // All texts that a diagnostic may point into: the files, and each override as one of its own.
+  std::vector<std::shared_ptr<const SourceFile>> sources() const;
+
   std::string to_json() const;
   static RecipeText from_json(const std::string& json);  // throws Error
 };
+
+// "<override 2>": the override with this number, from 1, as a text of its own.
+std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text);
 
 // Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too
 // deep, a file that is not TOML, an `extends` that cannot be read: all with their place).

@@ -48,9 +48,12 @@ const Value* ResolvedRecipe::find(std::string_view path) const {
   return find_path(root_, path);
 }
 
+Table ResolvedRecipe::written() const {
+  return without_facts(*schemas_, root_, file_of(root_));
+}
+
 std::string ResolvedRecipe::to_toml() const {
-  return "version = " + std::to_string(kRecipeVersion) + "\n\n" +
-         toml_document(without_facts(*schemas_, root_, file_of(root_)));
+  return "version = " + std::to_string(kRecipeVersion) + "\n\n" + toml_document(written());
 }
 
 std::vector<std::pair<std::string, std::string>> ResolvedRecipe::leaves(bool changed_only) const {

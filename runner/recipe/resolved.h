@@ -31,7 +31,10 @@ class ResolvedRecipe {
 
   const SchemaSet& schemas() const { return *schemas_; }
 
-  // As TOML, all defaults included; read back it is the same recipe with the same hash.
+  // What may be written down: all defaults are there, and what only data told is "auto".
+  Table written() const;
+
+  // As TOML; read back it is the same recipe with the same hash.
   std::string to_toml() const;
 
   // Leaves as (dotted path, value as TOML text): the parameters of the run row. Only identity

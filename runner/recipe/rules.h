@@ -32,25 +32,33 @@ void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);
+void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);
+void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics);
 
 // the batch
 void one_size_of_batch(const RuleInput& input, Diagnostics& diagnostics);
 void tokens_are_whole_sequences(const RuleInput& input, Diagnostics& diagnostics);
 void micro_batches_fill_batch(const RuleInput& input, Diagnostics& diagnostics);
 void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics);
+void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics);
 
 // lengths and periods
 void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics);
+void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics);
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics);
+void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics);
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics);
 void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
 
 // data and what is measured on them
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
+void validation_is_not_training(const RuleInput& input, Diagnostics& diagnostics);
+void evaluation_holds_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
 void sample_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 
 }  // namespace exprun

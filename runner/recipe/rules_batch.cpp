@@ -30,11 +30,34 @@ void tokens_are_whole_sequences(const RuleInput& input, Diagnostics& diagnostics
 void micro_batches_fill_batch(const RuleInput& input, Diagnostics& diagnostics) {
   const auto sequences = batch_sequences(input.root);
   const auto micro = integer_at(input.root, "batch.micro_batch");
-  if (!sequences || !micro || *sequences < 1 || *micro < 1 || *sequences % *micro == 0) return;
+  const int64_t ranks = integer_at(input.root, "parallelism.world_size").value_or(1);
+  if (!sequences || !micro || *sequences < 1 || *micro < 1 || ranks < 1) return;
+  if (*sequences % ranks != 0)
+    return diagnostics.push_back({place_of(input.root, "parallelism.world_size"),
+                                  "the global batch of " + std::to_string(*sequences) +
+                                      " sequences cannot be shared by " + std::to_string(ranks) +
+                                      " ranks",
+                                  near_divisors(*sequences, ranks)});
+  const int64_t share = *sequences / ranks;
+  if (share % *micro == 0) return;
+  const std::string whole = ranks == 1 ? "the global batch of " : "a rank's share of the batch, ";
   diagnostics.push_back(
       {place_of(input.root, "batch.micro_batch"),
-       "'micro_batch' must divide the global batch of " + std::to_string(*sequences) + " sequences",
-       near_divisors(*sequences, *micro)});
+       "'micro_batch' must divide " + whole + std::to_string(share) + " sequences",
+       near_divisors(share, *micro)});
+}
+
+void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) {
+  const int64_t epoch = tokens_per_epoch(input.root, input.facts);
+  const auto tokens = batch_tokens(input.root);
+  if (epoch == 0 || !tokens || *tokens <= epoch) return;
+  const bool sequences = integer_at(input.root, "batch.sequences").has_value();
+  diagnostics.push_back(
+      {place_of(input.root, sequences ? "batch.sequences" : "batch.tokens"),
+       "one step takes " + std::to_string(*tokens) + " tokens, more than the training data have",
+       "an epoch is " + std::to_string(epoch) + " tokens",
+       {},
+       Severity::warning});
 }
 
 void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics) {

@@ -1,3 +1,5 @@
+#include "base/utf8.h"
+#include "recipe/emit.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
@@ -43,6 +45,32 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
   }
 }
 
+void validation_is_not_training(const RuleInput& input, Diagnostics& diagnostics) {
+  const Value* train = find_path(input.root, "dataset.train");
+  const Value* validation = find_path(input.root, "dataset.validation");
+  if (train == nullptr || validation == nullptr || toml_text(*train) != toml_text(*validation))
+    return;
+  diagnostics.push_back({place_of(input.root, "dataset.validation"),
+                         "the model is validated on what it is trained on",
+                         "val/loss will not show when it only remembers",
+                         {},
+                         Severity::warning});
+}
+
+void evaluation_holds_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const std::string key = join_path(path, "tokens");
+    const auto tokens = integer_at(input.root, key);
+    if (!tokens || !length || *tokens < 1 || *tokens >= *length) continue;
+    diagnostics.push_back({place_of(input.root, key),
+                           "'tokens' is less than one sequence of " + std::to_string(*length),
+                           "one sequence is measured",
+                           {},
+                           Severity::warning});
+  }
+}
+
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
@@ -62,6 +90,20 @@ void sample_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
     diagnostics.push_back({place_of(input.root, join_path(path, "type")),
                            "[" + path + "] needs a tokenizer, and token_shards has none",
                            "take the table away"});
+}
+
+void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!input.facts.characters) return;
+  for (const std::string& path : evaluations_of(input.root, "sample")) {
+    const std::string key = join_path(path, "prompt");
+    for (const CodePoint& c : code_points(text_at(input.root, key).value_or(""))) {
+      if (input.facts.characters->find(c.value) != std::u32string::npos) continue;
+      diagnostics.push_back({place_of(input.root, key),
+                             "the text has no '" + std::string(c.bytes) + "', which the prompt has",
+                             "a character tokenizer knows the characters of its text only"});
+      break;
+    }
+  }
 }
 
 }  // namespace exprun

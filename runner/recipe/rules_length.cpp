@@ -46,6 +46,17 @@ void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics) {
                            "how long the run is"});
 }
 
+void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = run_length(input.root);
+  const auto steps = length ? in_steps(input.root, input.facts, *length) : std::nullopt;
+  if (!steps || *steps >= 1 || *steps <= 0) return;
+  diagnostics.push_back({place_of(input.root, "run.length"),
+                         "the run is shorter than one step",
+                         "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens",
+                         {},
+                         Severity::warning});
+}
+
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (longer_than_run(input, "schedule.warmup"))
     diagnostics.push_back({place_of(input.root, "schedule.warmup"),
@@ -76,6 +87,16 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
     diagnostics.push_back({place_of(input.root, "schedule.decay_length"),
                            "'decay_length' of " + to_string(*length) + " begins within the warm-up",
                            "the decay ends after " + to_string(*until)});
+}
+
+void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "schedule.type") != "constant") return;
+  if (!is_written(input.root, "schedule.decay_until")) return;
+  diagnostics.push_back({place_of(input.root, "schedule.decay_until"),
+                         "'decay_until' has no effect: a constant rate does not decay",
+                         "\"linear\", \"cosine\" and \"wsd\" do",
+                         {},
+                         Severity::warning});
 }
 
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {

@@ -1,5 +1,3 @@
-#include <set>
-
 #include "recipe/divisors.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -18,16 +16,6 @@ std::optional<int64_t> tokenizer_size(const RuleInput& input) {
   const bool bytes = text_at(input.root, "dataset.type") == "text" &&
                      text_at(input.root, "dataset.tokenizer") == "byte";
   return bytes ? std::optional<int64_t>(256) : std::nullopt;
-}
-
-// Keys of [optimizer] itself, whichever optimizers there are.
-const std::set<std::string> kOfAllGroups = {"groups", "max_grad_norm", "lr_scaling",
-                                            "lr_reference_tokens"};
-
-bool has_groups(const Table& root) {
-  const Value* groups = find_path(root, "optimizer.groups");
-  const Table* table = groups == nullptr ? nullptr : groups->as<Table>();
-  return table != nullptr && !table->entries().empty();
 }
 
 }  // namespace
@@ -77,19 +65,6 @@ void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
   diagnostics.push_back({place_of(input.root, "model.vocab_size"),
                          "'vocab_size' cannot be found: the dataset has no tokenizer",
                          "write it in [model], such as vocab_size = 50257 for GPT-2's tokens"});
-}
-
-void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {
-  if (!has_table(input.root, "optimizer")) return;
-  const Table* table = input.root.find("optimizer")->as<Table>();
-  if (table->find("type") != nullptr) return;
-  if (!has_groups(input.root))
-    return diagnostics.push_back(
-        {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
-  for (const Entry& entry : table->entries())
-    if (!kOfAllGroups.contains(entry.key))
-      diagnostics.push_back({entry.where, "'" + entry.key + "' has no effect without a 'type'",
-                             "give [optimizer] a type, or write the key in its groups"});
 }
 
 }  // namespace exprun

@@ -11,6 +11,7 @@ const std::vector<std::pair<std::string, std::string>>& embedded_schemas();
 namespace {
 
 constexpr std::string_view kSuffix = ".schema.json";
+constexpr std::string_view kComposed = "recipe.schema.json";
 
 Schema parse(const std::string& path, const std::string& text) {
   try {
@@ -44,7 +45,7 @@ void require_complete(const std::string& path, const Schema& table) {
 SchemaSet::SchemaSet(const std::vector<std::pair<std::string, std::string>>& files)
     : files_(std::make_unique<std::map<std::string, Schema>>()) {
   for (const auto& [path, text] : files) {
-    if (path == "recipe.schema.json") continue;  // composed from the others, for editors
+    if (path == kComposed) continue;  // composed from the others, for editors
     Schema schema = parse(path, text);
     require_complete(path, schema);
     files_->insert_or_assign(path, std::move(schema));
@@ -84,8 +85,23 @@ std::vector<std::string> SchemaSet::types(std::string_view kind) const {
   return types;
 }
 
+std::vector<std::string> SchemaSet::names() const {
+  std::vector<std::string> names;
+  for (const char* table : kTables) {
+    names.emplace_back(table);
+    for (const std::string& type : types(table)) names.push_back(std::string(table) + "/" + type);
+  }
+  return names;
+}
+
 const std::map<std::string, Schema>& SchemaSet::files() const {
   return *files_;
+}
+
+const std::string& composed_schema() {
+  for (const auto& [path, text] : embedded_schemas())
+    if (path == kComposed) return text;
+  throw std::logic_error("schema: recipe.schema.json is not embedded");
 }
 
 }  // namespace exprun

@@ -41,11 +41,17 @@ class SchemaSet {
   // The types of a kind, sorted: types("optimizer") == {"adamw"}; empty for a plain table.
   std::vector<std::string> types(std::string_view kind) const;
 
+  // Every table and every "kind/type", in the order in which tables are shown.
+  std::vector<std::string> names() const;
+
   // All files, by path.
   const std::map<std::string, Schema>& files() const;
 
  private:
   std::unique_ptr<std::map<std::string, Schema>> files_;
 };
+
+// recipe.schema.json: all of them in one, as editors read it.
+const std::string& composed_schema();
 
 }  // namespace exprun

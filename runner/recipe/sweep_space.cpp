@@ -18,8 +18,7 @@ namespace {
 
 SweepAxis parse_axis(const std::string& argument, size_t number,
                      const std::vector<SweepAxis>& before) {
-  const auto file = std::make_shared<SourceFile>(
-      SourceFile{"<override " + std::to_string(number) + ">", argument});
+  const auto file = override_file(number, argument);
   if (argument.starts_with("~")) return {argument, {}};
   const size_t equals = argument.find('=');
   const SourceSpan key = span_of(file, 0, std::min(equals, argument.size()));

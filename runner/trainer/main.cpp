@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/diagnostic.h"
+#include "base/diagnostic_json.h"
 #include "base/file_lock.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -34,10 +35,15 @@ ExitCode print_version() {
   return ExitCode::done;
 }
 
-ExitCode print_description() {
+// A recipe that the components refuse is an answer too: its diagnostics, for who asked.
+ExitCode print_description() try {
   const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
   std::cout << describe(request).dump() << std::endl;
   return ExitCode::done;
+} catch (const RecipeError& error) {
+  std::cout << nlohmann::ordered_json{{"diagnostics", to_json(error.diagnostics())}}.dump()
+            << std::endl;
+  return ExitCode::bad_recipe;
 }
 
 ExitCode print_evaluations(const TrainerOptions& options) {

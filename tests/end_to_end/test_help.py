@@ -5,7 +5,7 @@ import unittest
 
 from support import ROOT, ExprunTest
 
-COMMANDS = ("check", "show", "resume", "ls", "report", "query", "sweep", "doctor")
+COMMANDS = ("check", "show", "schema", "new", "completion", "resume", "ls", "report", "query", "sweep", "doctor")
 
 
 class Help(ExprunTest):

@@ -57,8 +57,8 @@ std::string data_tables(const json& config, const std::filesystem::path& order,
        << "\ntrain = " << folder / "train.bin"
        << "\nvalidation = " << folder / "val.bin"
        << "\n[batch]\nsequences = " << micro_batch * accumulation
-       << "\nmicro_batch = " << micro_batch << "\n[evaluation.test_replay_loss]\nevery = \""
-       << config.at("eval_interval")
+       << "\nmicro_batch = " << micro_batch << "\n[metrics]\nval_loss = false\n"
+       << "[evaluation.test_replay_loss]\nevery = \"" << config.at("eval_interval")
        << " steps\"\nsamples = " << config.at("eval_iters").get<int64_t>() * micro_batch << "\n";
   return toml.str();
 }

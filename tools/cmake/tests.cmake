@@ -21,6 +21,9 @@ exprun_test_program(unit_text tests/unit/text exprun_text)
 exprun_test_program(unit_store tests/unit/store exprun_store)
 exprun_test_program(unit_control tests/unit/control exprun_control)
 
+add_executable(recipe_verdicts ${CMAKE_SOURCE_DIR}/tests/support/verdicts/recipe_verdicts.cpp)
+target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
+
 if(EXPRUN_TRAINER)
   exprun_test_program(engine_tests tests/engine exprun_recipe exprun_text exprun_store exprun_libtorch)
   if(TARGET engine_tests)

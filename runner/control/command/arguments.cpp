@@ -6,35 +6,44 @@
 #include "base/diagnostic.h"
 #include "base/suggest.h"
 #include "control/report/terminal.h"
+#include "control/report/wrapped.h"
 
 namespace exprun {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
-constexpr size_t kWidth = 80;
+constexpr const char* kListOptions = "--list-options";
 
+// Two columns; the help's further lines stand below its first.
 std::string help_line(std::string left, const std::string& help) {
   left = "  " + left;
   left += left.size() < kHelpColumn ? std::string(kHelpColumn - left.size(), ' ') : "  ";
-  return left + help + '\n';
+  return left + wrapped(help, kHelpColumn, left.size()) + '\n';
 }
 
-// Broken between words into lines of a terminal's usual width.
-std::string wrapped(const std::string& text) {
-  std::string out;
-  size_t column = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    if (column && column + 1 + (end - begin) > kWidth) {
-      out += '\n';
-      column = 0;
-    }
-    if (column) out += ' ';
-    out += text.substr(begin, end - begin);
-    column += (column ? 1 : 0) + end - begin;
-    begin = end + 1;
+const char* meaning(ExitCode code) {
+  switch (code) {
+    case ExitCode::done:
+      return "done";
+    case ExitCode::failed:
+      return "it failed";
+    case ExitCode::bad_recipe:
+      return "a mistake in the recipe or the command line";
+    case ExitCode::diverged:
+      return "the loss is no number any more";
+    case ExitCode::no_such_run:
+      return "no such run";
+    case ExitCode::store_error:
+      return "the store cannot be used";
+    case ExitCode::failed_trials:
+      return "the sweep ended, and trials failed";
+    case ExitCode::preempted:
+      return "saved; run the same line again";
+    case ExitCode::interrupted_int:
+    case ExitCode::interrupted_term:
+      return "saved after a signal; the same line continues";
   }
-  return out;
+  return "";
 }
 
 // "--csv" of "-c,--csv"
@@ -47,7 +56,7 @@ std::string long_name(const std::string& names) {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage, description;
-  std::string positionals, options, examples;  // lines of the help
+  std::string positionals, options, notes, codes, examples;  // lines of the help
   std::vector<std::string> option_names;
 
   // "show"; what runs a recipe has no name of its own.
@@ -71,7 +80,15 @@ struct Arguments::Impl {
             help_line("--store DIR", "folder of runs (default: EXPRUN_STORE, else runs/)") +
             help_line("-q, --quiet", "warnings and errors only") +
             help_line("-v, --verbose", "say more") + help_line("-h, --help", "this text");
+    if (!notes.empty()) text += '\n' + notes;
+    if (!codes.empty()) text += "\nExit codes:\n" + codes;
     return examples.empty() ? text : text + "\nExamples:\n" + examples;
+  }
+
+  std::string names_of_options() const {
+    std::string text;
+    for (const std::string& name : option_names) text += name + '\n';
+    return text + "--store\n--quiet\n--verbose\n--help\n";
   }
 
   [[noreturn]] void refuse(std::string message) const {
@@ -145,7 +162,22 @@ Arguments& Arguments::example(const std::string& line, const std::string& what) 
   return *this;
 }
 
+Arguments& Arguments::note(const std::string& text) {
+  impl_->notes += wrapped(text) + '\n';
+  return *this;
+}
+
+Arguments& Arguments::exit_codes(const std::vector<ExitCode>& codes) {
+  for (const ExitCode code : codes)
+    impl_->codes += help_line(std::to_string(static_cast<int>(code)), meaning(code));
+  return *this;
+}
+
 bool Arguments::parse(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{kListOptions}) {
+    print(impl_->names_of_options());
+    return false;
+  }
   try {
     impl_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
+
 namespace exprun {
 
 class Arguments {
@@ -25,8 +27,12 @@ class Arguments {
                     const std::string& help);
   Arguments& number(const std::string& names, int64_t& into, const std::string& help);
   Arguments& example(const std::string& line, const std::string& what);
+  // A paragraph below the options.
+  Arguments& note(const std::string& text);
+  Arguments& exit_codes(const std::vector<ExitCode>& codes);
 
-  // False if --help was asked for, and shown. Throws Error (wrong usage).
+  // False if the answer is printed: --help, or --list-options (names only, for completion). Throws
+  // Error (wrong usage).
   bool parse(const std::vector<std::string>& words);
 
  private:

@@ -1,13 +1,14 @@
 // exprun check RECIPE
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "base/diagnostic.h"
+#include "base/diagnostic_json.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
+#include "control/launch/known_speed.h"
+#include "control/launch/machine_limits.h"
 #include "control/launch/prepare.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
@@ -21,44 +22,29 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Checked {
-  Diagnostics diagnostics;
-  std::optional<RecipeText> text;  // of a recipe without mistakes; of a sweep's first trial
-  std::string hash;
-  size_t trials = 0;  // of a recipe with [sweep]
-
-  bool wrong(bool strict) const { return !text || (strict && !diagnostics.empty()); }
+struct Options {
+  bool quick = false, json = false, strict = false;
 };
 
-struct Plan {
-  std::optional<ordered_json> json;
+// What there is to say about a recipe. Mistakes are data here, not an end.
+struct Report {
+  Diagnostics diagnostics;
+  std::string hash;
+  size_t trials = 0;        // of a recipe with [sweep]
+  ordered_json plan;        // null where it was not asked for, or cannot be known
   bool needs_data = false;  // a vocabulary or a length that only prepared data tells
-  bool refused = false;     // exprun-trainer has said why
+
+  bool wrong(bool strict) const { return strict ? !diagnostics.empty() : has_errors(diagnostics); }
+
+  void add(Diagnostics more) {
+    std::move(more.begin(), more.end(), std::back_inserter(diagnostics));
+  }
 };
 
 // What this machine lacks: a recipe is no worse for it, and another machine may have it.
-void add_as_warnings(Diagnostics& diagnostics, Diagnostics lacking) {
-  for (Diagnostic& diagnostic : lacking) {
-    diagnostic.severity = Severity::warning;
-    diagnostics.push_back(std::move(diagnostic));
-  }
-}
-
-Checked checked(const RecipeText& text, const ResolvedRecipe& resolved, bool quick, size_t trials) {
-  Diagnostics diagnostics = resolved.warnings();
-  if (!quick) add_as_warnings(diagnostics, data_problems(resolved));
-  return {std::move(diagnostics), text, resolved.hash(), trials};
-}
-
-// The one command whose result are the diagnostics themselves: here they are data, not an end.
-Checked check(const std::string& recipe, const Words& overrides, bool quick) try {
-  const RecipeText text = read_recipe(recipe, overrides);
-  if (!read_sweep(text)) return checked(text, resolve(text), quick, 0);
-  const SweepPlan plan = plan_sweep(read_recipe(recipe, {}), overrides);
-  const Trial& first = plan.trials.front();
-  return checked(first.text, first.resolved, quick, plan.trials.size());
-} catch (const RecipeError& error) {
-  return {error.diagnostics(), std::nullopt, "", 0};
+Diagnostics as_warnings(Diagnostics lacking) {
+  for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
+  return lacking;
 }
 
 // What an earlier run of the recipe learnt about its data. A recipe is no worse for a store, or a
@@ -75,54 +61,92 @@ Facts known_facts(const StoreFolder& folder, const std::string& hash) try {
   return {};
 }
 
+// How long the planned tokens take, where an earlier run tells.
+void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolder& folder) try {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder.database(), ignored)) return;
+  const auto speed = known_speed(open_store(folder), recipe);
+  if (!speed) return;
+  plan["time"] = {{"tokens_per_second", speed->tokens_per_second},
+                  {"seconds", plan.at("tokens").get<double>() / speed->tokens_per_second},
+                  {"run", speed->run}};
+} catch (const Error& error) {
+  log(LogLevel::debug, std::string("no speed of an earlier run: ") + error.what());
+}
+
 bool can_be_planned(const Table& root, const Facts& facts) {
-  const auto length = run_length(root);
-  return integer_at(root, "model.vocab_size") && length && in_steps(root, facts, *length);
+  return integer_at(root, "model.vocab_size") && run_steps(root, facts);
 }
 
-Plan plan_of(const Checked& checked, const StoreFolder& folder) {
-  const Facts facts = known_facts(folder, checked.hash);
-  if (!can_be_planned(resolve(*checked.text, facts).root(), facts)) return {std::nullopt, true};
-  auto json = describe(*checked.text, facts);
-  const bool refused = !json;
-  return {std::move(json), false, refused};
+void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
+              const Facts& facts, const StoreFolder& folder) {
+  if (!can_be_planned(recipe.root(), facts)) {
+    report.needs_data = true;
+    return;
+  }
+  Description description = describe(text, facts);
+  report.add(std::move(description.refusals));
+  if (description.plan.is_null()) return;
+  report.plan = std::move(description.plan);
+  add_time(report.plan, recipe, folder);
+  report.add(disk_problems(recipe, report.plan.at("checkpoint_bytes").get<int64_t>(), folder));
 }
 
-ordered_json place(const SourceSpan& where) {
-  if (!where) return nullptr;
-  return {{"file", where.file->name},
-          {"line", where.line},
-          {"column", where.column},
-          {"length", where.length}};
+// Beyond the text: its data, this machine, and the plan if nothing is wrong so far.
+void look_around(Report& report, const RecipeText& text, Judgement judgement,
+                 const StoreFolder& folder, bool strict) {
+  const Facts facts = known_facts(folder, report.hash);
+  if (!report.wrong(false) && facts.train_tokens) {
+    judgement = judge(text, facts);
+    report.diagnostics = judgement.diagnostics;
+  }
+  if (judgement.is_sound("dataset")) report.add(as_warnings(data_problems(judgement.recipe)));
+  report.add(machine_problems(judgement.recipe));
+  if (!report.wrong(strict)) add_plan(report, text, judgement.recipe, facts, folder);
 }
 
-ordered_json to_json(const Diagnostics& diagnostics) {
-  ordered_json list = ordered_json::array();
-  for (const Diagnostic& diagnostic : diagnostics)
-    list.push_back({{"severity", diagnostic.severity == Severity::error ? "error" : "warning"},
-                    {"message", diagnostic.message},
-                    {"help", diagnostic.help},
-                    {"where", place(diagnostic.where)}});
-  return list;
+// Of a sweep, its first trial: all of them are judged, and the first mistake ends it.
+RecipeText text_of(const std::string& recipe, const Words& overrides, size_t& trials) {
+  RecipeText text = read_recipe(recipe, overrides);
+  if (!read_sweep(text)) return text;
+  const SweepPlan plan = plan_sweep(read_recipe(recipe, {}), overrides);
+  trials = plan.trials.size();
+  return plan.trials.front().text;
 }
 
-void print_json(const std::string& recipe, const Checked& checked, const Plan& plan) {
+Report check(const std::string& recipe, const Words& overrides, const Options& options,
+             const StoreFolder& folder) {
+  Report report;
+  try {
+    const RecipeText text = text_of(recipe, overrides, report.trials);
+    Judgement judgement = judge(text);
+    report.diagnostics = judgement.diagnostics;
+    if (!report.wrong(false)) report.hash = judgement.recipe.hash();
+    if (!options.quick) look_around(report, text, std::move(judgement), folder, options.strict);
+  } catch (const RecipeError& error) {
+    report.add(error.diagnostics());
+  }
+  report.diagnostics = sorted(std::move(report.diagnostics));
+  return report;
+}
+
+void print_json(const std::string& recipe, const Report& report) {
   const auto or_null = [](bool there, ordered_json value) { return there ? value : nullptr; };
-  const ordered_json answer = {
-      {"recipe", recipe},
-      {"hash", or_null(!checked.hash.empty(), checked.hash)},
-      {"trials", or_null(checked.trials > 0, checked.trials)},
-      {"diagnostics", to_json(checked.diagnostics)},
-      {"plan", or_null(plan.json.has_value(), plan.json.value_or(nullptr))}};
+  const ordered_json answer = {{"recipe", recipe},
+                               {"hash", or_null(!report.hash.empty(), report.hash)},
+                               {"trials", or_null(report.trials > 0, report.trials)},
+                               {"diagnostics", to_json(report.diagnostics)},
+                               {"plan", report.plan}};
   print(answer.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n');
 }
 
-void print_plain(const std::string& recipe, size_t trials, const Plan& plan) {
-  const std::string sweep =
-      trials ? "; a sweep of " + std::to_string(trials) + " trials, the first of them:" : "";
+void print_plain(const std::string& recipe, const Report& report) {
+  const std::string sweep = report.trials ? "; a sweep of " + std::to_string(report.trials) +
+                                                " trials, the first of them:"
+                                          : "";
   print(recipe + ": no mistakes" + sweep + '\n');
-  if (plan.json) print(plan_text(*plan.json));
-  if (plan.needs_data)
+  if (!report.plan.is_null()) print(plan_text(report.plan));
+  if (report.needs_data)
     print("  the plan is known once its data has been prepared, by a first run\n");
 }
 
@@ -131,25 +155,36 @@ void print_plain(const std::string& recipe, size_t trials, const Plan& plan) {
 int run_check(const Words& words, const Globals& globals) {
   std::string recipe;
   Words overrides;
-  bool quick = false, json = false, strict = false;
-  Arguments arguments("check RECIPE [key=value...]",
-                      "Finds every mistake in a recipe, and shows the plan of its run: parameters, "
-                      "memory, compute.");
+  Options options;
+  Arguments arguments(
+      "check RECIPE [key=value...]",
+      "Finds every mistake in a recipe at once, each with its place and what to do, "
+      "and shows the plan of its run: parameters, memory, compute, time.");
   arguments.word("RECIPE", recipe, "a TOML file")
       .words("key=value...", overrides, "changes of the recipe")
-      .flag("--quick", quick, "the text alone, in milliseconds: neither its data nor the plan")
-      .flag("--strict", strict, "a warning is a mistake")
-      .flag("--json", json, "diagnostics and plan for a script");
+      .flag("--quick", options.quick,
+            "the text alone, in milliseconds: neither its data nor the plan")
+      .flag("--strict", options.strict, "a warning is a mistake")
+      .flag("--json", options.json, "diagnostics and plan for a script or an editor")
+      .note(
+          "What only this machine lacks (data, cores, disk space) is a warning; it becomes an "
+          "error when a run starts. The time is there when an earlier run of such a model tells "
+          "the speed.")
+      .exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .example("exprun check recipes/quickstart.toml", "mistakes, and the plan")
+      .example("exprun check recipes/quickstart.toml hidden_size=256 --json",
+               "the same with a change, for a script");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "check");
 
-  const Checked checked = check(recipe, overrides, quick);
-  const bool wrong = checked.wrong(strict);
-  if (!json) std::fputs(render(checked.diagnostics).c_str(), stderr);
-  const Plan plan = quick || wrong ? Plan{} : plan_of(checked, globals.store);
-  if (json) print_json(recipe, checked, plan);
-  if (!json && !wrong && !plan.refused) print_plain(recipe, checked.trials, plan);
-  return static_cast<int>(wrong || plan.refused ? ExitCode::bad_recipe : ExitCode::done);
+  const Report report = check(recipe, overrides, options, globals.store);
+  const bool wrong = report.wrong(options.strict);
+  if (options.json)
+    print_json(recipe, report);
+  else
+    std::fputs(render(report.diagnostics).c_str(), stderr);
+  if (!options.json && !wrong) print_plain(recipe, report);
+  return static_cast<int>(wrong ? ExitCode::bad_recipe : ExitCode::done);
 }
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// exprun show RECIPE|RUN [--origin] [--schedule]
+// exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -8,9 +8,12 @@
 #include "control/launch/trainer_program.h"
 #include "control/report/schedule_plot.h"
 #include "control/report/terminal.h"
+#include "recipe/value_json.h"
 
 namespace exprun {
 namespace {
+
+using nlohmann::ordered_json;
 
 struct Shown {
   RecipeText text;
@@ -32,10 +35,10 @@ Shown shown(const std::string& what, const Words& overrides, const Globals& glob
   return {RecipeText::from_json(store.recipe_json(run.id)), store.resolved_toml(run.id)};
 }
 
-std::string place(const Value& value) {
-  switch (value.origin) {
+const char* word(Origin origin) {
+  switch (origin) {
     case Origin::file:
-      return value.where ? value.where.file->name + ':' + std::to_string(value.where.line) : "file";
+      return "file";
     case Origin::command_line:
       return "override";
     case Origin::derived:
@@ -46,47 +49,94 @@ std::string place(const Value& value) {
   return "";
 }
 
+// "recipes/mine.toml:7", "override", "derived", "default".
+std::string place(const Value& value) {
+  if (value.origin != Origin::file || !value.where) return word(value.origin);
+  return value.where.file->name + ':' + std::to_string(value.where.line);
+}
+
 std::string with_origins(const ResolvedRecipe& resolved) {
   ResultTable table{{{"key", "key"}, {"value", "value"}, {"origin", "origin"}}, {}};
-  for (const auto& [path, value] : resolved.leaves(false)) {
-    const Value* const found = resolved.find(path);
+  for (const auto& [path, value] : resolved.leaves(false))
     table.rows.push_back(
-        {Cell::word(path), Cell::word(value), Cell::word(found ? place(*found) : "")});
-  }
+        {Cell::word(path), Cell::word(value), Cell::word(place(*resolved.find(path)))});
   return to_plain(table, {});
+}
+
+ordered_json origins(const ResolvedRecipe& resolved) {
+  ordered_json list = ordered_json::array();
+  for (const auto& [path, text] : resolved.leaves(false)) {
+    const Value& value = *resolved.find(path);
+    ordered_json item = {{"key", path}, {"value", to_json(value)}, {"origin", word(value.origin)}};
+    if (value.where) item["file"] = value.where.file->name;
+    if (value.where) item["line"] = value.where.line;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+std::string as_json(const ResolvedRecipe& resolved, bool origin) {
+  ordered_json json = {{"hash", resolved.hash()}, {"recipe", to_json(resolved.written())}};
+  if (origin) json["origins"] = origins(resolved);
+  return json.dump(2) + '\n';
+}
+
+ResultTable difference_table(const ResolvedRecipe& a, const ResolvedRecipe& b,
+                             const std::string& name_a, const std::string& name_b) {
+  ResultTable table{{{"key", "key"}, {"this", name_a}, {"other", name_b}}, {}};
+  for (const Difference& difference : differences(a, b))
+    table.rows.push_back(
+        {Cell::word(difference.path), Cell::word(difference.a), Cell::word(difference.b)});
+  return table;
+}
+
+void print_difference(const ResultTable& table, bool json) {
+  if (json) return print(to_json(table));
+  if (table.rows.empty()) return log_info("no difference: it is the same experiment");
+  print(to_plain(table, {}));
 }
 
 }  // namespace
 
 int run_show(const Words& words, const Globals& globals) {
-  std::string what;
+  std::string what, other;
   Words overrides;
-  bool origin = false, schedule = false;
+  bool origin = false, json = false, schedule = false;
   Arguments arguments("show RECIPE|RUN [key=value...]",
-                      "Prints a recipe with every default and override filled in, as TOML.");
+                      "Prints a recipe with every default and override filled in, as TOML. Read "
+                      "back, it is the same recipe with the same hash.");
   arguments.word("RECIPE|RUN", what, "a TOML file, or a run: its folder, id, uid, name, @last")
       .words("key=value...", overrides, "changes of the recipe")
       .flag("--origin", origin,
             "where each value comes from: file:line, override, derived, default")
+      .option("--diff", "OTHER", other,
+              "only the keys in which another recipe or run is a different experiment")
       .flag("--schedule", schedule, "the learning rate of every group over the run, and a plot")
+      .flag("--json", json, "as JSON: hash and recipe; with --origin, each key's place")
+      .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::no_such_run})
       .example("exprun show recipes/quickstart.toml --origin", "every value and its origin")
+      .example("exprun show recipes/quickstart.toml lr=3e-4 --diff recipes/quickstart.toml",
+               "what the change makes different")
       .example("exprun show @last > again.toml", "the newest run as a recipe of its own");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "show");
   const Shown found = shown(what, overrides, globals);
   if (schedule) {
     resolve(found.text);  // its mistakes are told from here
-    const auto described = describe_schedule(found.text);
-    if (!described) return static_cast<int>(ExitCode::bad_recipe);
-    print(schedule_text(*described));
+    print(schedule_text(describe_schedule(found.text)));
     return 0;
   }
-  if (!origin && !found.toml.empty()) {
+  if (!origin && !json && other.empty() && !found.toml.empty()) {
     print(found.toml);
     return 0;
   }
   const ResolvedRecipe resolved = resolve(found.text);
-  print(origin ? with_origins(resolved) : resolved.to_toml());
+  if (!other.empty()) {
+    const ResolvedRecipe with = resolve(shown(other, {}, globals).text);
+    print_difference(difference_table(resolved, with, what, other), json);
+    return 0;
+  }
+  print(json ? as_json(resolved, origin) : origin ? with_origins(resolved) : resolved.to_toml());
   return 0;
 }
 

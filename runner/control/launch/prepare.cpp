@@ -27,10 +27,20 @@ std::optional<CheckpointFolder> newest_intact(const RunFolder& folder) {
   return std::nullopt;
 }
 
+// Of a character tokenizer, whose table they are.
+std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
+  if (!tokenizer.is_object() || tokenizer.value("type", "") != "char") return std::nullopt;
+  std::u32string characters;
+  for (const nlohmann::json& character : tokenizer.at("table"))
+    characters += static_cast<char32_t>(character.get<uint32_t>());
+  return characters;
+}
+
 }  // namespace
 
 Facts facts_of(const PreparedData& data) {
-  return {data.vocab_size, tokens_in(data.train), tokens_in(data.validation)};
+  return {data.vocab_size, tokens_in(data.train), tokens_in(data.validation),
+          characters_of(data.tokenizer)};
 }
 
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/diagnostic.h"
+#include "base/diagnostic_json.h"
 #include "control/launch/capture.h"
 #include "control/launch/plan_cache.h"
 
@@ -17,6 +17,13 @@ ordered_json parse(const Captured& captured, const std::string& what) {
   if (captured.status == 0 && json.is_object()) return json;
   throw Error("launch: exprun-trainer " + what + " failed (exit code " +
               std::to_string(captured.status) + "); build it anew with tools/exprun");
+}
+
+Diagnostics refusals(const Captured& captured, const RecipeText& text) {
+  const ordered_json answer = ordered_json::parse(captured.output, nullptr, false);
+  if (answer.is_object() && answer.contains("diagnostics"))
+    return diagnostics_from_json(answer["diagnostics"], text.sources());
+  throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
 }
 
 std::string question(const RecipeText& text, const Facts& facts) {
@@ -42,22 +49,24 @@ ordered_json trainer_version() {
   return parse(capture({trainer_program().string(), "--version"}, ""), "--version");
 }
 
-std::optional<ordered_json> describe(const RecipeText& text, const Facts& facts) {
+Description describe(const RecipeText& text, const Facts& facts) {
   const std::filesystem::path program = trainer_program();
   const PlanCache cache(program, question(text, facts));
-  if (const auto known = cache.find()) return ordered_json::parse(*known);
+  if (const auto known = cache.find()) return {ordered_json::parse(*known), {}};
   const Captured captured = capture({program.string(), "--describe"}, question(text, facts));
-  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
-  const ordered_json plan = parse(captured, "--describe");
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe))
+    return {nullptr, refusals(captured, text)};
+  ordered_json plan = parse(captured, "--describe");
   cache.keep(plan.dump());
-  return plan;
+  return {std::move(plan), {}};
 }
 
-std::optional<ordered_json> describe_schedule(const RecipeText& text) {
+ordered_json describe_schedule(const RecipeText& text) {
   const ordered_json question = {{"recipe", ordered_json::parse(text.to_json())},
                                  {"only", "schedule"}};
   const Captured captured = capture({trainer_program().string(), "--describe"}, question.dump());
-  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe))
+    throw RecipeError(refusals(captured, text));
   return parse(captured, "--describe");
 }
 

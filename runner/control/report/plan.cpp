@@ -1,5 +1,6 @@
 #include "control/report/plan.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/number.h"
@@ -46,6 +47,22 @@ std::string memory(const ordered_json& plan) {
   return line("memory", "about " + binary_bytes(total) + ": " + text);
 }
 
+// "5 epochs", "0.32 epochs"; nothing where the data have none.
+std::string epochs(const ordered_json& plan) {
+  if (!plan.contains("epochs") || plan.at("epochs").is_null()) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, ", %.3g epochs", plan.at("epochs").get<double>());
+  return text;
+}
+
+std::string time(const ordered_json& plan) {
+  if (!plan.contains("time")) return "";
+  const ordered_json& time = plan.at("time");
+  return line("time", "about " + duration(time.at("seconds").get<double>()) + " at " +
+                          with_thousands(time.at("tokens_per_second").get<int64_t>()) +
+                          " tokens/s, the speed of " + time.at("run").get<std::string>());
+}
+
 }  // namespace
 
 std::string plan_text(const ordered_json& plan) {
@@ -55,11 +72,12 @@ std::string plan_text(const ordered_json& plan) {
          line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
                            count(plan.at("gradient_accumulation")) + " x " +
                            count(plan.at("micro_batch")) + " sequences") +
-         line("length",
-              count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) + " tokens") +
+         line("length", count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) +
+                            " tokens" + epochs(plan)) +
          line("compute", in_thousands(flops) + "FLOP a token, " + in_thousands(flops * tokens) +
                              "FLOP a step") +
-         memory(plan) + line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>()));
+         memory(plan) +
+         line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) + time(plan);
 }
 
 }  // namespace exprun

@@ -57,7 +57,7 @@ Facts facts_from(const json& json) {
     if (found == json.end() || found->is_null()) return std::nullopt;
     return found->get<int64_t>();
   };
-  return {read("vocab_size"), read("train_tokens"), read("validation_tokens")};
+  return {read("vocab_size"), read("train_tokens"), read("validation_tokens"), {}};
 }
 
 // As the dataset will count them, without opening it.
@@ -77,6 +77,12 @@ void require_known_vocabulary(const ResolvedRecipe& recipe) {
         "give model.vocab_size");
 }
 
+json epochs(const Timeline& timeline) {
+  if (timeline.tokens_per_epoch == 0) return nullptr;
+  return static_cast<double>(timeline.steps) * static_cast<double>(timeline.tokens_per_step) /
+         static_cast<double>(timeline.tokens_per_epoch);
+}
+
 json description(const ResolvedRecipe& recipe, const Facts& facts) {
   const Learner learner = build_learner(recipe, at::kMeta);
   const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
@@ -89,6 +95,7 @@ json description(const ResolvedRecipe& recipe, const Facts& facts) {
           {"tokens_per_step", plan.batch.tokens()},
           {"steps", plan.timeline.steps},
           {"tokens", plan.timeline.steps * plan.batch.tokens()},
+          {"epochs", epochs(plan.timeline)},
           {"micro_batch", plan.batch.micro_batch},
           {"gradient_accumulation", micro_batches},
           {"flops_per_token", learner.model->flops_per_token(plan.batch.sequence_length)},

@@ -31,6 +31,10 @@ TEST_CASE("period: magnitudes of steps and tokens") {
   CHECK(parse_period("1.5k steps") == period(1500, PeriodUnit::steps));
   CHECK(parse_period("524_288 tokens") == period(524288, PeriodUnit::tokens));
   CHECK(parse_period("1e9 tokens") == period(1e9, PeriodUnit::tokens));
+  CHECK(parse_period("1e-5 epochs") == period(1e-5, PeriodUnit::epochs));
+  CHECK(parse_period("1e+2 steps") == period(100, PeriodUnit::steps));
+  CHECK(parse_period(to_string({5e-6, PeriodUnit::epochs})) == period(5e-6, PeriodUnit::epochs));
+  CHECK_FALSE(parse_period("1e- steps"));
 }
 
 TEST_CASE("period: what is none") {

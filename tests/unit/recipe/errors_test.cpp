@@ -10,6 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "recipe/resolved.h"
 
 using namespace exprun;
@@ -38,7 +39,13 @@ std::optional<int64_t> fact(const nlohmann::json& facts, const char* name) {
 Facts facts_of(const fs::path& folder) {
   if (!fs::exists(folder / "facts.json")) return {};
   const auto json = nlohmann::json::parse(text_of(folder / "facts.json"));
-  return {fact(json, "vocab_size"), fact(json, "train_tokens"), fact(json, "validation_tokens")};
+  Facts facts{fact(json, "vocab_size"), fact(json, "train_tokens"),
+              fact(json, "validation_tokens")};
+  if (!json.contains("characters")) return facts;
+  facts.characters.emplace();
+  const auto characters = json["characters"].get<std::string>();
+  for (const CodePoint& c : code_points(characters)) *facts.characters += c.value;
+  return facts;
 }
 
 std::string message_of(const fs::path& folder) {

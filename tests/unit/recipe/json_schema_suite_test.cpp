@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "recipe/complete.h"
 #include "recipe/validate_value.h"
+#include "recipe/value_json.h"
 
 using namespace exprun;
 namespace fs = std::filesystem;

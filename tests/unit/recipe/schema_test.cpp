@@ -6,10 +6,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "recipe/complete.h"
 #include "recipe/example_table.h"
 #include "recipe/table_schema.h"
 #include "recipe/validate_value.h"
+#include "recipe/value_json.h"
 
 using namespace exprun;
 

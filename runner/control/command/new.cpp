@@ -1,0 +1,73 @@
+// exprun new [NAME]
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "control/command/arguments.h"
+#include "control/command/command.h"
+#include "control/command/starter.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchemaFile = "recipe.schema.json";
+
+// From the recipe's folder up: the schema that lies there, or that of a source tree.
+fs::path find_schema(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::path at = fs::absolute(folder);; at = at.parent_path()) {
+    for (const fs::path& file : {at / kSchemaFile, at / "schemas" / kSchemaFile})
+      if (fs::exists(file, ignored)) return fs::relative(file, folder);
+    if (at == at.root_path()) return {};
+  }
+}
+
+fs::path recipe_file(const std::string& name) {
+  return name.ends_with(".toml") ? name : name + ".toml";
+}
+
+void refuse_existing(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(file, ignored)))
+    throw Error("new: " + file.string() + " is there already; give another name",
+                ExitCode::bad_recipe);
+  const fs::path folder = file.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, ignored))
+    throw Error("new: there is no folder " + folder.string(), ExitCode::bad_recipe);
+}
+
+}  // namespace
+
+int run_new(const Words& words, const Globals&) {
+  std::string name = "experiment";
+  StarterRequest request{"gpt", "text", "", ""};
+  Arguments arguments("new [NAME]",
+                      "Writes a first recipe, with every key explained, that can be run as it is.");
+  arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
+      .option("--model", "TYPE", request.model,
+              "which model (default: gpt); see exprun schema model")
+      .option("--data", "TYPE", request.data,
+              "which kind of data (default: text); see exprun schema dataset")
+      .option("--path", "FILES", request.path,
+              "where the data are: a path or a glob (default: C++ headers of LibTorch)")
+      .note(
+          "For editors, the first line names the recipe's schema. Where none lies in this folder "
+          "or above it, recipe.schema.json is written beside the recipe.")
+      .exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .example("exprun new mine", "mine.toml, a byte-level GPT on text")
+      .example("exprun new notes --path 'notes/*.md'", "the same on text of your own");
+  if (!arguments.parse(words)) return 0;
+  const fs::path file = recipe_file(name);
+  refuse_existing(file);
+  const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
+  const fs::path known = find_schema(folder);
+  request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
+  const std::string text = starter_recipe(SchemaSet::embedded(), request);
+  if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
+  write_file_atomically(file, text);
+  log_info("wrote " + file.string() + "; exprun check " + file.string() +
+           " says what it would do, exprun " + file.string() + " runs it");
+  return 0;
+}
+
+}  // namespace exprun

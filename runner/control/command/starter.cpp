@@ -1,0 +1,137 @@
+#include "control/command/starter.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/suggest.h"
+#include "recipe/emit.h"
+#include "recipe/unknown_key.h"
+#include "recipe/value_json.h"
+
+namespace exprun {
+namespace {
+
+constexpr const char* kTextEverywhere = "${libtorch}/include/ATen/**/*.h";
+constexpr size_t kCommentColumn = 36;
+constexpr int64_t kGpt2Vocabulary = 50257;
+
+using Given = std::map<std::string, std::string>;  // key to its value as TOML
+
+std::string toml_of(const Schema& json) {
+  return toml_text(value_of_json(json, Origin::default_value));
+}
+
+const Schema& type_schema(const SchemaSet& schemas, const std::string& kind,
+                          const std::string& type) {
+  if (const Schema* schema = schemas.find(kind, type)) return *schema;
+  const std::vector<std::string> types = schemas.types(kind);
+  const auto near = nearest(type, types);
+  throw Error("new: there is no " + kind + " \"" + type + "\": it can be " + alternatives(types) +
+                  (near ? "; did you mean " + *near + "?" : ""),
+              ExitCode::bad_recipe);
+}
+
+std::string line(const std::string& assignment, const std::string& comment) {
+  const size_t gap = assignment.size() < kCommentColumn ? kCommentColumn - assignment.size() : 2;
+  return assignment + std::string(gap, ' ') + "# " + comment + '\n';
+}
+
+bool is_required(const Schema& node, const std::string& key) {
+  const auto required = node.find("required");
+  return required != node.end() &&
+         std::find(required->begin(), required->end(), key) != required->end();
+}
+
+// The last example is the one to begin with; the first is the smallest.
+std::string first_value(const Schema& schema) {
+  if (schema.contains("examples")) return toml_of(schema["examples"].back());
+  return schema.contains("default") ? toml_of(schema["default"]) : "\"\"";
+}
+
+std::string key_line(const std::string& key, const Schema& schema, bool required,
+                     const Given& given) {
+  const std::string comment = schema.value("description", "");
+  if (const auto value = given.find(key); value != given.end())
+    return line(key + " = " + value->second, comment);
+  if (required) return line(key + " = " + first_value(schema), comment);
+  if (schema.contains("default"))
+    return line("# " + key + " = " + toml_of(schema["default"]), comment);
+  return schema.contains("examples") ? line("# " + key + " = " + first_value(schema), comment) : "";
+}
+
+std::string keys(const Schema& node, const Given& given) {
+  std::string text;
+  if (const auto properties = node.find("properties"); properties != node.end())
+    for (const auto& [key, schema] : properties->items())
+      if (key != "type" && schema.value("type", Schema()) != "object")
+        text += key_line(key, schema, is_required(node, key), given);
+  return text;
+}
+
+std::string table(const SchemaSet& schemas, const std::string& name, const Given& given) {
+  const Schema& node = *schemas.find(name);
+  return "\n[" + name + "]  # " + node.value("description", "") + '\n' + keys(node, given);
+}
+
+std::string component(const SchemaSet& schemas, const std::string& kind, const std::string& type,
+                      const Given& given) {
+  const Schema& chosen = type_schema(schemas, kind, type);
+  const std::vector<std::string> types = schemas.types(kind);
+  const std::string choice = types.size() > 1 ? " (of " + alternatives(types) + ")" : "";
+  return "\n[" + kind + "]\n" +
+         line("type = \"" + type + "\"", chosen.value("description", "") + choice) +
+         keys(chosen, given) + keys(*schemas.find(kind), given);
+}
+
+// The key that says where the data are.
+std::string path_key(const Schema& dataset) {
+  for (const auto& [key, schema] : dataset["properties"].items())
+    if (schema.contains("x-path") && is_required(dataset, key)) return key;
+  return "";
+}
+
+Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
+  const std::string key = path_key(type_schema(schemas, "dataset", request.data));
+  if (key.empty()) return {};
+  if (request.path.empty() && request.data != "text")
+    throw Error("new: where are the data? say it with --path FILES", ExitCode::bad_recipe);
+  const std::string path = request.path.empty() ? kTextEverywhere : request.path;
+  return {{key, toml_text(Value(path, {}, Origin::default_value))}};
+}
+
+// Shards of tokens do not say how many different ones there are.
+Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
+  const Schema& data = type_schema(schemas, "dataset", request.data);
+  const bool has_tokenizer = data["properties"].contains("tokenizer");
+  const bool asks =
+      type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
+  if (has_tokenizer || !asks) return {};
+  return {{"vocab_size", std::to_string(kGpt2Vocabulary)}};
+}
+
+}  // namespace
+
+std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
+  const bool samples =
+      type_schema(schemas, "dataset", request.data)["properties"].contains("tokenizer");
+  std::string text = request.schema.empty() ? "" : "#:schema " + request.schema + '\n';
+  text +=
+      "# A first recipe. Keys behind a '#' have the value that they show; take the '#' away to "
+      "change one.\n";
+  text += table(schemas, "run", {{"steps", "200"}});
+  text += component(schemas, "model", request.model, model_given(schemas, request));
+  text += component(schemas, "dataset", request.data, data_given(schemas, request));
+  text += table(schemas, "batch", {{"sequences", "16"}});
+  text += component(schemas, "optimizer", "adamw", {});
+  text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
+  if (samples)
+    text += "\n[evaluation.sample]  # " +
+            schemas.find("evaluation", "sample")->value("description", "") + '\n' +
+            keys(*schemas.find("evaluation", "sample"), {{"prompt", "\"The \""}});
+  for (const char* name : {"precision", "parallelism", "checkpoint", "metrics"})
+    text += table(schemas, name, {});
+  return text;
+}
+
+}  // namespace exprun

@@ -1,0 +1,171 @@
+#include "control/report/schema_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/number.h"
+#include "control/report/wrapped.h"
+#include "recipe/emit.h"
+#include "recipe/unknown_key.h"
+#include "recipe/validate_value.h"
+#include "recipe/value_json.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kNameColumn = 22;
+
+std::string text(const Schema& schema, const char* key) {
+  return schema.value(key, "");
+}
+
+std::string toml_of(const Schema& json) {
+  return toml_text(value_of_json(json, Origin::default_value));
+}
+
+std::string choices(const Schema& values) {
+  std::vector<std::string> words;
+  for (const Schema& value : values) words.push_back(toml_of(value));
+  return alternatives(words);
+}
+
+// " >= 1, < 10"
+std::string bounds(const Schema& schema) {
+  std::string result;
+  for (const auto& [keyword, sign] :
+       {std::pair("minimum", ">="), std::pair("exclusiveMinimum", ">"), std::pair("maximum", "<="),
+        std::pair("exclusiveMaximum", "<")})
+    if (schema.contains(keyword))
+      result += (result.empty() ? " " : ", ") + std::string(sign) + ' ' +
+                shortest(schema[keyword].get<double>());
+  return result;
+}
+
+std::string period_text(const Schema& schema) {
+  return "period in " + alternatives(schema["x-period"].get<std::vector<std::string>>()) +
+         (schema.contains("exclusiveMinimum") ? ", > 0" : "");
+}
+
+std::string array_text(const Schema& schema) {
+  const size_t least = schema.value("minItems", size_t{0});
+  const bool exact = least > 0 && schema.value("maxItems", size_t{0}) == least;
+  return "array of " + (exact ? std::to_string(least) + " x " : "") +
+         (schema.contains("items") ? values_text(schema["items"]) : "values");
+}
+
+// One of the types that a schema allows; nothing for a text that may only be "auto".
+std::string one_type(const Schema& schema, const std::string& type) {
+  if (type == "array") return array_text(schema);
+  if (type == "integer" || type == "number")
+    return (type == "integer" ? "integer" : "float") + bounds(schema);
+  if (type == "object") return "table";
+  if (type != "string") return type;
+  if (text(schema, "pattern") == "^auto$") return "\"auto\"";
+  return schema.contains("x-path") ? "path" : "string";
+}
+
+std::string default_text(const Schema& schema, bool required) {
+  if (required) return "; required";
+  return schema.contains("default") ? "; default " + toml_of(schema["default"]) : "";
+}
+
+std::string described(const Schema& schema) {
+  const std::string unit = text(schema, "x-unit");
+  return text(schema, "description") + (unit.empty() ? "" : " [" + unit + "]");
+}
+
+std::string named(const std::string& name, const std::string& first) {
+  std::string line = "  " + name;
+  line += std::string(std::max(kNameColumn, line.size() + 2) - line.size(), ' ');
+  return line + wrapped(first, kNameColumn, line.size()) + '\n';
+}
+
+std::string key_text(const std::string& key, const Schema& schema, bool required) {
+  return named(key, values_text(schema) + default_text(schema, required)) +
+         std::string(kNameColumn, ' ') + wrapped(described(schema), kNameColumn, kNameColumn) +
+         '\n';
+}
+
+bool is_required(const Schema& node, const std::string& key) {
+  const auto required = node.find("required");
+  return required != node.end() &&
+         std::find(required->begin(), required->end(), key) != required->end();
+}
+
+std::string keys_text(const Schema& node, const std::string& path);
+
+std::string sub_table_text(const Schema& node, const std::string& path) {
+  return "\n[" + path + "]  " + wrapped(described(node), 0, path.size() + 4) + '\n' +
+         keys_text(node, path);
+}
+
+bool is_table_schema(const Schema& schema) {
+  return schema.is_object() && schema.value("type", Schema()) == "object";
+}
+
+// The keys of a node; its sub-tables come behind, under a heading each.
+std::string keys_text(const Schema& node, const std::string& path) {
+  std::string keys, tables;
+  const Schema properties = node.value("properties", Schema::object());
+  for (const auto& [key, schema] : properties.items()) {
+    if (is_table_schema(schema))
+      tables += sub_table_text(schema, path + "." + key);
+    else
+      keys += key_text(key, schema, is_required(node, key));
+  }
+  const Schema free = node.value("additionalProperties", Schema(false));
+  if (is_table_schema(free))
+    tables += sub_table_text(free, path + ".NAME");
+  else if (free.is_object())
+    keys += key_text("KEY", free, false);
+  return keys + tables;
+}
+
+std::string types_text(const SchemaSet& schemas, const std::string& kind) {
+  std::string list;
+  for (const std::string& type : schemas.types(kind))
+    list += named(kind + "/" + type, text(*schemas.find(kind, type), "description"));
+  return list.empty() ? "" : "\nTypes:\n" + list;
+}
+
+}  // namespace
+
+std::string values_text(const Schema& schema) {
+  if (schema.contains("enum")) return choices(schema["enum"]);
+  if (schema.contains("const")) return toml_of(schema["const"]);
+  if (schema.contains("x-period")) return period_text(schema);
+  std::vector<std::string> words;
+  if (const auto type = schema.find("type"); type != schema.end())
+    for (const Schema& name : type->is_array() ? *type : Schema::array({*type}))
+      words.push_back(one_type(schema, name.get<std::string>()));
+  for (const char* keyword : {"anyOf", "oneOf"})
+    if (schema.contains(keyword))
+      for (const Schema& branch : schema[keyword]) words.push_back(values_text(branch));
+  return words.empty() ? "any value" : alternatives(words);
+}
+
+std::string tables_text(const SchemaSet& schemas) {
+  std::string result;
+  for (const char* table : kTables) {
+    const std::vector<std::string> types = schemas.types(table);
+    std::string line = text(*schemas.find(table), "description");
+    if (!types.empty()) line += "; types: " + alternatives(types);
+    result += named(table, line);
+  }
+  return result;
+}
+
+std::string table_text(const SchemaSet& schemas, const std::string& table) {
+  const Schema& node = *schemas.find(table);
+  return "[" + table + "]  " + wrapped(described(node), 0, table.size() + 4) + '\n' +
+         keys_text(node, table) + types_text(schemas, table);
+}
+
+std::string component_text(const SchemaSet& schemas, const std::string& kind,
+                           const std::string& type) {
+  const Schema& node = *schemas.find(kind, type);
+  const std::string head = kind + " type = \"" + type + "\"  ";
+  return head + wrapped(described(node), 0, head.size()) + '\n' + keys_text(node, kind);
+}
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+// Rules about keys or values that no shipped schema has as yet, on tables as they will be.
+#include "recipe/rules.h"
+
+#include <doctest/doctest.h>
+
+#include "recipe/toml_source.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string said_by(Rule rule, const std::string& text) {
+  Diagnostics diagnostics;
+  const auto file = std::make_shared<SourceFile>(SourceFile{"r.toml", text});
+  const auto root = parse_toml(file, Origin::file, diagnostics);
+  REQUIRE(root);
+  rule({*root, Facts{}}, diagnostics);
+  return render(diagnostics);
+}
+
+}  // namespace
+
+TEST_CASE("rules: ranks share the global batch") {
+  const std::string text = "[parallelism]\nworld_size = 4\n[batch]\nsequences = ";
+  CHECK(said_by(micro_batches_fill_batch, text + "10\nmicro_batch = 1\n") ==
+        "r.toml:2:14: error: the global batch of 10 sequences cannot be shared by 4 ranks\n"
+        "    world_size = 4\n"
+        "                 ^ 2 or 5 would\n");
+  CHECK(said_by(micro_batches_fill_batch, text + "32\nmicro_batch = 16\n") ==
+        "r.toml:5:15: error: 'micro_batch' must divide a rank's share of the batch, 8 sequences\n"
+        "    micro_batch = 16\n"
+        "                  ^^ 8 would\n");
+  CHECK(said_by(micro_batches_fill_batch, text + "32\nmicro_batch = 8\n").empty());
+}

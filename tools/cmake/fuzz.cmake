@@ -1,0 +1,12 @@
+# tests/fuzz/<name>.cpp is the program fuzz_<name>, under libFuzzer, ASan and UBSan: with clang only.
+set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -g -fno-omit-frame-pointer)
+target_compile_options(exprun_options INTERFACE ${fuzz_flags})
+target_link_options(exprun_options INTERFACE ${fuzz_flags})
+
+function(exprun_fuzz_program name)
+  add_executable(fuzz_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/${name}.cpp)
+  target_link_libraries(fuzz_${name} PRIVATE ${ARGN})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+exprun_fuzz_program(recipe exprun_recipe)
