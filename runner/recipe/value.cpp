@@ -12,6 +12,13 @@ auto find_entry(Entries& entries, std::string_view key) {
 
 }  // namespace
 
+Table::Table() = default;
+Table::Table(const Table&) = default;
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(const Table&) = default;
+Table& Table::operator=(Table&&) noexcept = default;
+Table::~Table() = default;
+
 const Entry* Table::entry(std::string_view key) const {
   const auto found = find_entry(entries_, key);
   return found == entries_.end() ? nullptr : &*found;

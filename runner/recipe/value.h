@@ -20,6 +20,14 @@ using Array = std::vector<Value>;
 
 class Table {
  public:
+  // Defined where Entry is whole: its values are tables again.
+  Table();
+  Table(const Table&);
+  Table(Table&&) noexcept;
+  Table& operator=(const Table&);
+  Table& operator=(Table&&) noexcept;
+  ~Table();
+
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
   const Entry* entry(std::string_view key) const;

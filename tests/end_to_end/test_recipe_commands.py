@@ -100,9 +100,10 @@ class Show(ExprunTest):
 
     def test_json_is_the_toml(self):
         words = ("tiny.toml", "tags=[a, b]")
-        self.assertEqual(json.loads(self.exprun("show", *words, "--json").out)["recipe"],
-                         {key: value for key, value in tomllib.loads(self.exprun("show", *words).out).items()
-                          if key != "version"})
+        toml = tomllib.loads(self.exprun("show", *words).out)
+        recipe = json.loads(self.exprun("show", *words, "--json").out)["recipe"]
+        self.assertEqual((toml.pop("version"), recipe["optimizer"].pop("groups")), (1, {}))  # TOML leaves {} out
+        self.assertEqual(recipe, toml)
 
     def test_origins_name_file_and_line(self):
         self.write("child.toml", 'extends = "tiny.toml"\n[run]\nseed = 5\n')

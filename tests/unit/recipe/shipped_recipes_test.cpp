@@ -1,5 +1,6 @@
-// Every key of every shipped recipe is deleted, renamed, retyped and broken in range: each mistake
-// is reported at its line and column, and a rename by a letter or two gets the right suggestion.
+// Every key of every shipped recipe, in its parents too, is deleted, renamed, retyped and broken in
+// range: each mistake is reported at its line and column, and a rename by a letter or two gets the
+// right suggestion.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,18 +32,20 @@ struct Key {
 const std::set<std::string> kNeededByRules = {"run.steps", "run.length", "batch.tokens",
                                               "batch.sequences", "optimizer.type"};
 
+// Those in recipes/base are parents, and no whole recipes.
 std::vector<fs::path> shipped_recipes() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator("recipes"))
-    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  for (const auto& entry : fs::recursive_directory_iterator("recipes"))
+    if (entry.path().extension() == ".toml" && entry.path().parent_path() != "recipes/base")
+      files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
 
-// Those that a recipe itself writes, in its tables.
-std::vector<Key> keys_of(const RecipeText& text) {
+// Those that one file writes, in its tables.
+std::vector<Key> keys_of(const std::shared_ptr<const SourceFile>& file) {
   Diagnostics diagnostics;
-  Table root = *parse_toml(text.files.front(), Origin::file, diagnostics);
+  Table root = *parse_toml(file, Origin::file, diagnostics);
   std::vector<Key> keys;
   visit_tables(SchemaSet::embedded(), root, [&](const TablePlace& place) {
     const std::vector<std::string>& required = place.schema.required();
@@ -64,20 +67,30 @@ size_t byte_of(const SourceSpan& span) {
   return byte;
 }
 
-RecipeText with_text(RecipeText text, const std::string& changed) {
-  text.files[0] = std::make_shared<SourceFile>(SourceFile{text.files[0]->name, changed});
+RecipeText with_text(RecipeText text, const SourceSpan& span, const std::string& changed) {
+  for (auto& file : text.files)
+    if (file == span.file) file = std::make_shared<SourceFile>(SourceFile{file->name, changed});
   return text;
 }
 
 RecipeText replaced(const RecipeText& text, const SourceSpan& span, const std::string& by) {
-  std::string changed = text.files[0]->text;
-  return with_text(text, changed.replace(byte_of(span), span.length, by));
+  std::string changed = span.file->text;
+  return with_text(text, span, changed.replace(byte_of(span), span.length, by));
 }
 
-RecipeText without_line(const RecipeText& text, uint32_t line) {
-  std::string changed = text.files[0]->text;
-  const size_t begin = byte_of({text.files[0], line, 1, 1});
-  return with_text(text, changed.erase(begin, changed.find('\n', begin) + 1 - begin));
+RecipeText without_line(const RecipeText& text, const SourceSpan& span) {
+  std::string changed = span.file->text;
+  const size_t begin = byte_of({span.file, span.line, 1, 1});
+  return with_text(text, span, changed.erase(begin, changed.find('\n', begin) + 1 - begin));
+}
+
+// Whether another file of the chain has the key as well.
+bool is_elsewhere(const RecipeText& text, const Key& key) {
+  return std::any_of(text.files.begin(), text.files.end(), [&](const auto& file) {
+    Diagnostics diagnostics;
+    const auto root = parse_toml(file, Origin::file, diagnostics);
+    return file != key.entry.where.file && find_path(*root, key.path) != nullptr;
+  });
 }
 
 Diagnostics diagnostics_of(const RecipeText& text) {
@@ -92,8 +105,9 @@ Diagnostics diagnostics_of(const RecipeText& text) {
 bool reports(const Diagnostics& diagnostics, const SourceSpan& at, const std::string& message,
              const std::string& help = "") {
   return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
-    return d.where.line == at.line && d.where.column == at.column &&
-           d.message.find(message) != std::string::npos && d.help.find(help) != std::string::npos;
+    return d.where.file->name == at.file->name && d.where.line == at.line &&
+           d.where.column == at.column && d.message.find(message) != std::string::npos &&
+           d.help.find(help) != std::string::npos;
   });
 }
 
@@ -102,11 +116,13 @@ void for_every_key(const std::function<void(const RecipeText&, const Key&)>& che
   REQUIRE_MESSAGE(!files.empty(), "run the tests from the root of the repository");
   for (const fs::path& file : files) {
     const RecipeText text = read_recipe(file, {});
-    for (const Key& key : keys_of(text)) {
-      CAPTURE(file.string());
-      CAPTURE(key.path);
-      check(text, key);
-    }
+    for (const auto& part : text.files)
+      for (const Key& key : keys_of(part)) {
+        CAPTURE(file.string());
+        CAPTURE(part->name);
+        CAPTURE(key.path);
+        check(text, key);
+      }
   }
 }
 
@@ -116,7 +132,8 @@ TEST_CASE("shipped recipes: all resolve without a warning, and begin with their 
   for (const fs::path& file : shipped_recipes()) {
     const RecipeText text = read_recipe(file, {});
     CHECK_MESSAGE(resolve(text).warnings().empty(), file.string());
-    CHECK_MESSAGE(text.files[0]->text.starts_with("#:schema ../schemas/recipe.schema.json\n"),
+    const fs::path schema = fs::relative("schemas/recipe.schema.json", file.parent_path());
+    CHECK_MESSAGE(text.files[0]->text.starts_with("#:schema " + schema.string() + "\n"),
                   file.string());
   }
 }
@@ -169,17 +186,34 @@ TEST_CASE("shipped recipes: a number out of range is reported at its place") {
   CHECK(checked > 20);
 }
 
+TEST_CASE("shipped recipes: a period without its unit, or of nothing, is reported at its place") {
+  int checked = 0;
+  for_every_key([&](const RecipeText& text, const Key& key) {
+    if (!key.schema.contains("x-period")) return;
+    std::vector<std::string> broken = {"\"250\"", "\"250 stps\"", "\"0.5 steps\"", "250"};
+    if (key.schema.contains("exclusiveMinimum")) broken.push_back("\"0 steps\"");
+    for (const std::string& value : broken) {
+      const Diagnostics found = diagnostics_of(replaced(text, key.entry.value.where, value));
+      CHECK_MESSAGE(reports(found, key.entry.value.where, "'" + key.entry.key + "' must be"),
+                    value);
+      ++checked;
+    }
+  });
+  CHECK(checked > 20);
+}
+
 TEST_CASE("shipped recipes: a deleted key is its default, or reported at its table") {
   int required = 0;
   for_every_key([&](const RecipeText& text, const Key& key) {
-    if (text.files.size() > 1) return;  // a parent may have it
-    const Diagnostics found = diagnostics_of(without_line(text, key.entry.where.line));
+    const Diagnostics found = diagnostics_of(without_line(text, key.entry.where));
     SourceSpan header = key.header;
     if (header.line > key.entry.where.line) --header.line;
+    const bool needed =
+        (key.required || kNeededByRules.contains(key.path)) && !is_elsewhere(text, key);
     const bool reported =
         reports(found, header, " needs ") && reports(found, header, "'" + key.entry.key + "'");
-    const bool needed = key.required || kNeededByRules.contains(key.path);
-    CHECK(reported == needed);
+    if (text.files.size() == 1) CHECK(reported == needed);
+    if (needed) CHECK(has_errors(found));  // in a chain the table may have its header elsewhere
     required += needed;
   });
   CHECK(required > 10);
