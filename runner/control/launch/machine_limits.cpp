@@ -2,6 +2,10 @@
 
 #include <sched.h>
 
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include "control/report/humane.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
@@ -11,10 +15,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// That this process may use, as the trainer counts them.
 int64_t usable_cores() {
   cpu_set_t cores;
   return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+std::set<std::string> instructions() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("flags")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  return {};
 }
 
 // Of the folder, or of what it will be made in.
@@ -29,17 +42,47 @@ Diagnostic warning(SourceSpan where, std::string message, std::string help) {
   return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
 }
 
+void check_threads(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const auto threads = integer_at(root, "run.threads");
+  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  if (!threads || *threads * ranks <= hardware.cores) return;
+  problems.push_back(warning(place_of(root, "run.threads"),
+                             std::to_string(*threads * ranks) + " threads on " +
+                                 std::to_string(hardware.cores) + " cores wait for each other",
+                             "\"auto\" takes one a core"));
+}
+
+// Whether the processor multiplies in a format itself; otherwise it is many times slower than fp32.
+bool multiplies_in(const std::string& format, const Hardware& hardware) {
+  const auto has = [&](const char* name) { return hardware.instructions.contains(name); };
+  if (format == "bf16") return has("avx512_bf16") || has("amx_bf16");
+  return format != "fp16" || has("avx512_fp16") || has("amx_fp16");
+}
+
+void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const std::string format = text_at(root, "precision.compute").value_or("fp32");
+  if (hardware.gpu) return;
+  const SourceSpan where = place_of(root, "precision.compute");
+  if (format == "tf32")
+    problems.push_back(warning(where, "this machine has no GPU, and only GPUs have tf32",
+                               "products are in fp32 here"));
+  else if (!hardware.instructions.empty() && !multiplies_in(format, hardware))
+    problems.push_back(warning(where, "this processor has no " + format + " and is slow with it",
+                               "\"fp32\" is faster here"));
+}
+
 }  // namespace
 
-Diagnostics machine_problems(const ResolvedRecipe& recipe) {
-  const auto threads = integer_at(recipe.root(), "run.threads");
-  const int64_t ranks = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
-  const int64_t cores = usable_cores();
-  if (!threads || *threads * ranks <= cores) return {};
-  return {warning(place_of(recipe.root(), "run.threads"),
-                  std::to_string(*threads * ranks) + " threads on " + std::to_string(cores) +
-                      " cores wait for each other",
-                  "\"auto\" takes one a core")};
+Hardware this_hardware() {
+  std::error_code ignored;
+  return {usable_cores(), fs::exists("/dev/nvidiactl", ignored), instructions()};
+}
+
+Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
+  Diagnostics problems;
+  check_threads(recipe.root(), hardware, problems);
+  check_precision(recipe.root(), hardware, problems);
+  return problems;
 }
 
 Diagnostics disk_problems(const ResolvedRecipe& recipe, int64_t checkpoint_bytes,

@@ -2,14 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
 
-// More threads than cores.
-Diagnostics machine_problems(const ResolvedRecipe& recipe);
+struct Hardware {
+  int64_t cores = 1;                   // that this process may use
+  bool gpu = false;                    // of NVIDIA
+  std::set<std::string> instructions;  // as /proc/cpuinfo calls them: "avx512_bf16"; empty: unknown
+};
+
+Hardware this_hardware();
+
+// More threads than cores; a format of numbers that only a GPU has, or that is slow here.
+Diagnostics machine_problems(const ResolvedRecipe& recipe,
+                             const Hardware& hardware = this_hardware());
 
 // A disk without room for the checkpoints that stay and the one that is being written.
 Diagnostics disk_problems(const ResolvedRecipe& recipe, int64_t checkpoint_bytes,

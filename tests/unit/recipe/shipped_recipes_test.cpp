@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "recipe/key_path.h"
 #include "recipe/table_schema.h"
 #include "recipe/toml_source.h"
+#include "recipe/validate_value.h"
 #include "recipes.h"
 
 using namespace exprun;
@@ -42,20 +44,35 @@ std::vector<fs::path> shipped_recipes() {
   return files;
 }
 
+// What the tables of a recipe may hold; a parent may have picked their types.
+std::map<std::string, TableSchema> schemas_of(const RecipeText& text) {
+  std::map<std::string, TableSchema> schemas;
+  Table root = resolve(text).root();
+  visit_tables(SchemaSet::embedded(), root,
+               [&](const TablePlace& place) { schemas.emplace(place.path, place.schema); });
+  return schemas;
+}
+
+void collect_keys(const std::map<std::string, TableSchema>& schemas, const std::string& path,
+                  const Table& table, const SourceSpan& header, std::vector<Key>& keys) {
+  for (const Entry& entry : table.entries()) {
+    const std::string inner = join_path(path, entry.key);
+    if (const Table* next = entry.value.as<Table>())
+      if (schemas.contains(inner)) collect_keys(schemas, inner, *next, entry.where, keys);
+    if (path.empty() || entry.value.as<Table>() != nullptr) continue;
+    const TableSchema& schema = schemas.at(path);
+    const std::vector<std::string>& required = schema.required();
+    const bool needed = std::find(required.begin(), required.end(), entry.key) != required.end();
+    keys.push_back({inner, entry, *schema.find(entry.key), needed, header});
+  }
+}
+
 // Those that one file writes, in its tables.
-std::vector<Key> keys_of(const std::shared_ptr<const SourceFile>& file) {
+std::vector<Key> keys_of(const RecipeText& text, const std::shared_ptr<const SourceFile>& file) {
   Diagnostics diagnostics;
-  Table root = *parse_toml(file, Origin::file, diagnostics);
   std::vector<Key> keys;
-  visit_tables(SchemaSet::embedded(), root, [&](const TablePlace& place) {
-    const std::vector<std::string>& required = place.schema.required();
-    for (const Entry& entry : place.table.entries()) {
-      if (place.path.empty() || entry.value.as<Table>() != nullptr) continue;
-      const bool needed = std::find(required.begin(), required.end(), entry.key) != required.end();
-      keys.push_back({join_path(place.path, entry.key), entry, *place.schema.find(entry.key),
-                      needed, place.header});
-    }
-  });
+  const auto root = parse_toml(file, Origin::file, diagnostics);
+  collect_keys(schemas_of(text), "", *root, {}, keys);
   return keys;
 }
 
@@ -84,13 +101,23 @@ RecipeText without_line(const RecipeText& text, const SourceSpan& span) {
   return with_text(text, span, changed.erase(begin, changed.find('\n', begin) + 1 - begin));
 }
 
-// Whether another file of the chain has the key as well.
+// Whether the file says something about the key.
+bool has_key(const std::shared_ptr<const SourceFile>& file, const std::string& path) {
+  Diagnostics diagnostics;
+  return find_path(*parse_toml(file, Origin::file, diagnostics), path) != nullptr;
+}
+
 bool is_elsewhere(const RecipeText& text, const Key& key) {
   return std::any_of(text.files.begin(), text.files.end(), [&](const auto& file) {
-    Diagnostics diagnostics;
-    const auto root = parse_toml(file, Origin::file, diagnostics);
-    return file != key.entry.where.file && find_path(*root, key.path) != nullptr;
+    return file != key.entry.where.file && has_key(file, key.path);
   });
+}
+
+// A nearer file has it too: what this one says is not used, and not judged.
+bool is_replaced(const RecipeText& text, const Key& key) {
+  const auto own = std::find(text.files.begin(), text.files.end(), key.entry.where.file);
+  return std::any_of(text.files.begin(), own,
+                     [&](const auto& file) { return has_key(file, key.path); });
 }
 
 Diagnostics diagnostics_of(const RecipeText& text) {
@@ -117,7 +144,8 @@ void for_every_key(const std::function<void(const RecipeText&, const Key&)>& che
   for (const fs::path& file : files) {
     const RecipeText text = read_recipe(file, {});
     for (const auto& part : text.files)
-      for (const Key& key : keys_of(part)) {
+      for (const Key& key : keys_of(text, part)) {
+        if (is_replaced(text, key)) continue;
         CAPTURE(file.string());
         CAPTURE(part->name);
         CAPTURE(key.path);
@@ -161,7 +189,7 @@ TEST_CASE("shipped recipes: a renamed key is reported with the right suggestion"
 
 TEST_CASE("shipped recipes: a value of the wrong type is reported at its place") {
   for_every_key([](const RecipeText& text, const Key& key) {
-    const bool flag = key.entry.value.as<bool>() != nullptr;
+    const bool flag = allows_type(key.schema, "boolean");
     for (const std::string value : {flag ? "3" : "true", "{}", "{ a = 1 }"}) {
       const Diagnostics found = diagnostics_of(replaced(text, key.entry.value.where, value));
       CHECK_MESSAGE(reports(found, key.entry.value.where, "'" + key.entry.key + "' must be"),

@@ -1,0 +1,60 @@
+#include "control/launch/machine_limits.h"
+
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+
+using namespace exprun;
+
+namespace {
+
+ResolvedRecipe recipe(std::vector<std::string> overrides) {
+  const std::string text =
+      "[run]\nsteps = 10\n"
+      "[model]\ntype = \"gpt\"\nnum_layers = 2\nnum_heads = 2\nhidden_size = 16\n"
+      "context_length = 8\n"
+      "[dataset]\ntype = \"text\"\npath = \"a.txt\"\n"
+      "[batch]\nsequences = 2\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n";
+  return resolve(
+      {{std::make_shared<SourceFile>(SourceFile{"tiny.toml", text})}, std::move(overrides)});
+}
+
+std::string said(const std::string& override_, const Hardware& hardware) {
+  return render(machine_problems(recipe({override_}), hardware));
+}
+
+const Hardware kPlain{4, false, {"avx2"}};
+
+}  // namespace
+
+TEST_CASE("machine limits: threads and cores") {
+  CHECK(said("threads=4", kPlain).empty());
+  CHECK(said("threads=5", kPlain) ==
+        "<override 1>:1:9: warning: 5 threads on 4 cores wait for each other\n"
+        "    threads=5\n"
+        "            ^ \"auto\" takes one a core\n");
+}
+
+TEST_CASE("machine limits: formats of numbers") {
+  CHECK(said("compute=tf32", kPlain) ==
+        "<override 1>:1:9: warning: this machine has no GPU, and only GPUs have tf32\n"
+        "    compute=tf32\n"
+        "            ^^^^ products are in fp32 here\n");
+  CHECK(said("compute=bf16", kPlain) ==
+        "<override 1>:1:9: warning: this processor has no bf16 and is slow with it\n"
+        "    compute=bf16\n"
+        "            ^^^^ \"fp32\" is faster here\n");
+  CHECK(said("compute=bf16", {4, false, {"amx_bf16"}}).empty());
+  CHECK(said("compute=fp16", {4, false, {"avx512_fp16"}}).empty());
+  CHECK(said("compute=fp32", kPlain).empty());
+  CHECK(said("compute=tf32", {4, true, {"avx2"}}).empty());
+}
+
+TEST_CASE("machine limits: room for the checkpoints") {
+  const StoreFolder here{std::filesystem::current_path() / "not/made/yet", "runs"};
+  CHECK(disk_problems(recipe({}), 1, here).empty());
+  const std::string text = render(disk_problems(recipe({"keep_last=3"}), int64_t{1} << 60, here));
+  CHECK(text.find("<override 1>:1:11: warning: 4 checkpoints take 4") == 0);
+  CHECK(text.find("and the disk of runs has") != std::string::npos);
+  CHECK(text.find("free some space, or choose another place with --store") != std::string::npos);
+}
