@@ -1,4 +1,4 @@
-// exprun: the table of commands, the one place that catches, and the exit codes.
+// exprun: the one place that catches, and the exit codes.
 #include <cstdio>
 #include <exception>
 
@@ -7,24 +7,6 @@
 
 namespace exprun {
 namespace {
-
-constexpr Command kCommands[] = {
-    {"check", "find every mistake in a recipe, and show the plan of its run", run_check},
-    {"show", "print a recipe or run with every default filled in", run_show},
-    {"schema", "explain the keys of recipes", run_schema},
-    {"new", "write a first recipe, to begin from", run_new},
-    {"resume", "continue a run from its newest checkpoint", run_resume},
-    {"eval", "run a run's evaluations on its newest checkpoint", run_eval},
-    {"sample", "let a run's newest checkpoint write text", run_sample},
-    {"sweep", "run every combination of key=a,b,c...", run_sweep},
-    {"ls", "list the runs", run_ls},
-    {"report", "compare runs: what was changed, and what came of it", run_report},
-    {"query", "ask the store in SQL", run_query},
-    {"doctor", "say what exprun sees of this machine and its store", run_doctor},
-    {"completion", "print the completion script of a shell", run_completion},
-    {"help", "explain a command", run_help},
-    {"version", "print the version", run_version},
-};
 
 int as_int(ExitCode code) {
   return static_cast<int>(code);
@@ -37,11 +19,6 @@ int finish(int code) {
 }
 
 }  // namespace
-
-std::span<const Command> commands() {
-  return kCommands;
-}
-
 }  // namespace exprun
 
 int main(int argc, char** argv) {

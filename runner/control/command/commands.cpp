@@ -1,0 +1,31 @@
+// The table of commands, in the order in which help shows them.
+#include "control/command/command.h"
+
+namespace exprun {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"check", "find every mistake in a recipe, and show the plan of its run", run_check},
+    {"show", "print a recipe or run with every default filled in", run_show},
+    {"schema", "explain the keys of recipes", run_schema},
+    {"new", "write a first recipe, to begin from", run_new},
+    {"resume", "continue a run from its newest checkpoint", run_resume},
+    {"eval", "run a run's evaluations on its newest checkpoint", run_eval},
+    {"sample", "let a run's newest checkpoint write text", run_sample},
+    {"sweep", "run every combination of key=a,b,c...", run_sweep},
+    {"ls", "list the runs", run_ls},
+    {"report", "compare runs: what was changed, and what came of it", run_report},
+    {"query", "ask the store in SQL", run_query},
+    {"doctor", "say what exprun sees of this machine and its store", run_doctor},
+    {"completion", "print the completion script of a shell", run_completion},
+    {"help", "explain a command", run_help},
+    {"version", "print the version", run_version},
+};
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+}  // namespace exprun
