@@ -154,9 +154,9 @@ class Schema(ExprunTest):
         self.assertEqual(self.exprun("schema", "--json").out, (ROOT / "schemas/recipe.schema.json").read_text())
 
     def test_an_unknown_name(self):
-        self.assertEqual(self.exprun("schema", "optimizer/adamv", code=2).err,
-                         "exprun: error: schema: there is no table or type 'optimizer/adamv', "
-                         "did you mean 'optimizer/adamw'?\n")
+        self.assertEqual(self.exprun("schema", "schedule/cosin", code=2).err,
+                         "exprun: error: schema: there is no table or type 'schedule/cosin', "
+                         "did you mean 'schedule/cosine'?\n")
 
 
 class New(ExprunTest):

@@ -55,9 +55,9 @@ std::string key_line(const std::string& key, const Schema& schema, bool required
   if (const auto value = given.find(key); value != given.end())
     return line(key + " = " + value->second, comment);
   if (required) return line(key + " = " + first_value(schema), comment);
-  if (schema.contains("default"))
-    return line("# " + key + " = " + toml_of(schema["default"]), comment);
-  return schema.contains("examples") ? line("# " + key + " = " + first_value(schema), comment) : "";
+  // What has no default is not there unless it is written.
+  return schema.contains("default") ? line("# " + key + " = " + toml_of(schema["default"]), comment)
+                                    : "";
 }
 
 std::string keys(const Schema& node, const Given& given) {
