@@ -66,7 +66,15 @@ int run_recipe(const Words& words, const Globals& globals) {
   arguments.word("RECIPE", recipe, "a TOML file")
       .words("key=value...", overrides,
              "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"")
-      .flag("--new", always_new, "start another run, whatever there is");
+      .flag("--new", always_new, "start another run, whatever there is")
+      .note(
+          "Ctrl-C and SIGTERM save and end; a second one ends at once. A changed recipe is "
+          "another run, and the changes are shown.")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::diverged,
+                   ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
+                   ExitCode::interrupted_term})
+      .example("exprun recipes/quickstart.toml lr=3e-4", "with another learning rate")
+      .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
   const LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);

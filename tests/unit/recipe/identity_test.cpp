@@ -3,7 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/number.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "recipe/emit.h"
 #include "recipes.h"
 
 using namespace exprun;
@@ -88,6 +93,30 @@ TEST_CASE("identity: what is written reads back to the same recipe") {
     const ResolvedRecipe again = resolve(recipe_text(recipe.to_toml()));
     CHECK(again.hash() == recipe.hash());
     CHECK(again.to_toml() == recipe.to_toml());
+  }
+}
+
+TEST_CASE("identity: texts of any characters and numbers of any size are read back as they were") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    std::string text;
+    for (uint64_t i = 0; i < 1 + random_below(12, {seed, 1}); ++i) {
+      const bool rare = random_below(2, {seed, 2, i}) == 0;
+      const auto c = static_cast<char32_t>(1 + random_below(rare ? 0x10ffff : 0x7f, {seed, 3, i}));
+      if (c < 0xd800 || c > 0xdfff) append_code_point(text, c);
+    }
+    // Exponents up to the ends of what a double can be.
+    const double lr =
+        std::ldexp(1 + static_cast<double>(random_below(1 << 20, {seed, 4})) / 1048576,
+                   static_cast<int>(random_below(2000, {seed, 5})) - 1000);
+    RecipeText recipe = recipe_text(kTinyRecipe, {"optimizer.lr=" + shortest(lr)});
+    Value prompt(text, {}, Origin::file);
+    recipe.overrides.push_back("evaluation.sample.prompt=" + toml_text(prompt));
+    const ResolvedRecipe resolved = resolve(recipe);
+    const ResolvedRecipe again = resolve(recipe_text(resolved.to_toml()));
+    CAPTURE(resolved.to_toml());
+    CHECK(again.hash() == resolved.hash());
+    CHECK(*again.find("evaluation.sample.prompt")->as<std::string>() == text);
+    CHECK(*again.find("optimizer.lr")->as<double>() == lr);
   }
 }
 
