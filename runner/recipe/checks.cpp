@@ -31,7 +31,6 @@ constexpr Rule kRules[] = {
     validation_has_data,
     validation_is_not_training,
     validation_covers_evaluation,
-    evaluation_holds_a_sequence,
     data_hold_a_sequence,
     sample_has_tokenizer,
     prompt_can_be_encoded,

@@ -57,20 +57,6 @@ void validation_is_not_training(const RuleInput& input, Diagnostics& diagnostics
                          Severity::warning});
 }
 
-void evaluation_holds_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
-  const auto length = sequence_length(input.root);
-  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
-    const std::string key = join_path(path, "tokens");
-    const auto tokens = integer_at(input.root, key);
-    if (!tokens || !length || *tokens < 1 || *tokens >= *length) continue;
-    diagnostics.push_back({place_of(input.root, key),
-                           "'tokens' is less than one sequence of " + std::to_string(*length),
-                           "one sequence is measured",
-                           {},
-                           Severity::warning});
-  }
-}
-
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
