@@ -2,10 +2,7 @@
 
 #include <sched.h>
 
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
+#include "base/processor.h"
 #include "control/report/humane.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
@@ -18,16 +15,6 @@ namespace fs = std::filesystem;
 int64_t usable_cores() {
   cpu_set_t cores;
   return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
-
-std::set<std::string> instructions() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("flags")) continue;
-    std::istringstream words(line.substr(line.find(':') + 1));
-    return {std::istream_iterator<std::string>(words), {}};
-  }
-  return {};
 }
 
 // Of the folder, or of what it will be made in.
@@ -52,30 +39,23 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                              "\"auto\" takes one a core"));
 }
 
-// Whether the processor multiplies in a format itself; otherwise it is many times slower than fp32.
-bool multiplies_in(const std::string& format, const Hardware& hardware) {
-  const auto has = [&](const char* name) { return hardware.instructions.contains(name); };
-  if (format == "bf16") return has("avx512_bf16") || has("amx_bf16");
-  return format != "fp16" || has("avx512_fp16") || has("amx_fp16");
-}
-
 void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
   if (hardware.gpu) return;
   const SourceSpan where = place_of(root, "precision.compute");
   if (format == "tf32")
-    problems.push_back(warning(where, "this machine has no GPU, and only GPUs have tf32",
-                               "products are in fp32 here"));
-  else if (!hardware.instructions.empty() && !multiplies_in(format, hardware))
-    problems.push_back(warning(where, "this processor has no " + format + " and is slow with it",
-                               "\"fp32\" is faster here"));
+    problems.push_back(warning(where, "this machine has no GPU, and only GPUs have TF32",
+                               "\"fp32\" runs here too"));
+  else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
+    problems.push_back(warning(where, "this processor has no " + format + " instructions",
+                               "it is emulated, slower than fp32"));
 }
 
 }  // namespace
 
 Hardware this_hardware() {
   std::error_code ignored;
-  return {usable_cores(), fs::exists("/dev/nvidiactl", ignored), instructions()};
+  return {usable_cores(), fs::exists("/dev/nvidiactl", ignored), processor_flags()};
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 
 #include "control/launch/store_folder.h"
@@ -11,9 +10,9 @@
 namespace exprun {
 
 struct Hardware {
-  int64_t cores = 1;                   // that this process may use
-  bool gpu = false;                    // of NVIDIA
-  std::set<std::string> instructions;  // as /proc/cpuinfo calls them: "avx512_bf16"; empty: unknown
+  int64_t cores = 1;      // that this process may use
+  bool gpu = false;       // of NVIDIA
+  std::string processor;  // its flags (base/processor.h)
 };
 
 Hardware this_hardware();

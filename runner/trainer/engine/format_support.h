@@ -9,13 +9,10 @@
 namespace exprun {
 
 // Throws RecipeError at [precision] compute where it cannot. What it can only emulate, slower than
-// fp32, is said in the text that is returned. `processor` are the words of /proc/cpuinfo's flags.
+// fp32, is said in the text that is returned. `processor` are its flags (base/processor.h).
 std::optional<std::string> check_formats(const Section& precision, const std::string& processor);
 
 // TF32 for fp32 products where the recipe asks for it, full fp32 elsewhere; of this process.
 void use_formats(const Section& precision);
-
-// The flags of this machine's processor.
-std::string processor_flags();
 
 }  // namespace exprun
