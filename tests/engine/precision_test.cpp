@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
+#include "base/processor.h"
 #include "engine/format_support.h"
 #include "engine/stochastic_rounding.h"
 #include "engine/tiny_run.h"

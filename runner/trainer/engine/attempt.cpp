@@ -3,6 +3,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/processor.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/format_support.h"
 #include "engine/kernel_choices.h"
