@@ -71,8 +71,8 @@ class Check(ExprunTest):
         self.assertNotIn("time", wider)
 
     def test_facts_of_the_data_are_judged(self):
-        self.exprun("tiny.toml", "evaluation.sample.prompt=The")
-        report = self.report("tiny.toml", "evaluation.sample.prompt=The")
+        self.exprun("tiny.toml", "evaluation.sample.prompt=sea")
+        report = self.report("tiny.toml", "evaluation.sample.prompt=sea")
         self.assertEqual([item["message"] for item in report["diagnostics"]], [])
 
     def test_a_prompt_that_the_tokenizer_cannot_encode_is_refused_before_the_run(self):

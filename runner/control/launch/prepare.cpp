@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/manifest.h"
+#include "base/utf8.h"
 #include "control/data/prepare.h"
 #include "recipe/quantities.h"
 
@@ -32,7 +33,7 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
   if (!tokenizer.is_object() || tokenizer.value("type", "") != "char") return std::nullopt;
   std::u32string characters;
   for (const nlohmann::json& character : tokenizer.at("table"))
-    characters += static_cast<char32_t>(character.get<uint32_t>());
+    characters += first_code_point(character.get_ref<const std::string&>()).value;
   return characters;
 }
 
