@@ -167,9 +167,9 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--strict", options.strict, "a warning is a mistake")
       .flag("--json", options.json, "diagnostics and plan for a script or an editor")
       .note(
-          "What only this machine lacks (data, cores, disk space) is a warning; it becomes an "
-          "error when a run starts. The time is there when an earlier run of such a model tells "
-          "the speed.")
+          "What only this machine lacks is a warning here: data, cores, formats of numbers, disk "
+          "space. Without its data, or in a format that the device has not, a run does not start. "
+          "The time is there when an earlier run of such a model tells the speed.")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes, and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",
