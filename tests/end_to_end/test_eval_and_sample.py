@@ -24,7 +24,7 @@ class EvalAndSample(ExprunTest):
     def test_eval_of_something_that_the_recipe_has_not(self):
         self.write("hellaswag.jsonl", LINES)
         results = json.loads(self.exprun("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl").out)
-        self.assertEqual(set(results["metrics"]), {"hellaswag/acc", "hellaswag/acc_norm"})
+        self.assertEqual(set(results["metrics"]), {"val/loss", "hellaswag/acc", "hellaswag/acc_norm"})
         self.assertGreater(results["metrics"]["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
 
     def test_eval_changes_evaluations_only(self):
