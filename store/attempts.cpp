@@ -1,8 +1,11 @@
 // Attempts: how a run's lives begin and end.
 #include "store/attempts.h"
 
-#include "store/clock.h"
+#include "base/atomic_file.h"
+#include "base/clock.h"
+#include "store/blobs.h"
 #include "store/process_identity.h"
+#include "store/run_row.h"
 #include "store/run_state.h"
 #include "store/store_impl.h"
 
@@ -28,40 +31,53 @@ AttemptRow read_attempt(Query& query) {
   if (!query.is_null(7)) row.exit_code = static_cast<int>(query.integer(7));
   if (!query.is_null(8)) row.signal = static_cast<int>(query.integer(8));
   row.message = query.text(9);
+  row.host = query.text(10);
+  row.version = query.text(11);
+  row.git_commit = query.optional_text(12);
+  row.git_dirty = query.optional_flag(13);
   return row;
 }
 
 }  // namespace
 
 void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_t from_step,
-                    int64_t now) {
+                    const Provenance& provenance, int64_t now) {
   const ProcessIdentity process = this_process();
-  Query(
-      connection,
-      "INSERT INTO attempt (run, attempt, from_step, last_step, state, started_ms, last_beat_ms, "
-      "host, boot_id, pid, pid_started) VALUES (?1, ?2, ?3, ?3, 'running', ?4, ?4, ?5, ?6, ?7, ?8)",
-      run, attempt, from_step, now, process.host, process.boot_id, process.pid, process.pid_started)
+  Query(connection,
+        "INSERT INTO attempt (run, attempt, from_step, last_step, state, started_ms, last_beat_ms, "
+        "host, boot_id, pid, pid_started, version, git_commit, git_dirty) "
+        "VALUES (?1, ?2, ?3, ?3, 'running', ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        run, attempt, from_step, now, process.host, process.boot_id, process.pid,
+        process.pid_started, provenance.version, provenance.git_commit, provenance.git_dirty)
       .run();
+  keep_attempt_blob(connection, run, attempt, "environment", provenance.environment_json);
+  keep_attempt_blob(connection, run, attempt, "diff", provenance.git_diff);
 }
 
-bool end_as_crashed(Connection& connection, int64_t run, int64_t attempt) {
+bool end_as_observed(Connection& connection, const RunRow& row) {
   return Query(connection,
-               "UPDATE attempt SET state = 'crashed', ended_ms = last_beat_ms, "
-               "message = 'its process ended without recording why' "
-               "WHERE run = ? AND attempt = ? AND state = 'running'",
-               run, attempt)
+               "UPDATE attempt SET state = ?3, ended_ms = max(coalesce(?4, 0), last_beat_ms), "
+               "exit_code = ?5, signal = ?6, message = ?7 "
+               "WHERE run = ?1 AND attempt = ?2 AND state = 'running'",
+               row.id, row.attempt, to_string(row.state), row.ended_ms, row.exit_code, row.signal,
+               row.message)
              .run() == 1;
 }
 
-int64_t Store::begin_attempt(int64_t run, int64_t from_step) {
+// Whoever begins an attempt holds the lock, so the one before is over.
+int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance) {
   Connection& connection = *impl_->connection;
   return connection.write("record an attempt in", Connection::Durability::synced, [&] {
-    const int64_t before = current_attempt(connection, run);
-    end_as_crashed(connection, run, before);
+    RunRow before;
+    before.id = run;
+    before.attempt = current_attempt(connection, run);
+    before.state = RunState::crashed;
+    before.message = kCrashMessage;
+    end_as_observed(connection, before);
     archive_after(connection, run, from_step);
-    insert_attempt(connection, run, before + 1, from_step, now_ms());
-    Query(connection, "UPDATE run SET attempt = ? WHERE id = ?", before + 1, run).run();
-    return before + 1;
+    insert_attempt(connection, run, before.attempt + 1, from_step, provenance, now_ms());
+    Query(connection, "UPDATE run SET attempt = ? WHERE id = ?", before.attempt + 1, run).run();
+    return before.attempt + 1;
   });
 }
 
@@ -81,13 +97,22 @@ void Store::end_attempt(int64_t run, RunState state, std::optional<int> exit_cod
   });
 }
 
-bool Store::settle_crashed(const RunRow& row) {
+bool Store::settle(const RunRow& row) {
+  if (row.state != RunState::running) return false;
   Connection& connection = *impl_->connection;
-  if (observed_state(row, connection.file().parent_path()) != RunState::crashed) return false;
-  return connection.write("record a crash in", Connection::Durability::synced, [&] {
-    return current_attempt(connection, row.id) == row.attempt &&
-           end_as_crashed(connection, row.id, row.attempt);
+  const RunRow ended = as_observed(row, folder_of(connection.file()));
+  if (ended.state == RunState::running) return false;
+  return connection.write("record the end of a run in", Connection::Durability::synced, [&] {
+    return current_attempt(connection, row.id) == row.attempt && end_as_observed(connection, ended);
   });
+}
+
+void Store::settle_all() {
+  Connection& connection = *impl_->connection;
+  const auto running = connection.guarded("read", [&] {
+    return select_runs(connection, "WHERE run IN (SELECT run FROM attempt WHERE ended_ms IS NULL)");
+  });
+  for (const RunRow& row : running) settle(row);
 }
 
 std::vector<AttemptRow> Store::attempts(int64_t run) const {
@@ -96,7 +121,8 @@ std::vector<AttemptRow> Store::attempts(int64_t run) const {
     std::vector<AttemptRow> rows;
     Query query(connection,
                 "SELECT run, attempt, from_step, last_step, state, started_ms, ended_ms, "
-                "exit_code, signal, message FROM attempt WHERE run = ? ORDER BY attempt",
+                "exit_code, signal, message, host, version, git_commit, git_dirty "
+                "FROM attempt WHERE run = ? ORDER BY attempt",
                 run);
     while (query.step()) rows.push_back(read_attempt(query));
     return rows;

@@ -4,16 +4,16 @@
 #include <cstdint>
 
 #include "store/connection.h"
+#include "store/rows.h"
 
 namespace exprun {
 
 // Inserts attempt `attempt` of `run` as running, by this process.
 void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_t from_step,
-                    int64_t now_ms);
+                    const Provenance& provenance, int64_t now_ms);
 
-// Ends attempt `attempt` as crashed, at its last sign of life, if it is recorded as running.
-// Returns whether it was.
-bool end_as_crashed(Connection& connection, int64_t run, int64_t attempt);
+// Ends the attempt of `row` as the row says, if it is recorded as running. Returns whether it was.
+bool end_as_observed(Connection& connection, const RunRow& row);
 
 // Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
 // the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.

@@ -15,7 +15,13 @@ int64_t keep_blob(Connection& connection, const std::string& content);
 void keep_run_blob(Connection& connection, int64_t run, const std::string& kind,
                    const std::string& content);
 
-// Empty when the run has no blob of this kind.
+// Attaches a text to an attempt, unless it is empty; `kind` is "environment", "diff", "libraries".
+void keep_attempt_blob(Connection& connection, int64_t run, int64_t attempt,
+                       const std::string& kind, const std::string& content);
+
+// Empty when the run or attempt has no blob of this kind.
+std::string attempt_blob(Connection& connection, int64_t run, int64_t attempt,
+                         const std::string& kind);
 std::string run_blob(Connection& connection, int64_t run, const std::string& kind);
 
 }  // namespace exprun

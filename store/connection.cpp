@@ -11,22 +11,13 @@ constexpr int kCheckpointPages = 1'000;  // 4 MB of WAL
 int flags(Connection::Mode mode) {
   const int access =
       mode == Connection::Mode::read_write ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY;
-  return access | SQLite::OPEN_NOMUTEX;
+  return access | SQLite::OPEN_NOMUTEX | SQLite::OPEN_URI;  // a URI may be attached
 }
 
 // An archived store lies where no WAL index can be made; without a WAL nobody writes to it.
 std::unique_ptr<SQLite::Database> open_unchangeable(const std::filesystem::path& file) {
-  std::string name = "file:";
-  for (const char c : std::filesystem::absolute(file).string()) {
-    if (c == '%' || c == '?' || c == '#') {
-      static constexpr char kDigits[] = "0123456789ABCDEF";
-      name += {'%', kDigits[(c >> 4) & 15], kDigits[c & 15]};
-    } else {
-      name += c;
-    }
-  }
-  return std::make_unique<SQLite::Database>(name + "?immutable=1",
-                                            flags(Connection::Mode::read_only) | SQLite::OPEN_URI);
+  return std::make_unique<SQLite::Database>(database_uri(file, "immutable=1"),
+                                            flags(Connection::Mode::read_only));
 }
 
 bool needs_a_wal_index(SQLite::Database& database) {
@@ -36,7 +27,8 @@ bool needs_a_wal_index(SQLite::Database& database) {
 
 std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file,
                                                 Connection::Mode mode) {
-  auto database = std::make_unique<SQLite::Database>(file.string(), flags(mode), kBusyTimeoutMs);
+  auto database = std::make_unique<SQLite::Database>(std::filesystem::absolute(file).string(),
+                                                     flags(mode), kBusyTimeoutMs);
   if (mode == Connection::Mode::read_only && needs_a_wal_index(*database) &&
       !std::filesystem::exists(file.string() + "-wal")) {
     return open_unchangeable(file);
@@ -54,6 +46,19 @@ int remember_wal_pages(void* pages, sqlite3*, const char*, int count) {
 }
 
 }  // namespace
+
+std::string database_uri(const std::filesystem::path& file, const std::string& parameters) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(file).string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      static constexpr char kDigits[] = "0123456789ABCDEF";
+      uri += {'%', kDigits[(c >> 4) & 15], kDigits[c & 15]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri + '?' + parameters;
+}
 
 FileLock lock_store(const std::filesystem::path& database, const std::string& action,
                     std::chrono::milliseconds patience) {

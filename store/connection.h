@@ -40,6 +40,7 @@ class Connection {
 
   // The statement of this text, prepared once. Use it through Query (query.h).
   SQLite::Statement& prepared(std::string_view sql);
+  void forget_statements() { statements_.clear(); }
 
   // Waits for the lock of the store. Throws Error when it is not given in time.
   FileLock lock(const std::string& action) const;
@@ -104,6 +105,9 @@ class Connection {
   std::unique_ptr<SQLite::Database> database_;
   std::map<std::string, std::unique_ptr<SQLite::Statement>, std::less<>> statements_;
 };
+
+// "file:/runs/exprun.db?mode=ro"; SQLite's documentation has the parameters.
+std::string database_uri(const std::filesystem::path& file, const std::string& parameters);
 
 // Waits for "<database>.lock". Throws Error with ExitCode::store_error when it cannot be had.
 FileLock lock_store(const std::filesystem::path& database, const std::string& action,

@@ -1,5 +1,5 @@
 // Events: what happened to a run, for people.
-#include "store/clock.h"
+#include "base/clock.h"
 #include "store/store_impl.h"
 
 namespace exprun {

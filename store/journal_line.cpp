@@ -6,15 +6,13 @@
 #include <optional>
 #include <string_view>
 
-#include "base/hash.h"
 #include "base/number.h"
+#include "store/checked_line.h"
 
 namespace exprun {
 namespace {
 
 using nlohmann::json;
-
-constexpr size_t kHashDigits = 32;
 
 // JSON has no word for what is not finite.
 json to_json(double value) {
@@ -42,11 +40,10 @@ JournalLine from_object(const json& object) {
 }
 
 std::optional<JournalLine> parse_line(std::string_view text) {
-  if (text.size() <= kHashDigits || text[kHashDigits] != ' ') return std::nullopt;
-  const std::string_view object = text.substr(kHashDigits + 1);
-  if (hash_hex(object) != text.substr(0, kHashDigits)) return std::nullopt;
+  const auto object = json_of_line(text);
+  if (!object) return std::nullopt;
   try {
-    return from_object(json::parse(object));
+    return from_object(json::parse(*object));
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -62,9 +59,8 @@ std::string journal_line(const std::string& run_uid, int64_t attempt,
   for (const MetricPoint& point : points) {
     rows.push_back({point.series, point.step, point.time_ms, to_json(point.value)});
   }
-  const std::string object =
-      json{{"run", run_uid}, {"attempt", attempt}, {"series", series}, {"points", rows}}.dump();
-  return hash_hex(object) + ' ' + object + '\n';
+  return checked_line(
+      json{{"run", run_uid}, {"attempt", attempt}, {"series", series}, {"points", rows}}.dump());
 }
 
 JournalText parse_journal(const std::string& text) {

@@ -1,4 +1,4 @@
-// The text of a journal: "<checksum> <JSON>" a line, so that a torn or garbled one is seen.
+// The text of a journal: a checked line (checked_line.h) a batch.
 #pragma once
 
 #include <cstdint>

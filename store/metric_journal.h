@@ -19,7 +19,6 @@ class MetricJournal {
   MetricJournal(const std::filesystem::path& database, std::string run_uid, int64_t attempt);
 
   const std::filesystem::path& file() const { return file_; }
-  bool has_rows() const { return lock_.has_value(); }
 
   // Adds a batch; it survives the death of the process when this returns. Throws Error.
   void append(std::span<const SeriesName> names, std::span<const MetricPoint> points);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "store/clock.h"
 #include "store/query.h"
 
 namespace exprun {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "store/clock.h"
+#include "base/clock.h"
 #include "store/metric_ring.h"
 #include "store/metric_session.h"
 

@@ -5,14 +5,11 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/atomic_file.h"
 #include "base/log.h"
 
 namespace exprun {
 namespace {
-
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-}
 
 // Size of what lies at the path, 0 when nothing does. By status only: see connection.h.
 uintmax_t size_at(const std::filesystem::path& file) {
@@ -53,6 +50,21 @@ std::string newer_than_known(int format, const Migrations& migrations) {
          ", this one knows " + std::to_string(migrations.size()) + "); update exprun";
 }
 
+std::unique_ptr<Connection> prepare(const std::filesystem::path& file,
+                                    const Migrations& migrations);
+
+// Nobody is told to migrate by hand: whoever may write does it on the way.
+void bring_up_to_date(const std::filesystem::path& file, int format, const Migrations& migrations) {
+  try {
+    prepare(file, migrations);
+  } catch (const Error& error) {
+    throw store_error("read", file,
+                      "its format is older (" + std::to_string(format) + ", not " +
+                          std::to_string(migrations.size()) +
+                          ") and could not be brought up to date: " + error.what());
+  }
+}
+
 std::unique_ptr<Connection> open_reading(const std::filesystem::path& file,
                                          const Migrations& migrations) {
   if (size_at(file) == 0) {
@@ -68,9 +80,9 @@ std::unique_ptr<Connection> open_reading(const std::filesystem::path& file,
                 "' is opened read-only: " + newer_than_known(identity.format, migrations));
     connection->forbid_writing(newer_than_known(identity.format, migrations));
   } else if (identity.format < newest) {
-    throw store_error("read", file,
-                      "its format is older (" + std::to_string(identity.format) + ", not " +
-                          std::to_string(newest) + "); it is brought up to date when a run starts");
+    connection.reset();
+    bring_up_to_date(file, identity.format, migrations);
+    return open_reading(file, migrations);
   } else {
     connection->forbid_writing("it was opened for reading only");
   }

@@ -41,6 +41,14 @@ class Query {
     if (is_null(column)) return std::nullopt;
     return integer(column);
   }
+  std::optional<std::string> optional_text(int column) {
+    if (is_null(column)) return std::nullopt;
+    return text(column);
+  }
+  std::optional<bool> optional_flag(int column) {
+    if (is_null(column)) return std::nullopt;
+    return integer(column) != 0;
+  }
 
  private:
   template <typename Value>

@@ -35,6 +35,15 @@ struct ParameterRow {
   friend bool operator==(const ParameterRow&, const ParameterRow&) = default;
 };
 
+// The code and the machine that an attempt began with.
+struct Provenance {
+  std::string version;                    // of exprun
+  std::optional<std::string> git_commit;  // of the working directory; none outside a repository
+  std::optional<bool> git_dirty;          // whether files differed from the commit
+  std::string environment_json;           // machine, GPUs, scheduler, environment, command line
+  std::string git_diff;                   // what differed; may be cut
+};
+
 struct NewRun {
   std::string uid;   // 32 hex digits, made by the launcher
   std::string name;  // run.name
@@ -50,6 +59,8 @@ struct NewRun {
   std::vector<ParameterRow> parameters;
   std::optional<int64_t> sweep_id;
   std::optional<int64_t> trial;
+  std::vector<std::string> tags;
+  Provenance provenance;
 };
 
 struct RunRow {
@@ -69,6 +80,11 @@ struct RunRow {
   int64_t pid = 0;
   std::optional<int64_t> sweep_id, trial;
   int64_t last_beat_ms = 0;  // when its trainer last said that it lives
+  std::string tags;          // joined by commas
+  std::string version;       // of exprun, that of the last attempt
+  std::optional<std::string> git_commit;
+  std::optional<bool> git_dirty;
+  std::optional<int64_t> removed_ms;  // when it was removed; none otherwise
 };
 
 struct AttemptRow {
@@ -77,6 +93,9 @@ struct AttemptRow {
   std::string state, message;
   int64_t last_step = 0;  // newest completed step that it recorded
   std::optional<int> exit_code, signal;
+  std::string host, version;
+  std::optional<std::string> git_commit;
+  std::optional<bool> git_dirty;
 };
 
 // One summary row a series: reports never scan the metrics.
@@ -95,6 +114,15 @@ struct MetricRow {
   double value = 0;  // NaN and infinities are kept
 };
 
+// A value with everything that tells it apart.
+struct ValueRow {
+  std::string name;
+  int64_t attempt = 0;  // that a later one has overtaken; 0 for a live value
+  int64_t step = 0;
+  double value = 0;
+  double seconds = 0;  // since the run's first start
+};
+
 struct CheckpointRow {
   int64_t run = 0, step = 0, attempt = 0, bytes = 0, written_ms = 0;
   std::string folder;  // below the run's folder
@@ -110,6 +138,19 @@ struct SweepRow {
   int64_t id = 0;
   std::string uid, name, space_json, state;
   int64_t started_ms = 0;
+};
+
+// A point of a sweep: its run when it has one.
+struct TrialRow {
+  int64_t trial = 0;
+  std::string recipe_hash;
+  std::string changes;  // "lr=0.001 num_layers=4"
+  std::optional<int64_t> run;
+};
+
+struct NoteRow {
+  int64_t time_ms = 0;
+  std::string text;
 };
 
 }  // namespace exprun

@@ -13,7 +13,8 @@ std::optional<int> optional_int(Query& query, int column) {
 const std::string kSelectRuns =
     "SELECT run, uid, name, recipe_hash, folder, working_directory, command_line, "
     "data_fingerprint, state, seed, steps, last_step, attempt, started_ms, last_beat_ms, ended_ms, "
-    "seconds, exit_code, signal, message, host, boot_id, pid, sweep, trial FROM runs ";
+    "seconds, exit_code, signal, message, host, boot_id, pid, sweep, trial, coalesce(tags, ''), "
+    "version, git_commit, git_dirty, removed_ms FROM all_runs ";
 
 RunRow read_run(Query& query) {
   RunRow row;
@@ -36,6 +37,10 @@ RunRow read_run(Query& query) {
   row.pid = query.integer(column++);
   row.sweep_id = query.optional_integer(column++);
   row.trial = query.optional_integer(column++);
+  for (std::string* text : {&row.tags, &row.version}) *text = query.text(column++);
+  row.git_commit = query.optional_text(column++);
+  row.git_dirty = query.optional_flag(column++);
+  row.removed_ms = query.optional_integer(column++);
   return row;
 }
 

@@ -1,4 +1,4 @@
-// Reading rows of the view `runs`.
+// Reading rows of the view `all_runs`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace exprun {
 // The row of a statement that begins with kSelectRuns.
 RunRow read_run(Query& query);
 
-extern const std::string kSelectRuns;  // "SELECT <columns of RunRow> FROM runs "
+extern const std::string kSelectRuns;  // "SELECT <columns of RunRow> FROM all_runs "
 
 // All runs of that statement with this tail: "WHERE ...", "ORDER BY ...".
 template <typename... Values>

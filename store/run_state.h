@@ -7,11 +7,14 @@
 
 namespace exprun {
 
-// A run recorded as running whose lock is free crashed: nobody was left to record its end. On
-// another host the lock cannot be asked, so the run stays "running" and `last_beat_ms` tells when
-// it was last seen alive. A row read before the run ended may be answered "crashed" by mistake:
-// read it again before acting on that, or use Store::settle_crashed, which does.
-RunState observed_state(const RunRow& row, const std::filesystem::path& store_folder);
+inline constexpr const char* kCrashMessage = "its process ended without recording why";
+
+// A run recorded as running whose attempt left last words (last_words.h) ended as they say; one
+// whose lock is free crashed: nobody was left to record its end. On another host the lock cannot be
+// asked, so the run stays "running" and `last_beat_ms` tells when it was last seen alive. A row
+// read before the run ended may be answered "crashed" by mistake: read it again before acting on
+// that, or use Store::settle, which does.
+RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 
 // Whether nobody here can tell if a run recorded as running still does.
 bool on_another_host(const RunRow& row);

@@ -1,10 +1,11 @@
 // Inserting runs and reading them back.
+#include "base/clock.h"
 #include "store/attempts.h"
 #include "store/blobs.h"
-#include "store/clock.h"
 #include "store/parameters.h"
 #include "store/run_row.h"
 #include "store/store_impl.h"
+#include "store/tags.h"
 
 namespace exprun {
 namespace {
@@ -29,10 +30,11 @@ int64_t Store::create_run(const NewRun& run) {
   return connection.write("record the run in", Connection::Durability::synced, [&] {
     const int64_t now = now_ms();
     const int64_t id = insert_run(connection, run, now);
-    insert_attempt(connection, id, kFirstAttempt, 0, now);
+    insert_attempt(connection, id, kFirstAttempt, 0, run.provenance, now);
     keep_run_blob(connection, id, "recipe", run.recipe_json);
     keep_run_blob(connection, id, "resolved", run.resolved_toml);
     insert_parameters(connection, id, run.parameters);
+    for (const std::string& tag : run.tags) insert_tag(connection, id, tag);
     return id;
   });
 }
@@ -50,10 +52,29 @@ std::vector<RunRow> Store::runs(const std::string& name, const std::string& reci
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     return select_runs(connection,
-                       "WHERE (?1 = '' OR name = ?1) AND (?2 = '' OR recipe_hash = ?2) "
+                       "WHERE removed_ms IS NULL AND (?1 = '' OR name = ?1) "
+                       "AND (?2 = '' OR recipe_hash = ?2) "
                        "ORDER BY run DESC",
                        name, recipe_hash);
   });
+}
+
+std::vector<RunRow> Store::removed_runs() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    return select_runs(connection, "WHERE removed_ms IS NOT NULL ORDER BY run DESC");
+  });
+}
+
+void Store::record_libraries(int64_t run, int64_t attempt, const std::string& json) {
+  Connection& connection = *impl_->connection;
+  connection.write("record the libraries of a run in", Connection::Durability::written,
+                   [&] { keep_attempt_blob(connection, run, attempt, "libraries", json); });
+}
+
+std::string Store::attempt_text(int64_t run, int64_t attempt, const std::string& kind) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] { return attempt_blob(connection, run, attempt, kind); });
 }
 
 std::string Store::recipe_json(int64_t run) const {

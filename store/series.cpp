@@ -32,16 +32,53 @@ SeriesRow read_series(Query& query) {
   return row;
 }
 
+constexpr const char* kSelectSeries =
+    "SELECT id, run, name, timing, count, non_finite, first_non_finite_step, last, last_step, min, "
+    "min_step, max, max_step FROM series ";
+
+constexpr const char* kLive =
+    "SELECT 0, step, value, time_ms FROM metric WHERE series = ? ORDER BY step";
+constexpr const char* kArchived =
+    "SELECT attempt, step, value, time_ms FROM metric_archived WHERE series = ? "
+    "ORDER BY attempt, step";
+
+void visit_values(Connection& connection, const SeriesRow& series, const char* sql,
+                  const std::function<void(const ValueRow&)>& visit) {
+  Query query(connection, sql, series.id);
+  while (query.step()) {
+    visit({series.name, query.integer(0), query.integer(1), real_or_nan(query, 2),
+           static_cast<double>(query.integer(3)) / 1000});
+  }
+}
+
 }  // namespace
+
+std::map<int64_t, SeriesRow> Store::series_by_run(const std::string& name) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::map<int64_t, SeriesRow> rows;
+    Query query(connection, std::string(kSelectSeries) + "WHERE name = ? ORDER BY run", name);
+    while (query.step()) rows.emplace_hint(rows.end(), query.integer(1), read_series(query));
+    return rows;
+  });
+}
+
+void Store::each_value(int64_t run, bool archived,
+                       const std::function<void(const ValueRow&)>& visit) const {
+  Connection& connection = *impl_->connection;
+  connection.guarded("read", [&] {
+    for (const SeriesRow& row : series(run)) {
+      if (archived) visit_values(connection, row, kArchived, visit);
+      visit_values(connection, row, kLive, visit);
+    }
+  });
+}
 
 std::vector<SeriesRow> Store::series(int64_t run) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     std::vector<SeriesRow> rows;
-    Query query(connection,
-                "SELECT id, run, name, timing, count, non_finite, first_non_finite_step, last, "
-                "last_step, min, min_step, max, max_step FROM series WHERE run = ? ORDER BY name",
-                run);
+    Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
     while (query.step()) rows.push_back(read_series(query));
     return rows;
   });

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,32 +32,78 @@ class Store {
 
   // A further attempt of a run, continuing after `from_step` completed steps: rows of later steps
   // are archived and summaries recomputed in the same transaction. Returns the attempt's number.
-  int64_t begin_attempt(int64_t run, int64_t from_step);
+  int64_t begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance = {});
 
   // How the current attempt ended; also the state of the run.
   void end_attempt(int64_t run, RunState state, std::optional<int> exit_code,
                    std::optional<int> signal, const std::string& message);
 
-  // Records that the current attempt crashed, if it is the one of `row`, still recorded as running
-  // and its lock is free (run_state.h). Returns whether it did. begin_attempt needs no such call:
-  // whoever begins an attempt holds the lock, so the one before is over.
-  bool settle_crashed(const RunRow& row);
+  // Records how the attempt of `row` ended, if that is still the current one, recorded as running,
+  // and is over (as_observed of run_state.h). Returns whether it did. begin_attempt needs no such
+  // call: whoever begins an attempt holds the lock, so the one before is over.
+  bool settle(const RunRow& row);
+  void settle_all();  // every run that is recorded as running
+
+  // What the trainer knows of the libraries that it runs on, as JSON.
+  void record_libraries(int64_t run, int64_t attempt, const std::string& json);
 
   std::optional<RunRow> run(int64_t id) const;
-  // Newest first; `name` and `recipe_hash` filter when not empty.
+  // Newest first, without removed ones; `name` and `recipe_hash` filter when not empty.
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
-  // By id, uid or unique prefix of one, name (its newest run), or "@last". Throws Error with
-  // ExitCode::no_such_run that lists the nearest, or the runs that a prefix could mean.
-  RunRow find_run(const std::string& reference) const;
+  std::vector<RunRow> removed_runs() const;
+  // By id, uid, folder or unique prefix of one, name (its newest run), "@last", or "@best" (of the
+  // lowest val/loss). Throws Error with ExitCode::no_such_run that lists the nearest, or the runs
+  // that a prefix could mean.
+  enum class Among { kept, removed };
+  RunRow find_run(const std::string& reference, Among among = Among::kept) const;
 
   std::string recipe_json(int64_t run) const;
   std::string resolved_toml(int64_t run) const;
   std::vector<ParameterRow> parameters(int64_t run) const;  // sorted by path
   std::vector<AttemptRow> attempts(int64_t run) const;
+  // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; empty when it has none.
+  std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;
+
+  // --- tags and notes ------------------------------------------------------------------------
+  void add_tag(int64_t run, const std::string& name);
+  bool remove_tag(int64_t run, const std::string& name);  // whether it had it
+  std::vector<std::string> tags(int64_t run) const;       // sorted
+  void add_note(int64_t run, const std::string& text);
+  std::vector<NoteRow> notes(int64_t run) const;
+
+  // --- removing (removal.cpp) ------------------------------------------------------------------
+  // A removed run is no longer listed, found or continued, until it is restored or purged.
+  void remove_run(int64_t run);
+  // False when its purge has begun: what is left of it is not a run any more.
+  bool restore_run(int64_t run);
+  // Takes everything of a removed run out of the store, a part a transaction, so that memory, WAL
+  // and the stall of others stay small. `remove_folder` is called when it can no longer be restored
+  // and before the store forgets it. Killed in between, it goes on when called again.
+  void purge_run(int64_t run, const std::function<void()>& remove_folder);
+  int64_t purge_archived(int64_t run);  // values of earlier attempts; returns how many
+  int64_t purge_blobs();                // texts that nothing refers to; returns how many
+  int64_t return_space();               // gives free pages back to the file system; returns bytes
+
+  // --- another store (merge.cpp) -----------------------------------------------------------------
+  struct Merged {
+    int64_t added = 0, updated = 0, unchanged = 0;
+    std::vector<std::string> kept_out;  // "quickstart-1a2b3c4d: is still running"
+  };
+  // Brings in the runs of another store by uid. Of a run that both have, the further one is taken,
+  // when it continues ours. Merging again changes nothing. `is_running` is asked of runs that the
+  // other store calls running.
+  Merged merge(const std::filesystem::path& other,
+               const std::function<bool(const RunRow&)>& is_running);
 
   // --- series and metrics (written by MetricWriter) -----------------------------------------
   std::vector<SeriesRow> series(int64_t run) const;
   std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;
+  // The series of that name of every run that has it.
+  std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
+  // Every value of a run, a row at a time, by series and step; before them those of the series that
+  // later attempts replaced, by attempt and step, when `archived`.
+  void each_value(int64_t run, bool archived,
+                  const std::function<void(const ValueRow&)>& visit) const;
 
   // --- checkpoints, events -----------------------------------------------------------------
   void record_checkpoint(const CheckpointRow& checkpoint);  // durable when it returns
@@ -69,6 +117,9 @@ class Store {
   SweepRow find_or_create_sweep(const std::string& name, const std::string& space_json);
   std::vector<SweepRow> sweeps() const;
   void end_sweep(int64_t sweep, const std::string& state);
+  void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);  // known ones stay
+  void record_trial_run(int64_t sweep, int64_t trial, int64_t run);
+  std::vector<TrialRow> trials(int64_t sweep) const;
 
   // --- any SQL, read-only --------------------------------------------------------------------
   struct Result {

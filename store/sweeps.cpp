@@ -1,7 +1,7 @@
 // Sweeps: one a name and space, so that running it again continues it.
+#include "base/clock.h"
 #include "base/hash.h"
 #include "store/blobs.h"
-#include "store/clock.h"
 #include "store/process_identity.h"
 #include "store/store_impl.h"
 
@@ -58,6 +58,41 @@ void Store::end_sweep(int64_t sweep, const std::string& state) {
     Query(connection, "UPDATE sweep SET state = ?, ended_ms = ? WHERE id = ?", state, now_ms(),
           sweep)
         .run();
+  });
+}
+
+void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
+  Connection& connection = *impl_->connection;
+  connection.write("record the trials of a sweep in", Connection::Durability::synced, [&] {
+    for (const TrialRow& trial : trials) {
+      Query(connection,
+            "INSERT OR IGNORE INTO trial (sweep, trial, recipe_hash, changes, run) "
+            "VALUES (?, ?, ?, ?, ?)",
+            sweep, trial.trial, trial.recipe_hash, trial.changes, trial.run)
+          .run();
+    }
+  });
+}
+
+void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
+  Connection& connection = *impl_->connection;
+  connection.write("record a trial in", Connection::Durability::synced, [&] {
+    Query(connection, "UPDATE trial SET run = ? WHERE sweep = ? AND trial = ?", run, sweep, trial)
+        .run();
+  });
+}
+
+std::vector<TrialRow> Store::trials(int64_t sweep) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<TrialRow> rows;
+    Query query(connection,
+                "SELECT trial, recipe_hash, changes, run FROM trial WHERE sweep = ? ORDER BY trial",
+                sweep);
+    while (query.step()) {
+      rows.push_back({query.integer(0), query.text(1), query.text(2), query.optional_integer(3)});
+    }
+    return rows;
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/file_error.h"
 #include "base/manifest.h"
 #include "base/unique_fd.h"
+#include "base/write_all.h"
 
 namespace exprun {
 namespace {
@@ -27,24 +28,10 @@ fs::path temporary_name(const fs::path& target) {
          std::to_string(counter++);
 }
 
-// A relative name without a folder lies in ".".
-fs::path folder_of(const fs::path& file) {
-  return file.has_parent_path() ? file.parent_path() : fs::path(".");
-}
-
-void write_all(int fd, std::string_view bytes, const fs::path& file) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw file_error("write", file);
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-}
-
 void write_durably(const fs::path& file, std::string_view bytes, const fs::path& shown) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd) throw file_error("write", shown);
-  write_all(fd.get(), bytes, shown);
+  write_all(fd.get(), bytes.data(), bytes.size(), shown);
   if (::fsync(fd.get()) != 0) throw file_error("write", shown);
 }
 
@@ -65,6 +52,10 @@ void replace_folder(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
 
 void write_file_atomically(const fs::path& file, std::string_view bytes) {
   const fs::path temporary = temporary_name(file);

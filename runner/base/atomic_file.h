@@ -11,6 +11,9 @@ namespace exprun {
 // temporary file stays.
 void write_file_atomically(const std::filesystem::path& file, std::string_view bytes);
 
+// The folder that a file lies in: "." for a name alone.
+std::filesystem::path folder_of(const std::filesystem::path& file);
+
 // The whole file. Throws Error that names the file and the reason.
 std::string read_file(const std::filesystem::path& file);
 

@@ -18,7 +18,7 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_
 // `timeout` and batch systems signal a process and its group: one request that arrives twice.
 constexpr int64_t kSameRequestMs = 300;
 
-int64_t now_ms() {
+int64_t monotonic_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -26,7 +26,7 @@ int64_t now_ms() {
 
 // Whether this is a second request to end, and not the first one once more.
 bool is_second(int signal) {
-  const int64_t now = now_ms();
+  const int64_t now = monotonic_ms();
   int none = 0;
   if (ending_signal.compare_exchange_strong(none, signal)) {
     asked_at_ms = now;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/file_error.h"
+#include "base/write_all.h"
 
 namespace exprun {
 namespace {
@@ -78,17 +79,6 @@ TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
     throw shard_error(file, "has an odd number of bytes (" + std::to_string(size) +
                                 "), so it does not hold uint16 tokens only");
   return {file.string(), size / kTokenBytes, 0};
-}
-
-void write_all(int fd, const void* bytes, size_t size, const fs::path& file) {
-  auto* next = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t count = ::write(fd, next, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw file_error("write", file);
-    next += count;
-    size -= static_cast<size_t>(count);
-  }
 }
 
 }  // namespace

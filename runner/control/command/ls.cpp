@@ -1,18 +1,9 @@
 // exprun ls
-#include <chrono>
-
+#include "base/clock.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 
 namespace exprun {
-namespace {
-
-int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 int run_ls(const Words& words, const Globals& globals) {
   Words references;

@@ -56,9 +56,8 @@ int run_resume(const Words& words, const Globals& globals) {
   require_overrides(overrides, "resume");
 
   open_store(globals.store);
-  Store store(globals.store.database(), Store::Access::read_write);
-  const RunRow run =
-      settled(store, globals.store, *store.run(find_run(store, globals.store, reference).id));
+  Store store = open_store_to_write(globals.store);
+  const RunRow run = settled(store, *store.run(find_run(store, globals.store, reference).id));
   RecipeText text = text_of(store, globals.store, run);
   const ResolvedRecipe before = resolve(text);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());

@@ -79,7 +79,7 @@ int run_recipe(const Words& words, const Globals& globals) {
   require_overrides(overrides, "command line");
   const LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);
   require_data(request.resolved, globals.store);
-  Store store(globals.store.database(), Store::Access::read_write);
+  Store store = open_store_to_write(globals.store);
   return answer(store, globals.store, launch(store, globals.store, request, always_new));
 }
 

@@ -30,6 +30,12 @@ Store open_store(const StoreFolder& folder) {
   return Store(folder.database(), Store::Access::read_only);
 }
 
+Store open_store_to_write(const StoreFolder& folder) {
+  Store store(folder.database(), Store::Access::read_write);
+  store.settle_all();
+  return store;
+}
+
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
   return observed(store, folder, store.find_run(last_component(reference)));
 }

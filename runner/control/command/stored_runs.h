@@ -10,6 +10,10 @@ namespace exprun {
 // The store of the command, read-only. Throws Error that says how to begin when there is none.
 Store open_store(const StoreFolder& folder);
 
+// The store of the command for writing, made when there is none. Runs whose end nobody could record
+// are settled.
+Store open_store_to_write(const StoreFolder& folder);
+
 // `reference` as Store::find_run takes it, or the path of a run's folder. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
 

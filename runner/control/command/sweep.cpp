@@ -60,7 +60,7 @@ std::string tally(const SweepEnd& end, size_t trials) {
 }
 
 int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
-  Store store(globals.store.database(), Store::Access::read_write);
+  Store store = open_store_to_write(globals.store);
   log_info("sweep of " + std::to_string(plan.trials.size()) + " trials");
   const SweepEnd end =
       run_trials(store, globals.store, plan, {retry_failed, globals.command_line, globals.level});

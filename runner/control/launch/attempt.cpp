@@ -1,9 +1,12 @@
 #include "control/launch/attempt.h"
 
+#include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/log.h"
 #include "control/launch/child.h"
 #include "control/launch/end_state.h"
 #include "control/launch/trainer_program.h"
+#include "store/last_words.h"
 
 namespace exprun {
 namespace {
@@ -34,6 +37,21 @@ std::string end_message(const Store& store, const Attempt& attempt) {
   return message;
 }
 
+// The store may be what is in trouble: then the run's lock file tells, until the store takes it.
+void record_end(Store& store, const Attempt& attempt, const LastWords& words) {
+  try {
+    store.end_attempt(attempt.run, words.state, words.exit_code, words.signal, words.message);
+  } catch (const Error& error) {
+    leave_last_words(attempt.lock.fd(), words, attempt.folder.lock());
+    log_warning(std::string(error.what()) + "; how the run ended is kept in '" +
+                attempt.folder.lock().string() + "' until the store can take it");
+  }
+}
+
+LastWords words_of(const Attempt& attempt, RunState state, const std::string& message) {
+  return {attempt.number, now_ms(), state, std::nullopt, std::nullopt, message};
+}
+
 }  // namespace
 
 int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
@@ -42,12 +60,15 @@ int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& sign
   try {
     end = run_child(trainer_command(store, attempt, level), signals);
   } catch (const Error& error) {
-    store.end_attempt(attempt.run, RunState::failed, std::nullopt, std::nullopt, error.what());
+    record_end(store, attempt, words_of(attempt, RunState::failed, error.what()));
     throw;
   }
   std::string message = signal_message(end);
   if (message.empty()) message = end_message(store, attempt);
-  store.end_attempt(attempt.run, end_state(end), end.exit_code, end.signal, message);
+  LastWords words = words_of(attempt, end_state(end), message);
+  words.exit_code = end.exit_code;
+  words.signal = end.signal;
+  record_end(store, attempt, words);
   return exit_status(end);
 }
 

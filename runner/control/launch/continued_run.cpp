@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
+#include "store/last_words.h"
 
 namespace exprun {
 namespace {
@@ -50,6 +51,7 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   require_same_data(run, prepared.data);
   const auto& checkpoint = prepared.checkpoint;
   const int64_t from_step = checkpoint ? checkpoint->step : 0;
+  keep_room_for_last_words(lock.fd());
   write_hand_over(run_folder, request, prepared.data);
   say_where(run, from_step);
   const int64_t number = store.begin_attempt(run.id, from_step);

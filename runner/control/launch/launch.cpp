@@ -23,10 +23,9 @@ FileLock launch_lock(const std::filesystem::path& file) {
               "` names its process: continue or end it, and try again");
 }
 
-Identity identify(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                  bool always_new) {
+Identity identify(Store& store, const LaunchRequest& request, bool always_new) {
   const auto name = request.resolved.section("run").get<std::string>("name");
-  return which_run(settled_runs(store, folder, name, request.resolved.hash()), always_new);
+  return which_run(settled_runs(store, name, request.resolved.hash()), always_new);
 }
 
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
@@ -47,10 +46,10 @@ void say_how_to_go_on(const RunRow& run) {
     log_info(run.folder + " is " + to_string(run.state) + next);
 }
 
-Launch finish(Store& store, const Attempt& attempt, Decision decision,
+Launch finish(Store& store, const StoreFolder& folder, const Attempt& attempt, Decision decision,
               const ForwardedSignals& signals, LogLevel level) {
   const int exit_code = supervise(store, attempt, signals, level);
-  Launch launched{decision, *store.run(attempt.run), exit_code};
+  Launch launched{decision, observed(store, folder, *store.run(attempt.run)), exit_code};
   say_how_to_go_on(launched.run);
   return launched;
 }
@@ -60,17 +59,17 @@ Launch finish(Store& store, const Attempt& attempt, Decision decision,
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new) {
   for (;;) {
-    const Identity identity = identify(store, folder, request, always_new);
+    const Identity identity = identify(store, request, always_new);
     if (!needs_a_trainer(identity.decision)) return {identity.decision, *identity.run, {}};
     const WorkingDirectory there(identity.run);
     const PreparedLaunch prepared = prepare_launch(folder, request, identity.run);
     auto launches = std::make_optional(launch_lock(folder.launch_lock()));
     // Preparing may have taken an hour: another launch may have been faster.
-    if (!(identify(store, folder, request, always_new) == identity)) continue;
+    if (!(identify(store, request, always_new) == identity)) continue;
     const ForwardedSignals signals;
     const Attempt attempt = begin(store, folder, request, prepared, identity.run);
     launches.reset();
-    return finish(store, attempt, identity.decision, signals, request.level);
+    return finish(store, folder, attempt, identity.decision, signals, request.level);
   }
 }
 
@@ -80,7 +79,7 @@ Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const PreparedLaunch prepared = prepare_launch(folder, request, run);
   const ForwardedSignals signals;
   const Attempt attempt = begin_again(store, folder, request, prepared, run);
-  return finish(store, attempt, Decision::continue_run, signals, request.level);
+  return finish(store, folder, attempt, Decision::continue_run, signals, request.level);
 }
 
 }  // namespace exprun

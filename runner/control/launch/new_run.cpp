@@ -1,24 +1,14 @@
 #include "control/launch/new_run.h"
 
-#include <algorithm>
-
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "control/launch/fresh_folder.h"
+#include "control/launch/parameter_rows.h"
 #include "control/launch/uid.h"
+#include "store/last_words.h"
 
 namespace exprun {
 namespace {
-
-std::vector<ParameterRow> parameters_of(const ResolvedRecipe& resolved) {
-  const auto changed = resolved.leaves(true);
-  std::vector<ParameterRow> parameters;
-  for (auto& leaf : resolved.leaves(false)) {
-    const bool is_changed = std::find(changed.begin(), changed.end(), leaf) != changed.end();
-    parameters.push_back({std::move(leaf.first), std::move(leaf.second), is_changed});
-  }
-  return parameters;
-}
 
 NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   const Section run = prepared.resolved.section("run");
@@ -34,7 +24,7 @@ NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   row.data_fingerprint = prepared.data.fingerprint;
   row.seed = run.get<int64_t>("seed");
   row.steps = prepared.steps;
-  row.parameters = parameters_of(prepared.resolved);
+  row.parameters = parameter_rows(prepared.resolved);
   row.sweep_id = request.sweep_id;
   row.trial = request.trial;
   return row;
@@ -55,6 +45,7 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   FreshFolder fresh(run_folder.path);
   auto lock = FileLock::try_take(run_folder.lock());
   if (!lock) throw Error("launch: another process holds " + run_folder.lock().string());
+  keep_room_for_last_words(lock->fd());
   write_hand_over(run_folder, request, prepared.data);
   const int64_t id = store.create_run(row);
   fresh.keep();

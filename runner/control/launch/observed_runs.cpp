@@ -5,30 +5,28 @@
 namespace exprun {
 namespace {
 
-bool seems_crashed(const StoreFolder& folder, const RunRow& run) {
-  return run.state == RunState::running && observed_state(run, folder.path) == RunState::crashed;
+bool seems_over(const StoreFolder& folder, const RunRow& run) {
+  return run.state == RunState::running && as_observed(run, folder.path).state != RunState::running;
 }
 
 }  // namespace
 
 RunRow observed(const Store& store, const StoreFolder& folder, RunRow run) {
-  if (!seems_crashed(folder, run)) return run;
+  if (!seems_over(folder, run)) return run;
   // It may have ended after the row was read: an end is recorded before the lock is let go.
-  run = *store.run(run.id);
-  if (run.state == RunState::running) run.state = observed_state(run, folder.path);
-  return run;
+  return as_observed(*store.run(run.id), folder.path);
 }
 
-RunRow settled(Store& store, const StoreFolder& folder, const RunRow& run) {
-  if (!seems_crashed(folder, run)) return run;
-  store.settle_crashed(run);
+RunRow settled(Store& store, const RunRow& run) {
+  if (run.state != RunState::running) return run;
+  store.settle(run);
   return *store.run(run.id);
 }
 
-std::vector<RunRow> settled_runs(Store& store, const StoreFolder& folder, const std::string& name,
+std::vector<RunRow> settled_runs(Store& store, const std::string& name,
                                  const std::string& recipe_hash) {
   std::vector<RunRow> runs = store.runs(name, recipe_hash);
-  for (RunRow& run : runs) run = settled(store, folder, run);
+  for (RunRow& run : runs) run = settled(store, run);
   return runs;
 }
 

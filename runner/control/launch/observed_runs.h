@@ -12,11 +12,11 @@ namespace exprun {
 // For readers: the row is shown as it is, not changed.
 RunRow observed(const Store& store, const StoreFolder& folder, RunRow run);
 
-// For writers: a crash is recorded.
-RunRow settled(Store& store, const StoreFolder& folder, const RunRow& run);
+// For writers: an end that nobody could record is recorded.
+RunRow settled(Store& store, const RunRow& run);
 
 // Runs of that name and hash, settled, newest first.
-std::vector<RunRow> settled_runs(Store& store, const StoreFolder& folder, const std::string& name,
+std::vector<RunRow> settled_runs(Store& store, const std::string& name,
                                  const std::string& recipe_hash);
 
 // "is running (process 17 on box)"

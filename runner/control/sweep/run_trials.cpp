@@ -46,6 +46,13 @@ const char* state_of(const SweepEnd& end) {
   return end.failed ? "failed" : "finished";
 }
 
+std::vector<TrialRow> rows_of(const SweepPlan& plan) {
+  std::vector<TrialRow> rows;
+  for (const Trial& trial : plan.trials)
+    rows.push_back({trial.number, trial.resolved.hash(), label(trial), std::nullopt});
+  return rows;
+}
+
 SweepEnd run_all(Store& store, const StoreFolder& folder, const SweepPlan& plan,
                  const SweepOptions& options, int64_t sweep) {
   SweepEnd end;
@@ -54,6 +61,7 @@ SweepEnd run_all(Store& store, const StoreFolder& folder, const SweepPlan& plan,
     const bool anew = options.retry_failed && before == Decision::refuse_ended;
     if (anew || needs_a_trainer(before)) log_info(prefix(trial, plan) + "starts");
     const Launch launched = launch(store, folder, request_for(trial, options, sweep), anew);
+    store.record_trial_run(sweep, trial.number, launched.run.id);
     count(end, launched);
     const bool went_wrong = launched.exit_code && launched.run.state != RunState::finished;
     log(went_wrong ? LogLevel::warning : LogLevel::info,
@@ -69,6 +77,7 @@ SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& pl
                     const SweepOptions& options) {
   const auto name = plan.trials.front().resolved.section("run").get<std::string>("name");
   const int64_t sweep = store.find_or_create_sweep(name, space_json(plan)).id;
+  store.record_trials(sweep, rows_of(plan));
   try {
     const SweepEnd end = run_all(store, folder, plan, options, sweep);
     store.end_sweep(sweep, state_of(end));

@@ -16,6 +16,7 @@
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/unique_fd.h"
+#include "base/write_all.h"
 
 namespace exprun {
 
@@ -60,17 +61,6 @@ std::string make_header(const std::vector<NamedTensor>& tensors) {
   std::string text = header.dump();
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   return text;
-}
-
-void write_all(int fd, const void* bytes, size_t size, const std::filesystem::path& file) {
-  auto next = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t count = ::write(fd, next, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw file_error("write", file);
-    next += count;
-    size -= static_cast<size_t>(count);
-  }
 }
 
 Error damaged(const std::filesystem::path& file, const std::string& what) {

@@ -1,9 +1,9 @@
 #include "engine/store_recorder.h"
 
 #include <array>
-#include <chrono>
 
 #include "base/atomic_file.h"
+#include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
 
@@ -12,11 +12,6 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-
-int64_t now_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
 
 // Trouble with the store never stops training; what is on disk counts for a resume. The metric
 // writer has warned of it.

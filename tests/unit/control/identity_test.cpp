@@ -63,17 +63,26 @@ TEST_CASE("end state: exit codes of the trainer and signals") {
   CHECK(signal_message({0, std::nullopt}).empty());
 }
 
-TEST_CASE("difference: changed, added and removed keys are named") {
-  CHECK(describe_difference({{"optimizer.lr", "0.1"}, {"run.seed", "2"}},
-                            {{"optimizer.lr", "0.01"}, {"model.bias", "false"}}, "a-1") ==
-        "new run; against a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was not set), "
-        "model.bias: not set (was false)");
+TEST_CASE("difference: what one of them changed is shown with the default of the other") {
+  CHECK(describe_difference({{"optimizer.lr", "0.1", true},
+                             {"run.seed", "2", true},
+                             {"model.bias", "true", false},
+                             {"run.device", "\"cpu\"", false}},
+                            {{"optimizer.lr", "0.01", true},
+                             {"run.seed", "1337", false},
+                             {"model.bias", "false", true},
+                             {"run.device", "\"auto\"", false}},
+                            "a-1") ==
+        "new run; against a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was 1337), "
+        "model.bias: true (was false)");
+  CHECK(describe_difference({}, {{"model.window", "8", true}}, "a-1") ==
+        "new run; against a-1: model.window: not set (was 8)");
   CHECK(describe_difference({}, {}, "a-1") == "new run, with the same settings as a-1");
 }
 
 TEST_CASE("difference: a long list is cut") {
-  std::vector<std::pair<std::string, std::string>> now;
-  for (const char* key : {"a", "b", "c", "d", "e", "f"}) now.emplace_back(key, "1");
+  std::vector<ParameterRow> now;
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) now.push_back({key, "1", true});
   CHECK(describe_difference(now, {}, "r").ends_with("d: 1 (was not set) and 2 more"));
 }
 

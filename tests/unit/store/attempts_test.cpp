@@ -152,14 +152,14 @@ TEST_CASE("store: a run recorded as running is observed by its lock") {
   std::filesystem::create_directories(folder.path / run.folder);
   {
     const auto lock = FileLock::take(folder.path / run.folder / "run.lock");
-    CHECK(observed_state(run, folder.path) == RunState::running);
-    CHECK(!store.settle_crashed(run));
+    CHECK(as_observed(run, folder.path).state == RunState::running);
+    CHECK(!store.settle(run));
     CHECK(store.run(id)->state == RunState::running);
   }
-  CHECK(observed_state(run, folder.path) == RunState::crashed);
-  CHECK(store.settle_crashed(run));
+  CHECK(as_observed(run, folder.path).state == RunState::crashed);
+  CHECK(store.settle(run));
   CHECK(store.run(id)->state == RunState::crashed);
-  CHECK(!store.settle_crashed(run));
+  CHECK(!store.settle(run));
 }
 
 TEST_CASE("store: a crash is never recorded for another attempt, nor for another host") {
@@ -168,15 +168,15 @@ TEST_CASE("store: a crash is never recorded for another attempt, nor for another
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow first = store.run(id).value();
   store.begin_attempt(id, 0);
-  CHECK(!store.settle_crashed(first));
+  CHECK(!store.settle(first));
   CHECK(store.run(id)->state == RunState::running);
 
   RunRow elsewhere = store.run(id).value();
   elsewhere.host = "another-host";
   elsewhere.boot_id = "another-boot";
   CHECK(on_another_host(elsewhere));
-  CHECK(observed_state(elsewhere, folder.path) == RunState::running);
-  CHECK(!store.settle_crashed(elsewhere));
+  CHECK(as_observed(elsewhere, folder.path).state == RunState::running);
+  CHECK(!store.settle(elsewhere));
 }
 
 TEST_CASE("store: an end that was recorded is not turned into a crash") {
@@ -185,7 +185,7 @@ TEST_CASE("store: an end that was recorded is not turned into a crash") {
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow before = store.run(id).value();
   store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
-  CHECK(!store.settle_crashed(before));
+  CHECK(!store.settle(before));
   CHECK(store.run(id)->state == RunState::finished);
 }
 

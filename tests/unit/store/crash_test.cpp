@@ -8,7 +8,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -88,18 +87,11 @@ void check_whole(const Store& store, int64_t run, int64_t acknowledged) {
   CHECK(store.run(run)->last_step == std::stoll(last));
 }
 
-int rounds() {
-  const char* text = std::getenv("EXPRUN_KILL_ROUNDS");
-  return text != nullptr ? std::atoi(text) : 50;
-}
-
-}  // namespace
-
-TEST_CASE("store: a writer killed at any moment loses nothing that it called safe") {
+void kill_writers(int rounds) {
   const TemporaryFolder folder;
   std::mt19937 random(20260501);
   int64_t acknowledged_in_all = 0;
-  for (int round = 0; round < rounds(); ++round) {
+  for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
     Store store(folder.database(), Store::Access::read_write);
     NewRun made = new_run("1a");
@@ -113,13 +105,25 @@ TEST_CASE("store: a writer killed at any moment loses nothing that it called saf
     const std::chrono::microseconds delay(2'000 + random() % 60'000);
     const int64_t acknowledged =
         kill_a_writer(folder.database(), run, lock, delay, static_cast<unsigned>(random()));
+    const auto killed = std::chrono::steady_clock::now();
     acknowledged_in_all += acknowledged;
-    CHECK(observed_state(store.run(run).value(), folder.path) == RunState::crashed);
+    CHECK(as_observed(store.run(run).value(), folder.path).state == RunState::crashed);
+    CHECK(std::chrono::steady_clock::now() - killed < std::chrono::seconds(1));
     check_whole(store, run, acknowledged);
   }
   const Store store(folder.database(), Store::Access::read_only);
   CHECK(value_of(store, "PRAGMA integrity_check") == "ok");
   CHECK(acknowledged_in_all > 0);
+}
+
+}  // namespace
+
+TEST_CASE("store: a writer killed at any moment loses nothing that it called safe") {
+  kill_writers(50);
+}
+
+TEST_CASE("store: a writer killed at any moment, 500 times" * doctest::test_suite("long")) {
+  kill_writers(500);
 }
 
 TEST_CASE("store: many writers and a reader at once, and nobody is turned away") {

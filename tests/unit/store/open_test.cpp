@@ -202,15 +202,37 @@ TEST_CASE("store: a migration that fails leaves the older format whole") {
   CHECK(connection->database().execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 1);
 }
 
-TEST_CASE("store: an older format is not read without being migrated") {
+TEST_CASE("store: a reader brings an older format up to date, after a copy") {
   const TemporaryFolder folder;
   { open_store(folder.database(), Connection::Mode::read_write, kOneFormat); }
-  CHECK_THROWS_WITH_AS(
-      open_store(folder.database(), Connection::Mode::read_only, kTwoFormats),
-      ("store: cannot read '" + folder.database().string() +
-       "': its format is older (1, not 2); it is brought up to date when a run starts")
-          .c_str(),
-      Error);
+  const auto connection = open_store(folder.database(), Connection::Mode::read_only, kTwoFormats);
+  CHECK(connection->database().execAndGet("SELECT name FROM run").getString() == "old");
+  CHECK(connection->mode() == Connection::Mode::read_only);
+  CHECK(format_of(folder.database().string() + ".format-1") == 1);
+}
+
+TEST_CASE("store: a reader that may not write says what an older format needs") {
+  if (::geteuid() != 0) return;  // only root can become somebody who may not write
+  const TemporaryFolder folder;
+  std::filesystem::permissions(folder.path, std::filesystem::perms(0755));
+  { open_store(folder.database(), Connection::Mode::read_write, kOneFormat); }
+  const int failed = failures_of_children(1, [&](int) {
+    if (::setuid(65534) != 0) throw std::runtime_error("cannot become nobody");
+    const std::string name = folder.database().string();
+    const std::string wanted =
+        "store: cannot read '" + name +
+        "': its format is older (1, not 2) and could not be brought up to date: store: cannot "
+        "prepare '" +
+        name + "': file: cannot open the lock file '" + name + ".lock': Permission denied";
+    try {
+      open_store(folder.database(), Connection::Mode::read_only, kTwoFormats);
+    } catch (const Error& error) {
+      if (std::string(error.what()).starts_with(wanted)) return;
+      throw;
+    }
+    throw std::runtime_error("it was opened");
+  });
+  CHECK(failed == 0);
 }
 
 TEST_CASE("store: a newer format can be read, and says why it cannot be written") {
@@ -337,6 +359,6 @@ TEST_CASE("store: health tells versions and integrity") {
   store.create_run(new_run("1a"));
   std::string text;
   for (const auto& [name, value] : store.health()) text += name + "=" + value + ";";
-  CHECK(text.find("format=1;journal mode=wal;runs=1;") != std::string::npos);
+  CHECK(text.find("format=2;journal mode=wal;runs=1;") != std::string::npos);
   CHECK(text.find("integrity=ok;") != std::string::npos);
 }

@@ -1,0 +1,124 @@
+// Removing runs, and taking out of the store what nobody needs: a part a transaction, so that a run
+// of millions of values costs no memory, no long WAL and nobody else's time.
+#include "base/clock.h"
+#include "store/store_impl.h"
+
+namespace exprun {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 50'000;
+constexpr int64_t kPagesAtOnce = 2'000;  // 8 MB
+constexpr Connection::Durability kWritten = Connection::Durability::written;
+
+// Deletes in the order of the key, so that each part begins where the one before has ended.
+int64_t delete_in_parts(Connection& connection, const std::string& table, int64_t series) {
+  const std::string remove = "DELETE FROM " + table + " WHERE series = ?1 AND (series, " +
+                             (table == "metric" ? "step" : "attempt, step") +
+                             ") IN (SELECT series, " +
+                             (table == "metric" ? "step" : "attempt, step") + " FROM " + table +
+                             " WHERE series = ?1 LIMIT ?2)";
+  int64_t deleted = 0;
+  for (int count = 1; count > 0; deleted += count) {
+    count = connection.write("remove values from", kWritten,
+                             [&] { return Query(connection, remove, series, kRowsAtOnce).run(); });
+  }
+  return deleted;
+}
+
+std::vector<int64_t> series_of(Connection& connection, int64_t run) {
+  return connection.guarded("read", [&] {
+    std::vector<int64_t> series;
+    Query query(connection, "SELECT id FROM series WHERE run = ?", run);
+    while (query.step()) series.push_back(query.integer(0));
+    return series;
+  });
+}
+
+// In an order that no foreign key minds.
+void forget(Connection& connection, int64_t run) {
+  Query(connection, "UPDATE trial SET run = NULL WHERE run = ?", run).run();
+  for (const char* table : {"series", "checkpoint", "event", "parameter", "tag", "note", "run_blob",
+                            "attempt_blob", "attempt"}) {
+    Query(connection, std::string("DELETE FROM ") + table + " WHERE run = ?", run).run();
+  }
+  Query(connection, "DELETE FROM run WHERE id = ?", run).run();
+}
+
+int64_t bytes_of_free_pages(Connection& connection) {
+  SQLite::Database& database = connection.database();
+  return database.execAndGet("PRAGMA freelist_count").getInt64() *
+         database.execAndGet("PRAGMA page_size").getInt64();
+}
+
+}  // namespace
+
+void Store::remove_run(int64_t run) {
+  Connection& connection = *impl_->connection;
+  connection.write("remove a run from", Connection::Durability::synced, [&] {
+    Query(connection, "UPDATE run SET removed_ms = ? WHERE id = ? AND removed_ms IS NULL", now_ms(),
+          run)
+        .run();
+  });
+}
+
+bool Store::restore_run(int64_t run) {
+  Connection& connection = *impl_->connection;
+  return connection.write("restore a run in", Connection::Durability::synced, [&] {
+    return Query(connection, "UPDATE run SET removed_ms = NULL WHERE id = ? AND purging = 0", run)
+               .run() == 1;
+  });
+}
+
+void Store::purge_run(int64_t run, const std::function<void()>& remove_folder) {
+  Connection& connection = *impl_->connection;
+  const bool begun = connection.write("purge a run from", Connection::Durability::synced, [&] {
+    return Query(connection, "UPDATE run SET purging = 1 WHERE id = ? AND removed_ms IS NOT NULL",
+                 run)
+               .run() == 1;
+  });
+  if (!begun) return;  // it was restored meanwhile, or somebody else has purged it
+  remove_folder();
+  for (const int64_t series : series_of(connection, run)) {
+    delete_in_parts(connection, "metric", series);
+    delete_in_parts(connection, "metric_archived", series);
+  }
+  connection.write("purge a run from", kWritten, [&] { forget(connection, run); });
+}
+
+int64_t Store::purge_archived(int64_t run) {
+  Connection& connection = *impl_->connection;
+  int64_t deleted = 0;
+  for (const int64_t series : series_of(connection, run)) {
+    deleted += delete_in_parts(connection, "metric_archived", series);
+  }
+  return deleted;
+}
+
+int64_t Store::purge_blobs() {
+  Connection& connection = *impl_->connection;
+  return connection.write("remove texts from", kWritten, [&] {
+    return Query(connection,
+                 "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM run_blob WHERE blob = blob.id) "
+                 "AND NOT EXISTS (SELECT 1 FROM attempt_blob WHERE blob = blob.id) "
+                 "AND id NOT IN (SELECT space FROM sweep)")
+        .run();
+  });
+}
+
+int64_t Store::return_space() {
+  Connection& connection = *impl_->connection;
+  const int64_t before =
+      connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+  for (int64_t left = before; left > 0;) {
+    connection.write("return space of", kWritten, [&] {
+      Query pages(connection, "PRAGMA incremental_vacuum(" + std::to_string(kPagesAtOnce) + ")");
+      while (pages.step()) continue;  // a page a step
+    });
+    const int64_t now = connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+    if (now >= left) break;  // an older store without auto_vacuum keeps its free pages
+    left = now;
+  }
+  return before - connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+}
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+#include "store/tags.h"
+
+#include "store/store_impl.h"
+
+namespace exprun {
+
+void insert_tag(Connection& connection, int64_t run, const std::string& name) {
+  Query(connection, "INSERT OR IGNORE INTO tag (run, name) VALUES (?, ?)", run, name).run();
+}
+
+void Store::add_tag(int64_t run, const std::string& name) {
+  Connection& connection = *impl_->connection;
+  connection.write("tag a run in", Connection::Durability::written,
+                   [&] { insert_tag(connection, run, name); });
+}
+
+bool Store::remove_tag(int64_t run, const std::string& name) {
+  Connection& connection = *impl_->connection;
+  return connection.write("remove a tag from", Connection::Durability::written, [&] {
+    return Query(connection, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 1;
+  });
+}
+
+std::vector<std::string> Store::tags(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<std::string> names;
+    Query query(connection, "SELECT name FROM tag WHERE run = ? ORDER BY name", run);
+    while (query.step()) names.push_back(query.text(0));
+    return names;
+  });
+}
+
+}  // namespace exprun

@@ -1,0 +1,153 @@
+// The runs of another store.
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "store/metric_writer.h"
+#include "tests/unit/store/store_fixture.h"
+
+using namespace exprun;
+
+namespace {
+
+void write_steps(const std::filesystem::path& database, int64_t run, int64_t first, int64_t last,
+                 double factor = 1) {
+  MetricWriter writer(database, run);
+  const auto loss = writer.series("loss", false);
+  const auto speed = writer.series("speed", true);
+  for (int64_t step = first; step <= last; ++step) {
+    const double value = static_cast<double>(step) * factor;
+    const MetricWriter::Point points[] = {{loss, value}, {speed, -value}};
+    writer.push(step, points);
+  }
+}
+
+constexpr auto kNobodyRuns = [](const RunRow&) { return false; };
+
+std::string told(const Store::Merged& merged) {
+  std::string text = std::to_string(merged.added) + " added, " + std::to_string(merged.updated) +
+                     " updated, " + std::to_string(merged.unchanged) + " unchanged";
+  for (const std::string& run : merged.kept_out) text += "; " + run;
+  return text;
+}
+
+// Everything that does not depend on the numbers that a store gives.
+std::string content(const Store& store) {
+  std::string text;
+  for (const char* sql :
+       {"SELECT uid, name, state, steps, last_step, attempt, tags, folder, message FROM runs "
+        "ORDER BY uid",
+        "SELECT r.uid, a.attempt, a.from_step, a.last_step, a.state, a.version FROM attempt AS a "
+        "JOIN run AS r ON r.id = a.run ORDER BY 1, 2",
+        "SELECT r.uid, p.path, p.value, p.changed FROM parameters AS p JOIN run AS r ON r.id = "
+        "p.run ORDER BY 1, 2",
+        "SELECT r.uid, s.name, s.timing, s.count, s.last, s.last_step, s.min, s.min_step, s.max "
+        "FROM series AS s JOIN run AS r ON r.id = s.run ORDER BY 1, 2",
+        "SELECT r.uid, m.name, m.step, m.value FROM metrics AS m JOIN run AS r ON r.id = m.run "
+        "ORDER BY 1, 2, 3",
+        "SELECT r.uid, m.name, m.attempt, m.step, m.value FROM metrics_archived AS m JOIN run AS r "
+        "ON r.id = m.run ORDER BY 1, 2, 3, 4",
+        "SELECT r.uid, e.kind, e.text FROM event AS e JOIN run AS r ON r.id = e.run ORDER BY 1, 3",
+        "SELECT r.uid, n.text FROM note AS n JOIN run AS r ON r.id = n.run ORDER BY 1, 2",
+        "SELECT r.uid, c.step, c.folder FROM checkpoint AS c JOIN run AS r ON r.id = c.run "
+        "ORDER BY 1, 2",
+        "SELECT r.uid, k.kind, b.content FROM run_blob AS k JOIN blob AS b ON b.id = k.blob "
+        "JOIN run AS r ON r.id = k.run ORDER BY 1, 2",
+        "SELECT r.uid, k.attempt, k.kind, b.content FROM attempt_blob AS k JOIN blob AS b "
+        "ON b.id = k.blob JOIN run AS r ON r.id = k.run ORDER BY 1, 2, 3",
+        "SELECT w.uid, t.trial, t.changes, r.uid FROM trial AS t JOIN sweep AS w ON w.id = t.sweep "
+        "LEFT JOIN run AS r ON r.id = t.run ORDER BY 1, 2"}) {
+    for (const auto& row : store.query(sql).rows) {
+      for (const auto& cell : row) text += cell.value_or("NULL") + " ";
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+int64_t full_run(Store& store, const std::string& digits) {
+  const SweepRow sweep = store.find_or_create_sweep("grid", "[\"space\"]");
+  store.record_trials(sweep.id, {{1, "h1", "lr=1", {}}, {2, "h2", "lr=2", {}}});
+  NewRun run = new_run(digits);
+  run.tags = {"small"};
+  run.sweep_id = sweep.id;
+  run.trial = 2;
+  run.provenance = {"0.1.0", "c0ffee", true, "{\"host\": \"box\"}", "diff --git a b"};
+  const int64_t id = store.create_run(run);
+  store.record_trial_run(sweep.id, 2, id);
+  store.record_libraries(id, 1, "{\"libtorch\": \"2.11\"}");
+  store.record_event({id, 5, "info", "start", "began"});
+  store.record_checkpoint({id, 4, 1, 10, 20, "checkpoints/step_4"});
+  store.add_note(id, "looks good");
+  write_steps(store.file(), id, 1, 8);
+  store.begin_attempt(id, 4);
+  write_steps(store.file(), id, 5, 6, 10);
+  store.end_attempt(id, RunState::interrupted, 130, std::nullopt, "stopped");
+  return id;
+}
+
+}  // namespace
+
+TEST_CASE("merge: everything of a run comes along, and a second time changes nothing") {
+  const TemporaryFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  store.create_run(new_run("ffff", "mine"));  // so that the numbers differ
+  store.find_or_create_sweep("other", "[]");
+  const std::string mine = content(store);
+  Store other(there.database(), Store::Access::read_write);
+  full_run(other, "1a");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "1 added, 0 updated, 0 unchanged");
+  const std::string both = content(store);
+  for (const std::string& line : {mine, content(other)}) CHECK(both.size() > line.size());
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 1 unchanged");
+  CHECK(content(store) == both);
+  store.remove_run(1);
+  store.purge_run(1, [] {});
+  CHECK(content(store) == content(other));
+  CHECK(value_of(store, "SELECT count(*) FROM pragma_foreign_key_check") == "0");
+}
+
+TEST_CASE("merge: a run that went on elsewhere is brought further, rewinds too") {
+  const TemporaryFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t id = full_run(other, "1a");
+  store.merge(there.database(), kNobodyRuns);
+  other.begin_attempt(id, 2);
+  write_steps(there.database(), id, 3, 4, 100);
+  other.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 1 updated, 0 unchanged");
+  CHECK(content(store) == content(other));
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 1 unchanged");
+  // And back: the other store has nothing to learn.
+  CHECK(told(other.merge(here.database(), kNobodyRuns)) == "0 added, 0 updated, 1 unchanged");
+}
+
+TEST_CASE("merge: what both stores continued, and what still runs, is kept out and named") {
+  const TemporaryFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t id = full_run(other, "1a");
+  store.merge(there.database(), kNobodyRuns);
+  other.create_run(new_run("2b", "alive"));
+  store.begin_attempt(1, 4);
+  store.end_attempt(1, RunState::finished, 0, std::nullopt, "");
+  ::usleep(2000);  // the attempts are told apart by the millisecond of their beginning
+  other.begin_attempt(id, 4);
+  const std::string before = content(store);
+  CHECK(
+      told(store.merge(there.database(), [](const RunRow& run) { return run.name == "alive"; })) ==
+      "0 added, 0 updated, 0 unchanged; alive-2b000000: it is still running; "
+      "quickstart-1a000000: both stores have continued it, each in its way");
+  CHECK(content(store) == before);
+}
+
+TEST_CASE("merge: what is no other store is refused") {
+  const TemporaryFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  CHECK_THROWS_WITH_AS(
+      store.merge(here.database(), kNobodyRuns),
+      ("store: cannot merge '" + here.database().string() + "': it is this store itself").c_str(),
+      Error);
+  CHECK_THROWS_AS(store.merge(there.database(), kNobodyRuns), Error);
+  CHECK(!std::filesystem::exists(there.database()));
+}
