@@ -1,20 +1,87 @@
 // exprun ls
+#include <algorithm>
+
 #include "base/clock.h"
+#include "base/diagnostic.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/report/table_selection.h"
 
 namespace exprun {
+namespace {
+
+struct Wanted {
+  std::string states, tag;
+  bool removed = false;
+};
+
+void require_states(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    try {
+      run_state(name);
+    } catch (const std::logic_error&) {
+      throw Error("ls: there is no state '" + name +
+                      "' (running, finished, diverged, failed, interrupted, preempted, killed, "
+                      "crashed, pruned)",
+                  ExitCode::bad_recipe);
+    }
+  }
+}
+
+bool has_tag(const RunRow& run, const std::string& tag) {
+  const auto tags = words_of_list(run.tags);
+  return tag.empty() || std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
+std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
+                                 const Words& references, bool removed) {
+  if (removed) return all_runs(store, folder, store.removed_runs());
+  if (references.empty()) return all_runs(store, folder, store.runs());
+  return reported_runs(store, folder, references);
+}
+
+std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {
+  const auto states = words_of_list(wanted.states);
+  require_states(states);
+  std::erase_if(runs, [&](const ReportedRun& reported) {
+    const bool stands = states.empty() || std::find(states.begin(), states.end(),
+                                                    to_string(reported.run.state)) != states.end();
+    return !stands || !has_tag(reported.run, wanted.tag);
+  });
+  return runs;
+}
+
+}  // namespace
 
 int run_ls(const Words& words, const Globals& globals) {
   Words references;
+  Wanted wanted;
+  std::string sort, columns;
+  bool reverse = false;
+  int64_t most = 0;
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs, the newest first, and how they stand.");
-  arguments.words("NAME...", references, "only these: names of runs, ids, folders");
+  arguments.words("NAME...", references, "only these: names of runs, ids, folders")
+      .option("--state", "A,B", wanted.states, "only runs in one of these states")
+      .option("--tag", "WORD", wanted.tag, "only runs that have this tag")
+      .flag("--removed", wanted.removed, "the removed runs instead")
+      .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first")
+      .flag("--reverse", reverse, "with --sort: the highest first")
+      .option("--columns", "A,B", columns, "these columns (--columns help names them)")
+      .number("--limit", most, "at most so many")
+      .example("exprun ls --state killed,crashed", "what ended badly")
+      .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
+               "the five best, and the code that they ran");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
-  const auto runs = reported_runs(store, globals.store, references);
-  format.print(ls_table(runs, now_ms()), "no runs yet");
+  const auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
+  auto table = ls_table(runs, now_ms());
+  if (!sort.empty()) sort_rows(table, sort, reverse);
+  if (most > 0 && table.rows.size() > static_cast<size_t>(most))
+    table.rows.resize(static_cast<size_t>(most));
+  choose_columns(table, columns.empty() ? ls_columns(runs) : words_of_list(columns));
+  format.print(table, "no runs");
   return 0;
 }
 

@@ -55,8 +55,7 @@ int run_resume(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
 
-  open_store(globals.store);
-  Store store = open_store_to_write(globals.store);
+  Store store = open_store_to_change(globals.store);
   const RunRow run = settled(store, *store.run(find_run(store, globals.store, reference).id));
   RecipeText text = text_of(store, globals.store, run);
   const ResolvedRecipe before = resolve(text);

@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
+#include "control/command/show_run.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/schedule_plot.h"
@@ -15,24 +16,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Shown {
-  RecipeText text;
-  std::string toml;  // as it was resolved then; empty for a recipe
-};
-
 // A folder is a run's, as `exprun ls` shows it or as it lies on disk.
 bool means_recipe(const std::string& what) {
   std::error_code ignored;
   return what.ends_with(".toml") || std::filesystem::is_regular_file(what, ignored);
 }
 
-Shown shown(const std::string& what, const Words& overrides, const Globals& globals) {
-  if (means_recipe(what)) return {read_recipe(what, overrides), ""};
-  if (!overrides.empty())
-    throw Error("show: a run is shown as it is; changes are for a recipe", ExitCode::bad_recipe);
+RecipeText text_of(const std::string& what, const Words& overrides, const Globals& globals) {
+  if (means_recipe(what)) return read_recipe(what, overrides);
   const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, what);
-  return {RecipeText::from_json(store.recipe_json(run.id)), store.resolved_toml(run.id)};
+  return RecipeText::from_json(store.recipe_json(find_run(store, globals.store, what).id));
 }
 
 const char* word(Origin origin) {
@@ -96,15 +89,24 @@ void print_difference(const ResultTable& table, bool json) {
   print(to_plain(table, {}));
 }
 
+int show_schedule(const RecipeText& text) {
+  resolve(text);  // its mistakes are told from here
+  print(schedule_text(describe_schedule(text)));
+  return 0;
+}
+
 }  // namespace
 
 int run_show(const Words& words, const Globals& globals) {
   std::string what, other;
   Words overrides;
   bool origin = false, json = false, schedule = false;
-  Arguments arguments("show RECIPE|RUN [key=value...]",
-                      "Prints a recipe with every default and override filled in, as TOML. Read "
-                      "back, it is the same recipe with the same hash.");
+  ShowRunOptions options;
+  Arguments arguments(
+      "show RECIPE|RUN [key=value...]",
+      "Prints a recipe with every default and override filled in, as TOML; above that "
+      "of a run, what is known of it: state, code, machine, libraries. Read back, it "
+      "is the same recipe with the same hash.");
   arguments.word("RECIPE|RUN", what, "a TOML file, or a run: its folder, id, uid, name, @last")
       .words("key=value...", overrides, "changes of the recipe")
       .flag("--origin", origin,
@@ -112,7 +114,11 @@ int run_show(const Words& words, const Globals& globals) {
       .option("--diff", "OTHER", other,
               "only the keys in which another recipe or run is a different experiment")
       .flag("--schedule", schedule, "the learning rate of every group over the run, and a plot")
-      .flag("--json", json, "as JSON: hash and recipe; with --origin, each key's place")
+      .flag("--json", json,
+            "as JSON: hash and recipe, and all that is known of a run; with --origin, each key's "
+            "place")
+      .flag("--attempts", options.attempts, "of a run: its lives")
+      .flag("--git-diff", options.diff, "of a run: what its code differed in from its git commit")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::no_such_run})
       .example("exprun show recipes/quickstart.toml --origin", "every value and its origin")
       .example("exprun show recipes/quickstart.toml lr=3e-4 --diff recipes/quickstart.toml",
@@ -120,19 +126,20 @@ int run_show(const Words& words, const Globals& globals) {
       .example("exprun show @last > again.toml", "the newest run as a recipe of its own");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "show");
-  const Shown found = shown(what, overrides, globals);
-  if (schedule) {
-    resolve(found.text);  // its mistakes are told from here
-    print(schedule_text(describe_schedule(found.text)));
+  const bool of_run = !means_recipe(what);
+  if (of_run && !overrides.empty())
+    throw Error("show: a run is shown as it is; changes are for a recipe", ExitCode::bad_recipe);
+  if (!of_run && (options.attempts || options.diff))
+    throw Error("show: --attempts and --git-diff are for a run", ExitCode::bad_recipe);
+  if (schedule) return show_schedule(text_of(what, overrides, globals));
+  if (of_run && !origin && other.empty()) {
+    options.json = json;
+    show_run(what, options, globals);
     return 0;
   }
-  if (!origin && !json && other.empty() && !found.toml.empty()) {
-    print(found.toml);
-    return 0;
-  }
-  const ResolvedRecipe resolved = resolve(found.text);
+  const ResolvedRecipe resolved = resolve(text_of(what, overrides, globals));
   if (!other.empty()) {
-    const ResolvedRecipe with = resolve(shown(other, {}, globals).text);
+    const ResolvedRecipe with = resolve(text_of(other, {}, globals));
     print_difference(difference_table(resolved, with, what, other), json);
     return 0;
   }

@@ -14,6 +14,13 @@ std::optional<SeriesRow> series_named(const std::vector<SeriesRow>& all, const c
   return std::nullopt;
 }
 
+void require_store(const StoreFolder& folder) {
+  if (std::filesystem::exists(folder.database())) return;
+  throw Error("store: there is no store in " + folder.shown.string() +
+                  " yet: run a recipe first, or say where it is with --store DIR",
+              ExitCode::no_such_run);
+}
+
 // "runs/quickstart-1a2b3c4d/", as a shell completes it, is the folder's name to the store.
 std::string last_component(const std::string& reference) {
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
@@ -23,11 +30,13 @@ std::string last_component(const std::string& reference) {
 }  // namespace
 
 Store open_store(const StoreFolder& folder) {
-  if (!std::filesystem::exists(folder.database()))
-    throw Error("store: there is no store in " + folder.shown.string() +
-                    " yet: run a recipe first, or say where it is with --store DIR",
-                ExitCode::no_such_run);
+  require_store(folder);
   return Store(folder.database(), Store::Access::read_only);
+}
+
+Store open_store_to_change(const StoreFolder& folder) {
+  require_store(folder);
+  return open_store_to_write(folder);
 }
 
 Store open_store_to_write(const StoreFolder& folder) {
@@ -38,6 +47,23 @@ Store open_store_to_write(const StoreFolder& folder) {
 
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
   return observed(store, folder, store.find_run(last_component(reference)));
+}
+
+std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
+                                  std::vector<RunRow> rows) {
+  const auto val_loss = store.series_by_run("val/loss");
+  const auto train_loss = store.series_by_run("train/loss");
+  const auto of = [](const auto& series, int64_t run) -> std::optional<SeriesRow> {
+    const auto found = series.find(run);
+    return found == series.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<ReportedRun> runs;
+  for (RunRow& row : rows) {
+    const int64_t id = row.id;
+    runs.push_back(
+        {observed(store, folder, std::move(row)), {}, of(val_loss, id), of(train_loss, id)});
+  }
+  return runs;
 }
 
 ReportedRun reported_run(const Store& store, RunRow run) {

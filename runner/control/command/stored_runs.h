@@ -14,8 +14,15 @@ Store open_store(const StoreFolder& folder);
 // are settled.
 Store open_store_to_write(const StoreFolder& folder);
 
+// The same, but a missing store is an error: there is nothing to change.
+Store open_store_to_change(const StoreFolder& folder);
+
 // `reference` as Store::find_run takes it, or the path of a run's folder. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
+
+// These rows with their losses, without their parameters; many at once.
+std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
+                                  std::vector<RunRow> rows);
 
 ReportedRun reported_run(const Store& store, RunRow run);
 

@@ -32,10 +32,11 @@ UniqueFd file_of(const std::string& input) {
   return file;
 }
 
-std::string read_all(int fd) {
+std::string read_at_most(int fd, size_t most) {
   std::string text;
   char buffer[16384];
   for (;;) {
+    if (text.size() >= most) return text.substr(0, most);
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
@@ -43,7 +44,7 @@ std::string read_all(int fd) {
   }
 }
 
-pid_t spawn(const std::vector<std::string>& words, int input, int output) {
+pid_t spawn(const std::vector<std::string>& words, int input, int output, bool silent) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -51,8 +52,9 @@ pid_t spawn(const std::vector<std::string>& words, int input, int output) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  if (silent) posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const int error = ::posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error) fail("cannot start " + words[0], error);
   return child;
@@ -60,15 +62,17 @@ pid_t spawn(const std::vector<std::string>& words, int input, int output) {
 
 }  // namespace
 
-Captured capture(const std::vector<std::string>& words, const std::string& input) {
+Captured capture(const std::vector<std::string>& words, const std::string& input,
+                 const CaptureLimits& limits) {
   const UniqueFd stdin_file = file_of(input);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
-  const UniqueFd reader(ends[0]);
+  UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  const pid_t child = spawn(words, stdin_file.get(), writer.get());
+  const pid_t child = spawn(words, stdin_file.get(), writer.get(), limits.silent);
   writer = UniqueFd();
-  Captured captured{0, read_all(reader.get())};
+  Captured captured{0, read_at_most(reader.get(), limits.most_bytes)};
+  reader = UniqueFd();  // who goes on writing ends by SIGPIPE
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   captured.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -54,7 +54,7 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   keep_room_for_last_words(lock.fd());
   write_hand_over(run_folder, request, prepared.data);
   say_where(run, from_step);
-  const int64_t number = store.begin_attempt(run.id, from_step);
+  const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance);
   Attempt attempt{run.id, number, run_folder, std::move(lock), std::nullopt};
   if (checkpoint) attempt.resume_from = checkpoint->path;
   return attempt;

@@ -27,6 +27,8 @@ NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   row.parameters = parameter_rows(prepared.resolved);
   row.sweep_id = request.sweep_id;
   row.trial = request.trial;
+  row.tags = run.get<std::vector<std::string>>("tags");
+  row.provenance = prepared.provenance;
   return row;
 }
 

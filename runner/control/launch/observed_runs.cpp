@@ -1,5 +1,8 @@
 #include "control/launch/observed_runs.h"
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -31,7 +34,10 @@ std::vector<RunRow> settled_runs(Store& store, const std::string& name,
 }
 
 std::string is_running(const RunRow& run) {
-  return "is running (process " + std::to_string(run.pid) + " on " + run.host + ")";
+  const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
+  if (!on_another_host(run)) return "is running (" + where + ")";
+  const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
+  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago)";
 }
 
 }  // namespace exprun

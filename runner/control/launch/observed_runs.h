@@ -19,7 +19,7 @@ RunRow settled(Store& store, const RunRow& run);
 std::vector<RunRow> settled_runs(Store& store, const std::string& name,
                                  const std::string& recipe_hash);
 
-// "is running (process 17 on box)"
+// "is running (process 17 on box)"; of another host, when it was last seen alive.
 std::string is_running(const RunRow& run);
 
 }  // namespace exprun

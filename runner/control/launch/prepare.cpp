@@ -4,6 +4,7 @@
 #include "base/manifest.h"
 #include "base/utf8.h"
 #include "control/data/prepare.h"
+#include "control/launch/provenance.h"
 #include "recipe/quantities.h"
 
 namespace exprun {
@@ -52,7 +53,8 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), facts).value_or(0);
   auto checkpoint = run ? newest_intact(folder.run(run->folder)) : std::nullopt;
-  return {std::move(data), std::move(resolved), steps, std::move(checkpoint)};
+  return {std::move(data), std::move(resolved), steps, std::move(checkpoint),
+          gather_provenance(request.command_line)};
 }
 
 }  // namespace exprun

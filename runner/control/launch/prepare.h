@@ -12,6 +12,7 @@ struct PreparedLaunch {
   ResolvedRecipe resolved;                     // with the facts of the data
   int64_t steps = 0;                           // the run's length
   std::optional<CheckpointFolder> checkpoint;  // the newest of `run` that is intact
+  Provenance provenance;
 };
 
 // `run` is the one to continue, if any. Paths of the recipe are read from the current working

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "control/report/humane.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -111,6 +112,12 @@ Cell state_cell(RunState state) {
   }
 }
 
+Cell state_cell(const RunRow& run, int64_t now_ms) {
+  if (run.state != RunState::running || !on_another_host(run)) return state_cell(run.state);
+  return {"unknown", "unknown: on " + run.host + ", last seen " + age(run.last_beat_ms, now_ms),
+          Tone::active};
+}
+
 Cell best_loss(const std::optional<SeriesRow>& series) {
   if (!series || series->count <= series->non_finite) return Cell::none();
   return Cell::number(series->min);
@@ -143,6 +150,14 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
   return path;
 }
 
+std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs) {
+  std::vector<std::string> keys = {"id",         "run",    "state", "step", "val_loss_best",
+                                   "started_ms", "seconds"};
+  const auto tagged = [](const ReportedRun& reported) { return !reported.run.tags.empty(); };
+  if (std::any_of(runs.begin(), runs.end(), tagged)) keys.push_back("tags");
+  return keys;
+}
+
 ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
   ResultTable table;
   table.columns = {{"id", "id", true},
@@ -151,16 +166,42 @@ ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
                    {"step", "step", true},
                    {"val_loss_best", "best val loss", true},
                    {"started_ms", "started", true, true},
-                   {"seconds", "time", true, true}};
+                   {"seconds", "time", true, true},
+                   {"tags", "tags", false, true},
+                   {"val_loss_best_step", "at step", true},
+                   {"val_loss_last", "val loss", true},
+                   {"train_loss_last", "train loss", true},
+                   {"name", "name"},
+                   {"uid", "uid"},
+                   {"attempt", "attempt", true},
+                   {"seed", "seed", true},
+                   {"host", "host"},
+                   {"git_commit", "git"},
+                   {"exit_code", "exit code", true},
+                   {"message", "message"},
+                   {"command_line", "command"}};
   for (const ReportedRun& reported : runs) {
     const RunRow& run = reported.run;
     table.rows.push_back({Cell::integer(run.id),
                           Cell::word(run.folder),
-                          state_cell(run.state),
+                          state_cell(run, now_ms),
                           steps_cell(run),
                           best_loss(reported.val_loss),
                           {run.started_ms, age(run.started_ms, now_ms)},
-                          Cell::number(run.seconds, duration(run.seconds))});
+                          Cell::number(run.seconds, duration(run.seconds)),
+                          Cell::word(run.tags),
+                          best_step(reported.val_loss),
+                          last_loss(reported.val_loss),
+                          last_loss(reported.train_loss),
+                          Cell::word(run.name),
+                          Cell::word(run.uid),
+                          Cell::integer(run.attempt),
+                          Cell::integer(run.seed),
+                          Cell::word(run.host),
+                          run.git_commit ? Cell::word(*run.git_commit) : Cell::none(),
+                          run.exit_code ? Cell::integer(*run.exit_code) : Cell::none(),
+                          Cell::word(run.message),
+                          Cell::word(run.command_line)});
   }
   return table;
 }

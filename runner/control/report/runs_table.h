@@ -17,7 +17,9 @@ struct ReportedRun {
   std::optional<SeriesRow> val_loss, train_loss;
 };
 
+// Every column that `ls` knows, and the keys of those that it shows by itself.
 ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms);
+std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs);
 
 // The best val loss first; runs without one last, newest first.
 ResultTable report_table(std::vector<ReportedRun> runs);
@@ -29,6 +31,8 @@ std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs);
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
 
 Cell state_cell(RunState state);
+// A run of another host that nobody can ask is "unknown", with its last sign of life.
+Cell state_cell(const RunRow& run, int64_t now_ms);
 Cell best_loss(const std::optional<SeriesRow>& series);
 
 }  // namespace exprun

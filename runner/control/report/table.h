@@ -46,8 +46,9 @@ struct PlainOptions {
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out = nullptr);
 
-std::string to_csv(const ResultTable& table);       // RFC 4180, numbers in full
-std::string to_json(const ResultTable& table);      // an array of objects, one a line
+std::string to_csv(const ResultTable& table);     // RFC 4180, numbers in full
+std::string csv_quoted(const std::string& text);  // a field of it, in quotes where they are needed
+std::string to_json(const ResultTable& table);    // an array of objects, one a line
 std::string to_markdown(const ResultTable& table);  // as for people
 
 }  // namespace exprun

@@ -124,6 +124,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
     log_warning(
         "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
 
+  record_libraries(run, libraries_json(machine));
   MetricWriter metrics(run.store, run.id);
   StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
   Progress progress(pipeline.plan);

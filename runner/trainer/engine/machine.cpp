@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -59,6 +60,18 @@ Machine this_machine() {
   const std::string built = at::show_config();
   return {at::get_num_threads(), at::get_cpu_capability(), TORCH_VERSION,
           part(built, "BLAS_INFO=", ",\n "), part(built, "MKL-DNN v", " \n")};
+}
+
+std::string libraries_json(const Machine& machine) {
+  return nlohmann::ordered_json{
+      {"libtorch", machine.libtorch},
+      {"blas", machine.blas},
+      {"mkl", part(at::show_config(), "Math Kernel Library Version ", "-\n")},
+      {"onednn", machine.onednn},
+      {"instruction_set", machine.instruction_set},
+      {"threads", machine.threads},
+      {"config", at::show_config()}}
+      .dump();
 }
 
 int usable_cores() {

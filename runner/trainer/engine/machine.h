@@ -16,6 +16,10 @@ struct Machine {
 // As the process is set now.
 Machine this_machine();
 
+// The same for the run's record, as JSON, with all that LibTorch says of how it was built: MKL,
+// oneDNN, and CUDA, cuDNN and NCCL where it has them.
+std::string libraries_json(const Machine& machine);
+
 // Cores that this process may use: hyper-threads of one core count once, limits of the process
 // and of its control group count.
 int usable_cores();

@@ -31,6 +31,12 @@ void record_end(const StoredRun& run, const std::string& message) {
       .record_event({run.id, now_ms(), "error", "end", message});
 }
 
+void record_libraries(const StoredRun& run, const std::string& json) {
+  despite_store_trouble([&] {
+    Store(run.store, Store::Access::read_write).record_libraries(run.id, run.attempt, json);
+  });
+}
+
 StoreRecorder::StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_t metrics_every)
     : run_(run),
       metrics_(metrics),

@@ -19,6 +19,9 @@ struct StoredRun {
   RunFolder folder;
 };
 
+// On what libraries the attempt runs (libraries_json). Trouble with the store is passed over.
+void record_libraries(const StoredRun& run, const std::string& json);
+
 // Why a run failed, as the event that its launcher reads. Throws Error.
 void record_end(const StoredRun& run, const std::string& message);
 

@@ -35,7 +35,7 @@ NewRun new_run() {
 std::string refusal(Store& store, const StoreFolder& folder, const RunRow& run) {
   const LaunchRequest request{recipe(),       resolve(recipe()), "exprun tiny.toml",
                               LogLevel::info, std::nullopt,      std::nullopt};
-  const PreparedLaunch prepared{{}, resolve(recipe()), 10, std::nullopt};
+  const PreparedLaunch prepared{{}, resolve(recipe()), 10, std::nullopt, {}};
   try {
     begin_again(store, folder, request, prepared, run);
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "control/report/run_result.h"
+#include "control/report/table_selection.h"
 
 using namespace exprun;
 
@@ -83,10 +84,33 @@ TEST_CASE("report: values are numbers for machines") {
   CHECK(to_json(table).find("\"optimizer.lr\":3,") != std::string::npos);
 }
 
-TEST_CASE("ls: how runs stand") {
-  CHECK(to_plain(ls_table({reported(1, "0.1", 1.5)}, 61'000), {}) ==
+TEST_CASE("ls: how runs stand, by the columns that are wanted") {
+  const std::vector<ReportedRun> runs = {reported(1, "0.1", 1.5), reported(2, "0.1", 1.25)};
+  ResultTable table = ls_table(runs, 61'000);
+  choose_columns(table, ls_columns(runs));
+  CHECK(to_plain(table, {}) ==
         "id  run                  state        step  best val loss  started    time\n"
-        " 1  quickstart-00000001  finished  300/300          1.500   1m ago  1m 12s\n");
+        " 1  quickstart-00000001  finished  300/300          1.500   1m ago  1m 12s\n"
+        " 2  quickstart-00000002  finished  300/300          1.250   1m ago  1m 12s\n");
+  table = ls_table(runs, 61'000);
+  sort_rows(table, "val_loss_best", false);
+  choose_columns(table, {"val_loss_last", "id"});
+  CHECK(to_csv(table) == "val_loss_last,id\n1.35,2\n1.6,1\n");
+  sort_rows(table, "id", false);
+  CHECK(std::get<int64_t>(table.rows[0][1].value) == 1);
+  sort_rows(table, "id", true);
+  CHECK(std::get<int64_t>(table.rows[0][1].value) == 2);
+}
+
+TEST_CASE("ls: a run of another host is unknown, with its last sign of life") {
+  ReportedRun far = reported(1, "0.1", 1.5);
+  far.run.state = RunState::running;
+  far.run.host = "another-host";
+  far.run.boot_id = "another-boot";
+  far.run.last_beat_ms = 1000;
+  const ResultTable table = ls_table({far}, 301'000);
+  CHECK(table.rows[0][2].text == "unknown: on another-host, last seen 5m ago");
+  CHECK(std::get<std::string>(table.rows[0][2].value) == "unknown");
 }
 
 TEST_CASE("result: best only when it is not the last") {

@@ -1,0 +1,45 @@
+// exprun merge OTHER.db
+#include "base/log.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "store/run_state.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path database_of(const std::string& what) {
+  std::error_code ignored;
+  return fs::is_directory(what, ignored) ? fs::path(what) / "exprun.db" : fs::path(what);
+}
+
+// Its lock lies beside the other store; on another host nobody can tell, so it counts as running.
+bool still_runs(const RunRow& run, const fs::path& other) {
+  return as_observed(run, other.parent_path()).state == RunState::running;
+}
+
+}  // namespace
+
+int run_merge(const Words& words, const Globals& globals) {
+  std::string what;
+  bool copied = false;
+  Arguments arguments(
+      "merge OTHER",
+      "Brings the runs of another store in, by their uid: merging again adds what is "
+      "new. Checkpoints and logs stay where they are; to resume a run here, copy its "
+      "folder too.");
+  arguments.word("OTHER", what, "a store's file (exprun.db) or the folder that it lies in")
+      .flag("--ended", copied, "its runs have all ended, whatever it says: it is a copy");
+  if (!arguments.parse(words)) return 0;
+  const fs::path other = fs::absolute(database_of(what));
+  Store store = open_store_to_write(globals.store);
+  const Store::Merged merged =
+      store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
+  for (const std::string& run : merged.kept_out) log_warning("merge: left out " + run);
+  log_info(std::to_string(merged.added) + " runs added, " + std::to_string(merged.updated) +
+           " brought further, " + std::to_string(merged.unchanged) + " as they were");
+  return 0;
+}
+
+}  // namespace exprun

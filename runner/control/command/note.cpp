@@ -1,0 +1,20 @@
+// exprun note RUN TEXT
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+
+namespace exprun {
+
+int run_note(const Words& words, const Globals& globals) {
+  std::string reference, text;
+  Arguments arguments("note RUN TEXT",
+                      "Writes something down about a run; exprun show RUN prints it.");
+  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
+      .word("TEXT", text, "what there is to say")
+      .example("exprun note @last 'loss spikes at step 2000'", "about the newest run");
+  if (!arguments.parse(words)) return 0;
+  Store store = open_store_to_change(globals.store);
+  store.add_note(find_run(store, globals.store, reference).id, text);
+  return 0;
+}
+
+}  // namespace exprun

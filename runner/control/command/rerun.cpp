@@ -1,0 +1,51 @@
+// exprun rerun RUN [key=value...]
+#include "base/diagnostic.h"
+#include "base/log.h"
+#include "control/command/arguments.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/provenance_difference.h"
+#include "control/launch/working_directory.h"
+
+namespace exprun {
+namespace {
+
+void say(const std::string& title, const std::vector<std::string>& lines) {
+  std::string text = title;
+  for (const std::string& line : lines) text += "\n  " + line;
+  log_info(text);
+}
+
+void say_differences(const Store& store, const RunRow& before, const RunRow& now) {
+  const auto circumstances = provenance_differences(store, before, now);
+  say(circumstances.empty()
+          ? "code, machine, libraries, data and environment are those of " + before.folder
+          : "different from " + before.folder + ":",
+      circumstances);
+  say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
+}
+
+}  // namespace
+
+int run_rerun(const Words& words, const Globals& globals) {
+  std::string reference;
+  Words overrides;
+  Arguments arguments("rerun RUN [key=value...]",
+                      "Runs the recipe of a run again, as it was stored, as a new run in the same "
+                      "working directory; then says what was different and what came of it.");
+  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
+      .words("key=value...", overrides, "changes of the recipe");
+  if (!arguments.parse(words)) return 0;
+  require_overrides(overrides, "rerun");
+  Store store = open_store_to_change(globals.store);
+  const RunRow before = find_run(store, globals.store, reference);
+  RecipeText text = RecipeText::from_json(store.recipe_json(before.id));
+  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  const WorkingDirectory there(before);
+  const Launch launched = launch(store, globals.store, request_for(std::move(text), globals), true);
+  store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
+  say_differences(store, before, launched.run);
+  return *launched.exit_code;
+}
+
+}  // namespace exprun

@@ -1,0 +1,50 @@
+#include "control/command/show_run.h"
+
+#include "base/diagnostic.h"
+#include "control/command/stored_runs.h"
+#include "control/report/run_details.h"
+#include "control/report/terminal.h"
+#include "recipe/resolved.h"
+#include "recipe/value_json.h"
+
+namespace exprun {
+namespace {
+
+nlohmann::ordered_json object_of(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  return json.is_object() ? json : nlohmann::ordered_json::object();
+}
+
+RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
+  return {run,
+          (folder.shown / run.folder).string(),
+          object_of(store.attempt_text(run.id, run.attempt, "environment")),
+          object_of(store.attempt_text(run.id, run.attempt, "libraries")),
+          store.attempts(run.id),
+          store.series(run.id),
+          store.checkpoints(run.id),
+          store.events(run.id),
+          store.notes(run.id),
+          store.resolved_toml(run.id)};
+}
+
+}  // namespace
+
+void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
+  if (options.json + options.attempts + options.diff > 1)
+    throw Error("show: give one of --json, --attempts and --git-diff", ExitCode::bad_recipe);
+  const Store store = open_store(globals.store);
+  const RunRow run = find_run(store, globals.store, reference);
+  if (options.diff) return print(store.attempt_text(run.id, run.attempt, "diff"));
+  const RunDetails details = details_of(store, run, globals.store);
+  if (options.attempts) return print(to_plain(attempts_table(details.attempts), {}));
+  if (options.json) {
+    auto json = details_as_json(details);
+    json["hash"] = run.recipe_hash;
+    json["recipe"] = to_json(resolve(RecipeText::from_json(store.recipe_json(run.id))).written());
+    return print(json.dump(2) + '\n');
+  }
+  print(details_as_comments(details) + '\n' + details.resolved_toml);
+}
+
+}  // namespace exprun

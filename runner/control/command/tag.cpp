@@ -1,0 +1,44 @@
+// exprun tag RUN WORD...
+#include "base/diagnostic.h"
+#include "base/log.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+void require_tag(const std::string& tag) {
+  if (!tag.empty() && tag.find_first_of(",\n") == std::string::npos) return;
+  throw Error("tag: '" + tag + "' cannot be a tag: it is empty or has a comma or a line break",
+              ExitCode::bad_recipe);
+}
+
+}  // namespace
+
+int run_tag(const Words& words, const Globals& globals) {
+  std::string reference;
+  Words tags;
+  bool remove = false;
+  Arguments arguments("tag RUN WORD...",
+                      "Gives a run words to be found by (exprun ls --tag WORD). Recipes can name "
+                      "some too: run.tags.");
+  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
+      .words("WORD...", tags, "the tags; without any, those that it has are printed")
+      .flag("--remove", remove, "take them away instead")
+      .example("exprun tag @last baseline", "the newest run")
+      .example("exprun tag @last baseline --remove", "take it away again");
+  if (!arguments.parse(words)) return 0;
+  for (const std::string& tag : tags) require_tag(tag);
+  Store store = open_store_to_change(globals.store);
+  const RunRow run = find_run(store, globals.store, reference);
+  for (const std::string& tag : tags) {
+    if (!remove) store.add_tag(run.id, tag);
+    if (remove && !store.remove_tag(run.id, tag))
+      log_warning("tag: " + run.folder + " had no tag '" + tag + "'");
+  }
+  for (const std::string& tag : store.tags(run.id)) print(tag + '\n');
+  return 0;
+}
+
+}  // namespace exprun

@@ -1,0 +1,109 @@
+#include "control/launch/provenance.h"
+
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/nvml.h"
+#include "base/version.h"
+#include "control/launch/git_state.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kUsersList = "EXPRUN_RECORD_ENV";
+constexpr const char* kRecorded =
+    "OMP_*,GOMP_*,KMP_*,MKL_*,ONEDNN_*,DNNL_*,ATEN_*,TORCH_*,CUDA_*,NVIDIA_VISIBLE_DEVICES,NCCL_*,"
+    "GLOO_*,LD_PRELOAD,MALLOC_*,SLURM_JOB_ID,SLURM_JOB_NAME,SLURM_JOB_NODELIST,SLURM_ARRAY_*,"
+    "SLURM_NTASKS,SLURM_PROCID,SLURM_RESTART_COUNT,PBS_JOBID,LSB_JOBID,JOB_ID,"
+    "TORCHELASTIC_RUN_ID,RANK,WORLD_SIZE,LOCAL_RANK,MASTER_ADDR,MASTER_PORT,EXPRUN_*";
+
+bool matches(const std::string& name, const std::string& pattern) {
+  if (pattern.empty() || pattern.back() != '*') return name == pattern;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+bool in_list(const std::string& name, const std::string& list) {
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    if (matches(name, list.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+ordered_json recorded_variables() {
+  const char* const users = std::getenv(kUsersList);
+  ordered_json variables = ordered_json::object();
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    if (is_recorded(name, users ? users : "")) variables[name] = text.substr(name.size() + 1);
+  }
+  return variables;
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "";
+}
+
+ordered_json machine() {
+  utsname system = {};
+  ::uname(&system);
+  struct sysinfo memory = {};
+  ::sysinfo(&memory);
+  return {{"host", system.nodename},
+          {"system", std::string(system.sysname) + ' ' + system.release + ' ' + system.machine},
+          {"cpu", cpu_model()},
+          {"cpus", std::thread::hardware_concurrency()},
+          {"memory_bytes", static_cast<int64_t>(memory.totalram) * memory.mem_unit}};
+}
+
+void add_gpus(ordered_json& environment) {
+  const auto nvml = Nvml::open();
+  if (!nvml) return;
+  environment["driver"] = nvml->driver_version();
+  environment["driver_cuda"] = nvml->cuda_version();
+  for (const Gpu& gpu : nvml->gpus())
+    environment["gpus"].push_back({{"name", gpu.name},
+                                   {"uuid", gpu.uuid},
+                                   {"memory_bytes", gpu.memory_bytes},
+                                   {"power_limit_watts", gpu.power_limit_watts}});
+}
+
+}  // namespace
+
+bool is_recorded(const std::string& variable, const std::string& users_list) {
+  return in_list(variable, kRecorded) || in_list(variable, users_list);
+}
+
+Provenance gather_provenance(const std::string& command_line) {
+  Provenance provenance;
+  provenance.version = version();
+  ordered_json environment = {{"command_line", command_line}};
+  environment.update(machine());
+  add_gpus(environment);
+  environment["environment"] = recorded_variables();
+  if (const auto git = git_state(std::filesystem::current_path())) {
+    if (!git->commit.empty()) provenance.git_commit = git->commit;
+    provenance.git_dirty = git->dirty();
+    provenance.git_diff = git->diff;
+    if (git->diff_is_cut) environment["git_diff_is_cut"] = true;
+    if (!git->untracked.empty()) environment["git_untracked"] = git->untracked;
+  }
+  provenance.environment_json =
+      environment.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return provenance;
+}
+
+}  // namespace exprun

@@ -1,0 +1,236 @@
+#include "control/report/run_details.h"
+
+#include <cmath>
+#include <ctime>
+
+#include "base/number.h"
+#include "control/report/humane.h"
+#include "control/report/runs_table.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string utc(int64_t ms) {
+  const std::time_t seconds = ms / 1000;
+  std::tm parts = {};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+// A value of several lines goes on below itself.
+std::string line(const std::string& name, std::string text) {
+  if (text.empty()) return "";
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
+    text.replace(at, 1, "\n#             ");
+  return "# " + name + std::string(12 - name.size(), ' ') + text + '\n';
+}
+
+std::string text_at(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string code(const RunRow& run) {
+  std::string text = run.version.empty() ? "" : "exprun " + run.version;
+  if (run.git_commit) text += ", git " + *run.git_commit;
+  if (run.git_dirty.value_or(false)) text += " with changes (--git-diff prints them)";
+  return text;
+}
+
+std::string machine(const RunRow& run, const ordered_json& environment) {
+  if (environment.empty()) return run.host;
+  return run.host + ", " + text_at(environment, "cpu") + ", " + text_at(environment, "cpus") +
+         " CPUs, " + binary_bytes(environment.value("memory_bytes", 0.0)) + ", " +
+         text_at(environment, "system");
+}
+
+std::string gpus(const ordered_json& environment) {
+  std::string text;
+  for (const auto& gpu : environment.value("gpus", ordered_json::array()))
+    text += (text.empty() ? "" : "\n") + text_at(gpu, "name") + ' ' + text_at(gpu, "uuid");
+  const std::string driver = text_at(environment, "driver");
+  return driver.empty() ? text : text + "\ndriver " + driver;
+}
+
+// The whole configuration is for scripts.
+std::string pairs(const ordered_json& object) {
+  std::string text;
+  for (const auto& [name, value] : object.items()) {
+    if (name == "config") continue;
+    text += (text.empty() ? "" : ", ") + name + ' ' + text_at(object, name.c_str());
+  }
+  return text;
+}
+
+std::string standing(const RunRow& run) {
+  std::string text = std::string(to_string(run.state)) + " at step " +
+                     std::to_string(run.last_step) + " of " + std::to_string(run.steps);
+  if (run.exit_code) text += ", exit code " + std::to_string(*run.exit_code);
+  return text;
+}
+
+std::string times(const RunRow& run) {
+  return utc(run.started_ms) + ", " + duration(run.seconds) + " in " + std::to_string(run.attempt) +
+         (run.attempt == 1 ? " attempt" : " attempts");
+}
+
+std::string notes(const std::vector<NoteRow>& rows) {
+  std::string text;
+  for (const NoteRow& note : rows)
+    text += (text.empty() ? "" : "\n") + utc(note.time_ms) + ": " + note.text;
+  return text;
+}
+
+template <typename Value>
+ordered_json optional_json(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+// JSON has no word for what is not finite.
+ordered_json number_json(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(shortest(value));
+}
+
+ordered_json run_json(const RunRow& run, const std::string& folder) {
+  return {{"id", run.id},
+          {"uid", run.uid},
+          {"name", run.name},
+          {"state", to_string(run.state)},
+          {"message", run.message},
+          {"exit_code", optional_json(run.exit_code)},
+          {"signal", optional_json(run.signal)},
+          {"step", run.last_step},
+          {"steps", run.steps},
+          {"seed", run.seed},
+          {"folder", folder},
+          {"working_directory", run.working_directory},
+          {"command_line", run.command_line},
+          {"recipe_hash", run.recipe_hash},
+          {"data_fingerprint", run.data_fingerprint},
+          {"started_ms", run.started_ms},
+          {"ended_ms", optional_json(run.ended_ms)},
+          {"seconds", run.seconds},
+          {"tags", run.tags},
+          {"version", run.version},
+          {"git_commit", optional_json(run.git_commit)},
+          {"git_dirty", optional_json(run.git_dirty)},
+          {"host", run.host},
+          {"pid", run.pid},
+          {"last_beat_ms", run.last_beat_ms},
+          {"sweep", optional_json(run.sweep_id)},
+          {"trial", optional_json(run.trial)}};
+}
+
+ordered_json series_json(const SeriesRow& row) {
+  ordered_json json = {{"name", row.name},
+                       {"timing", row.timing},
+                       {"count", row.count},
+                       {"non_finite", row.non_finite},
+                       {"first_non_finite_step", optional_json(row.first_non_finite_step)}};
+  if (row.count == 0) return json;
+  json.update({{"last", number_json(row.last)}, {"last_step", row.last_step}});
+  if (row.count > row.non_finite)
+    json.update({{"min", row.min},
+                 {"min_step", row.min_step},
+                 {"max", row.max},
+                 {"max_step", row.max_step}});
+  return json;
+}
+
+ordered_json attempt_json(const AttemptRow& row) {
+  return {{"attempt", row.attempt},
+          {"from_step", row.from_step},
+          {"last_step", row.last_step},
+          {"state", row.state},
+          {"started_ms", row.started_ms},
+          {"ended_ms", optional_json(row.ended_ms)},
+          {"exit_code", optional_json(row.exit_code)},
+          {"signal", optional_json(row.signal)},
+          {"message", row.message},
+          {"host", row.host},
+          {"version", row.version},
+          {"git_commit", optional_json(row.git_commit)},
+          {"git_dirty", optional_json(row.git_dirty)}};
+}
+
+template <typename Rows, typename Form>
+ordered_json list(const Rows& rows, Form form) {
+  ordered_json json = ordered_json::array();
+  for (const auto& row : rows) json.push_back(form(row));
+  return json;
+}
+
+}  // namespace
+
+std::string details_as_comments(const RunDetails& details) {
+  const RunRow& run = details.run;
+  return line("run", run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
+         line("state", standing(run)) + line("because", run.message) + line("began", times(run)) +
+         line("command", run.command_line) + line("in", run.working_directory) +
+         line("folder", details.folder) + line("code", code(run)) +
+         line("machine", machine(run, details.environment)) +
+         line("gpus", gpus(details.environment)) + line("libraries", pairs(details.libraries)) +
+         line("variables",
+              pairs(details.environment.value("environment", ordered_json::object()))) +
+         line("data", run.data_fingerprint) + line("recipe", run.recipe_hash) +
+         line("tags", run.tags) + line("notes", notes(details.notes));
+}
+
+ordered_json details_as_json(const RunDetails& details) {
+  ordered_json json = run_json(details.run, details.folder);
+  json["environment"] = details.environment;
+  json["libraries"] = details.libraries;
+  json["attempts"] = list(details.attempts, attempt_json);
+  json["series"] = list(details.series, series_json);
+  json["checkpoints"] = list(details.checkpoints, [](const CheckpointRow& row) {
+    return ordered_json{{"step", row.step}, {"bytes", row.bytes}, {"folder", row.folder}};
+  });
+  json["events"] = list(details.events, [](const EventRow& row) {
+    return ordered_json{{"attempt", row.attempt},
+                        {"time_ms", row.time_ms},
+                        {"level", row.level},
+                        {"kind", row.kind},
+                        {"text", row.text}};
+  });
+  json["notes"] = list(details.notes, [](const NoteRow& row) {
+    return ordered_json{{"time_ms", row.time_ms}, {"text", row.text}};
+  });
+  json["resolved_recipe"] = details.resolved_toml;
+  return json;
+}
+
+ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
+  ResultTable table{{{"attempt", "attempt", true},
+                     {"from_step", "from step", true},
+                     {"last_step", "to step", true},
+                     {"state", "state"},
+                     {"started_ms", "began"},
+                     {"seconds", "time", true},
+                     {"host", "host", false, true},
+                     {"version", "exprun", false, true},
+                     {"git_commit", "git", false, true},
+                     {"message", "message", false, true}},
+                    {}};
+  for (const AttemptRow& row : attempts) {
+    const double seconds =
+        static_cast<double>(row.ended_ms.value_or(row.started_ms) - row.started_ms) / 1000;
+    table.rows.push_back({Cell::integer(row.attempt),
+                          Cell::integer(row.from_step),
+                          Cell::integer(row.last_step),
+                          state_cell(run_state(row.state)),
+                          {row.started_ms, utc(row.started_ms)},
+                          row.ended_ms ? Cell::number(seconds, duration(seconds)) : Cell::none(),
+                          Cell::word(row.host),
+                          Cell::word(row.version),
+                          row.git_commit ? Cell::word(row.git_commit->substr(0, 12)) : Cell::none(),
+                          Cell::word(row.message)});
+  }
+  return table;
+}
+
+}  // namespace exprun

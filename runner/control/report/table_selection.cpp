@@ -1,0 +1,74 @@
+#include "control/report/table_selection.h"
+
+#include <algorithm>
+
+#include "base/diagnostic.h"
+#include "base/suggest.h"
+
+namespace exprun {
+namespace {
+
+size_t column_of(const ResultTable& table, const std::string& key) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns) keys.push_back(column.key);
+  const auto found = std::find(keys.begin(), keys.end(), key);
+  if (found != keys.end()) return static_cast<size_t>(found - keys.begin());
+  std::string all;
+  for (const std::string& each : keys) all += (all.empty() ? "" : ", ") + each;
+  const auto near = nearest(key, keys);
+  throw Error("command line: there is no column '" + key + "'" +
+                  (near ? ", did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
+              ExitCode::bad_recipe);
+}
+
+bool has_value(const Cell& cell) {
+  return cell.value.index() != 0;
+}
+
+double number_of(const Cell& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell.value)) return static_cast<double>(*integer);
+  return std::get<double>(cell.value);
+}
+
+bool is_less(const Cell& a, const Cell& b) {
+  const auto* text_a = std::get_if<std::string>(&a.value);
+  const auto* text_b = std::get_if<std::string>(&b.value);
+  if (text_a && text_b) return *text_a < *text_b;
+  if (text_a || text_b) return text_b != nullptr;  // numbers before texts
+  return number_of(a) < number_of(b);
+}
+
+}  // namespace
+
+void sort_rows(ResultTable& table, const std::string& key, bool reverse) {
+  const size_t column = column_of(table, key);
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+    if (has_value(a[column]) != has_value(b[column])) return has_value(a[column]);
+    if (!has_value(a[column])) return false;
+    return reverse ? is_less(b[column], a[column]) : is_less(a[column], b[column]);
+  });
+}
+
+void choose_columns(ResultTable& table, const std::vector<std::string>& keys) {
+  ResultTable chosen;
+  std::vector<size_t> columns;
+  for (const std::string& key : keys) columns.push_back(column_of(table, key));
+  for (const size_t column : columns) chosen.columns.push_back(table.columns[column]);
+  for (auto& row : table.rows) {
+    auto& cells = chosen.rows.emplace_back();
+    for (const size_t column : columns) cells.push_back(row[column]);
+  }
+  table = std::move(chosen);
+}
+
+std::vector<std::string> words_of_list(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+}  // namespace exprun

@@ -1,0 +1,115 @@
+"""What is done with runs after they have ended: looked at, labelled, removed, exported, merged, run again."""
+import csv
+import io
+import json
+import subprocess
+import unittest
+
+from support import ExprunTest
+
+EVALUATION = '\n[evaluation.val_loss]\nevery = "20 steps"\n'
+
+
+class Housekeeping(ExprunTest):
+    def setUp(self):
+        super().setUp()
+        self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATION)
+
+    def names(self, *words):
+        return [row["run"] for row in json.loads(self.exprun("ls", "--json", *words).out)]
+
+    def test_labels_references_and_lists(self):
+        self.exprun("tiny.toml", 'run.tags=["first"]')
+        self.exprun("tiny.toml", "lr=1e-4", "name=slow")
+        first, slow = sorted(self.names(), key=lambda name: name.startswith("slow"))
+        self.assertEqual(self.exprun("tag", "@last", "worse", "b c").out, "b c\nworse\n")
+        self.assertEqual(self.names("--tag", "worse"), [slow])
+        self.assertEqual(self.names("--tag", "first"), [first])
+        self.assertEqual(self.exprun("tag", slow, "worse", "--remove").out, "b c\n")
+        self.assertEqual(self.names("--tag", "worse"), [])
+        self.assertEqual(self.names("--sort", "val_loss_best"), [first, slow])
+        self.assertEqual(self.names("--sort", "val_loss_best", "--reverse", "--limit", "1"), [slow])
+        self.assertEqual(self.names("--state", "killed,crashed"), [])
+        self.exprun("note", "@best", "the one to keep\nfor now")
+        shown = self.exprun("show", "@best").out
+        self.assertIn(f"# run         {first} (id 1, uid ", shown)
+        self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
+        self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
+        self.assertIn("# libraries   libtorch 2.11.0", shown)
+        error = self.exprun("ls", "--sort", "val_loss", code=2).err
+        self.assertIn("there is no column 'val_loss', did you mean 'val_loss_last'?", error)
+        self.assertIn("ls: there is no state 'dead'", self.exprun("ls", "--state", "dead", code=2).err)
+
+    def test_a_shown_run_is_a_recipe_of_the_same_run(self):
+        self.exprun("tiny.toml")
+        self.write("again.toml", self.exprun("show", "@last").out)
+        self.assertIn("nothing to do: this recipe has been run", self.exprun("again.toml", "name=tiny").err)
+        everything = json.loads(self.exprun("show", "@last", "--json").out)
+        self.assertEqual(everything["state"], "finished")
+        self.assertEqual([each["state"] for each in everything["attempts"]], ["finished"])
+        self.assertGreater(everything["environment"]["memory_bytes"], 0)
+        self.assertEqual(everything["libraries"]["libtorch"].split("+")[0], "2.11.0")
+        self.assertIn("finished", self.exprun("show", "@last", "--attempts").out)
+
+    def test_the_code_that_ran_is_recorded(self):
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+        for words in (["init", "-q", "."], ["add", "tiny.toml"], ["commit", "-qm", "first"]):
+            subprocess.run([*git, *words], cwd=self.folder, check=True)
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.folder, check=True, capture_output=True, text=True)
+        with open(self.folder / "tiny.toml", "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        self.exprun("tiny.toml")
+        self.assertEqual(self.rows("SELECT git_commit, git_dirty FROM runs"), [(commit.stdout.strip(), 1)])
+        self.assertIn("+# changed", self.exprun("show", "@last", "--git-diff").out)
+
+    def test_removed_restored_and_taken_off_the_disk(self):
+        self.exprun("tiny.toml")
+        folder = self.run_folder()
+        self.assertIn("removed " + folder.name, self.exprun("rm", "tiny").err)
+        self.assertEqual(self.names(), [])
+        self.assertEqual(self.names("--removed"), [folder.name])
+        self.assertIn(f"it was removed: `exprun restore {folder.name}`", self.exprun("show", folder.name, code=4).err)
+        self.exprun("restore", folder.name)
+        self.assertIn("nothing to do", self.exprun("tiny.toml").err)
+        self.exprun("rm", folder.name)
+        self.exprun("gc", "--dry-run")
+        self.assertTrue(folder.exists())
+        self.assertIn("took 1 removed runs", self.exprun("gc").err)
+        self.assertFalse(folder.exists())
+        for table in ("run", "attempt", "series", "metric", "blob", "checkpoint", "event"):
+            self.assertEqual(self.rows(f"SELECT count(*) FROM {table}"), [(0,)], table)
+        self.assertIn("exprun restore", self.exprun("help", "rm").out)
+        self.exprun("tiny.toml")
+        self.assertEqual(self.state(), "finished")
+
+    def test_export_has_every_value(self):
+        self.exprun("tiny.toml")
+        lines = list(csv.DictReader(io.StringIO(self.exprun("export", "@last").out)))
+        stored = self.rows("SELECT name, step, value FROM metrics ORDER BY name, step")
+        self.assertEqual([(each["name"], int(each["step"]), float(each["value"])) for each in lines], stored)
+        objects = [json.loads(line) for line in self.exprun("export", "@last", "--jsonl", "--attempts").out.splitlines()]
+        self.assertEqual([(each["name"], each["step"], each["value"]) for each in objects], stored)
+        self.assertEqual({each["attempt"] for each in objects}, {0})
+
+    def test_merge_twice(self):
+        self.exprun("tiny.toml")
+        self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
+        self.assertIn("1 runs added, 0 brought further, 0 as they were", self.exprun("merge", "elsewhere").err)
+        self.assertIn("0 runs added, 0 brought further, 1 as they were", self.exprun("merge", "elsewhere/exprun.db").err)
+        self.assertEqual(len(self.names()), 2)
+        both = [self.rows("SELECT name, step, value FROM metrics WHERE run = ? ORDER BY 1, 2", run) for run in (1, 2)]
+        timings = ("step_ms", "tokens_per_s")
+        self.assertEqual(*[[row for row in rows if row[0] not in timings and not row[0].startswith("system/")]
+                           for rows in both])
+
+    def test_run_again(self):
+        self.exprun("tiny.toml")
+        said = self.exprun("rerun", "tiny").err
+        self.assertEqual(len(self.names()), 2)
+        self.assertIn("code, machine, libraries, data and environment are those of tiny-", said)
+        self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
+        self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"recipe_hash: \w+ -> \w+\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

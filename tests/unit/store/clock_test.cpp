@@ -1,0 +1,69 @@
+// A machine whose clock is set back, and a pid that another process has got.
+#include "base/clock.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "base/file_lock.h"
+#include "store/metric_writer.h"
+#include "store/run_state.h"
+#include "tests/unit/store/store_fixture.h"
+
+using namespace exprun;
+
+namespace {
+
+struct ClockSetBack {
+  ClockSetBack() { shift_clock(-3'600'000); }
+  ~ClockSetBack() { shift_clock(0); }
+};
+
+void push(const TemporaryFolder& folder, int64_t run, int64_t first, int64_t last) {
+  MetricWriter writer(folder.database(), run);
+  const auto loss = writer.series("loss", false);
+  for (int64_t step = first; step <= last; ++step) {
+    const MetricWriter::Point point{loss, 1.0 / static_cast<double>(step)};
+    writer.push(step, {&point, 1});
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "clock: set back by an hour within an attempt and between two, nothing is lost or wrong") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  push(folder, id, 1, 5);
+  {
+    const ClockSetBack back;
+    push(folder, id, 6, 8);
+    store.end_attempt(id, RunState::interrupted, 130, std::nullopt, "");
+    store.begin_attempt(id, 6);
+    push(folder, id, 7, 9);
+    store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+    store.remove_run(id);
+    CHECK(store.restore_run(id));
+  }
+  CHECK(value_of(store, "SELECT group_concat(step) FROM metrics") == "1,2,3,4,5,6,7,8,9");
+  CHECK(value_of(store, "SELECT group_concat(step) FROM metrics_archived") == "7,8");
+  CHECK(store.run(id)->state == RunState::finished);
+  CHECK(store.run(id)->last_step == 9);
+  CHECK(store.run(id)->seconds >= 0);
+  for (const AttemptRow& attempt : store.attempts(id))
+    CHECK(*attempt.ended_ms >= attempt.started_ms);
+}
+
+TEST_CASE("state: it is the lock that tells, not the pid, which another process may have got") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a2b3c4d"));
+  const RunRow run = *store.run(id);
+  CHECK(run.pid == ::getpid());  // a living process has the pid of the row
+  CHECK(as_observed(run, folder.path).state == RunState::crashed);
+  std::filesystem::create_directory(folder.path / run.folder);
+  const auto lock = FileLock::take(folder.path / run.folder / "run.lock");
+  RunRow of_the_dead = run;
+  of_the_dead.pid = 4'000'000;  // nobody: its trainer outlived its launcher
+  CHECK(as_observed(of_the_dead, folder.path).state == RunState::running);
+}
