@@ -2,11 +2,20 @@
 
 #include <sqlite3.h>
 
+#include "store/turn.h"
+
 namespace exprun {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;   // only programs that ignore the lock make us wait here
 constexpr int kCheckpointPages = 1'000;  // 4 MB of WAL
+
+// A checkpoint syncs twice, so it is tried once in a while and not at every commit: a reader may
+// keep the WAL from being begun anew for minutes. Readers that come without a break would do so for
+// ever; a long WAL is worth waiting for them, whose statements take well under a millisecond.
+constexpr int kPagesOfTries = 64;  // of each kCheckpointPages
+constexpr int kLongWalPages = 4'000;
+constexpr int kReaderPatienceMs = 200;  // one may have been put off the processor
 
 int flags(Connection::Mode mode) {
   const int access =
@@ -64,7 +73,7 @@ FileLock lock_store(const std::filesystem::path& database, const std::string& ac
                     std::chrono::milliseconds patience) {
   const std::filesystem::path file = lock_file(database);
   try {
-    if (auto lock = FileLock::take_within(file, patience)) return std::move(*lock);
+    if (auto lock = take_turn(file, patience)) return std::move(*lock);
   } catch (const Error& error) {
     throw store_error(action, database, error.what());
   }
@@ -88,7 +97,7 @@ Connection::~Connection() {
   statements_.clear();
   if (mode_ == Mode::read_only) return;
   try {
-    if (const auto lock = FileLock::take_within(lock_file(file_), std::chrono::seconds(1))) {
+    if (const auto lock = take_turn(lock_file(file_), std::chrono::seconds(1))) {
       sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
       database_.reset();
     }
@@ -140,9 +149,15 @@ Connection::WriteScope::WriteScope(Connection& connection, const std::string& ac
 
 // What was committed stays committed when this fails: the next writer tries again.
 Connection::WriteScope::~WriteScope() {
-  if (connection_.wal_pages_ < kCheckpointPages) return;
-  sqlite3_wal_checkpoint_v2(connection_.database_->getHandle(), "main", SQLITE_CHECKPOINT_PASSIVE,
+  const int pages = connection_.wal_pages_;
+  if (pages < kCheckpointPages || pages % kCheckpointPages >= kPagesOfTries) return;
+  sqlite3* const handle = connection_.database_->getHandle();
+  const bool begin_anew = pages >= kLongWalPages;
+  if (begin_anew) sqlite3_busy_timeout(handle, kReaderPatienceMs);
+  sqlite3_wal_checkpoint_v2(handle, "main",
+                            begin_anew ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
                             nullptr, nullptr);
+  if (begin_anew) sqlite3_busy_timeout(handle, kBusyTimeoutMs);
 }
 
 }  // namespace exprun

@@ -5,7 +5,8 @@ import unittest
 
 from support import ROOT, ExprunTest
 
-COMMANDS = ("check", "show", "schema", "new", "completion", "resume", "ls", "report", "query", "sweep", "doctor")
+COMMANDS = ("check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "query", "export", "tag",
+            "note", "sweep", "doctor")
 
 
 class Help(ExprunTest):

@@ -36,8 +36,8 @@ class Housekeeping(ExprunTest):
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
         self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
         self.assertIn("# libraries   libtorch 2.11.0", shown)
-        error = self.exprun("ls", "--sort", "val_loss", code=2).err
-        self.assertIn("there is no column 'val_loss', did you mean 'val_loss_last'?", error)
+        error = self.exprun("ls", "--sort", "val_loss_lst", code=2).err
+        self.assertIn("there is no column 'val_loss_lst', did you mean 'val_loss_last'?", error)
         self.assertIn("ls: there is no state 'dead'", self.exprun("ls", "--state", "dead", code=2).err)
 
     def test_a_shown_run_is_a_recipe_of_the_same_run(self):
