@@ -128,7 +128,12 @@ FileLock Connection::lock(const std::string& action) const {
   return lock_store(file_, action, patience_);
 }
 
+void Connection::always_sync() {
+  always_synced_ = true;
+}
+
 void Connection::set_durability(Durability durability) {
+  if (always_synced_) durability = Durability::synced;
   if (durability == durability_) return;
   database_->exec(durability == Durability::synced ? "PRAGMA synchronous = FULL"
                                                    : "PRAGMA synchronous = NORMAL");

@@ -40,6 +40,7 @@ class Connection {
 
   // The statement of this text, prepared once. Use it through Query (query.h).
   SQLite::Statement& prepared(std::string_view sql);
+  void always_sync();  // every commit is a synced one
   void forget_statements() { statements_.clear(); }
 
   // Waits for the lock of the store. Throws Error when it is not given in time.
@@ -101,6 +102,7 @@ class Connection {
   std::chrono::milliseconds patience_{30'000};
   std::string read_only_reason_;
   Durability durability_ = Durability::written;
+  bool always_synced_ = false;
   int wal_pages_ = 0;  // in the WAL after the last commit
   std::unique_ptr<SQLite::Database> database_;
   std::map<std::string, std::unique_ptr<SQLite::Statement>, std::less<>> statements_;

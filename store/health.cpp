@@ -1,6 +1,8 @@
 // What `doctor` tells about a store.
 #include <sqlite3.h>
 
+#include "base/atomic_file.h"
+#include "store/file_system.h"
 #include "store/store_impl.h"
 
 namespace exprun {
@@ -8,6 +10,39 @@ namespace {
 
 std::string first_value(Connection& connection, const char* sql) {
   return connection.database().execAndGet(sql).getString();
+}
+
+// What must be true of a store and PRAGMA integrity_check does not look at: it passes over the
+// CHECKs of tables without a rowid.
+constexpr std::pair<const char*, const char*> kImpossible[] = {
+    {"attempts that neither run nor have ended in a known state",
+     "SELECT count(*) FROM attempt WHERE (state = 'running') <> (ended_ms IS NULL) OR state NOT IN "
+     "('running', 'finished', 'diverged', 'failed', 'interrupted', 'preempted', 'killed', "
+     "'crashed', 'pruned')"},
+    {"runs without their attempt",
+     "SELECT count(*) FROM run AS r WHERE NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.run = "
+     "r.id "
+     "AND a.attempt = r.attempt)"},
+    {"rows without what they refer to", "SELECT count(*) FROM pragma_foreign_key_check"}};
+
+std::string integrity(Connection& connection) {
+  std::string answer = first_value(connection, "PRAGMA integrity_check(1)");
+  if (answer != "ok") return answer;
+  for (const auto& [what, count] : kImpossible)
+    if (const std::string found = first_value(connection, count); found != "0")
+      return found + ' ' + what;
+  return answer;
+}
+
+std::string place(Connection& connection) {
+  const std::string network = network_file_system(folder_of(connection.file()));
+  return network.empty() ? "local" : network + " (a network file system)";
+}
+
+uintmax_t size_of(const std::string& file) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(file, none);
+  return none ? 0 : size;
 }
 
 }  // namespace
@@ -19,10 +54,16 @@ std::vector<std::pair<std::string, std::string>> Store::health() const {
         {"store", connection.file().string()},
         {"sqlite", sqlite3_libversion()},
         {"format", first_value(connection, "PRAGMA user_version")},
+        {"file system", place(connection)},
         {"journal mode", first_value(connection, "PRAGMA journal_mode")},
+        {"wal bytes", std::to_string(size_of(connection.file().string() + "-wal"))},
         {"runs", first_value(connection, "SELECT count(*) FROM run")},
+        {"removed runs",
+         first_value(connection, "SELECT count(*) FROM run WHERE removed_ms IS NOT NULL")},
+        {"recorded as running",
+         first_value(connection, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
         {"bytes", std::to_string(std::filesystem::file_size(connection.file()))},
-        {"integrity", first_value(connection, "PRAGMA integrity_check(1)")},
+        {"integrity", integrity(connection)},
     };
   });
 }

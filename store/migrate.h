@@ -20,14 +20,17 @@ struct DatabaseIdentity {
   bool empty = false;  // without any table: a new file
   bool ours = false;   // a store of exprun, of any format
   int format = 0;
-  bool write_ahead_log = false;
+  std::string journal_mode;
 };
 
 DatabaseIdentity identify(Connection& connection);
 
+// "wal", or "delete" on a network file system, where a WAL's shared memory is not shared.
+std::string wanted_journal_mode(const std::filesystem::path& file);
+
 // Makes an empty database a store, or brings an older one to the newest format, in one
 // transaction; an older one is copied to "<file>.format-N" first. The caller holds the lock and
 // has seen that the database is empty or ours and not newer.
-void migrate(Connection& connection, const Migrations& migrations);
+void migrate(Connection& connection, const Migrations& migrations, const std::string& journal_mode);
 
 }  // namespace exprun

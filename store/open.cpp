@@ -50,13 +50,13 @@ std::string newer_than_known(int format, const Migrations& migrations) {
          ", this one knows " + std::to_string(migrations.size()) + "); update exprun";
 }
 
-std::unique_ptr<Connection> prepare(const std::filesystem::path& file,
-                                    const Migrations& migrations);
+std::unique_ptr<Connection> prepare(const std::filesystem::path& file, const Migrations& migrations,
+                                    const std::string& journal_mode);
 
 // Nobody is told to migrate by hand: whoever may write does it on the way.
 void bring_up_to_date(const std::filesystem::path& file, int format, const Migrations& migrations) {
   try {
-    prepare(file, migrations);
+    prepare(file, migrations, wanted_journal_mode(file));
   } catch (const Error& error) {
     throw store_error("read", file,
                       "its format is older (" + std::to_string(format) + ", not " +
@@ -98,25 +98,33 @@ void make_file(const std::filesystem::path& file) {
   }
 }
 
-bool up_to_date(const DatabaseIdentity& identity, const Migrations& migrations) {
-  return identity.ours && identity.write_ahead_log &&
+bool up_to_date(const DatabaseIdentity& identity, const Migrations& migrations,
+                const std::string& journal_mode) {
+  return identity.ours && identity.journal_mode == journal_mode &&
          identity.format == static_cast<int>(migrations.size());
 }
 
 // Twenty processes may come here at once: whoever has the lock looks again before it acts.
-std::unique_ptr<Connection> prepare(const std::filesystem::path& file,
-                                    const Migrations& migrations) {
+std::unique_ptr<Connection> prepare(const std::filesystem::path& file, const Migrations& migrations,
+                                    const std::string& journal_mode) {
   std::unique_ptr<Connection> connection;  // closes after the lock is given back
   const FileLock lock = lock_store(file, "prepare");
   make_file(file);
   connection = std::make_unique<Connection>(file, Connection::Mode::read_write);
   refuse_foreign(identify(*connection), file);
-  migrate(*connection, migrations);
+  migrate(*connection, migrations, journal_mode);
+  if (journal_mode != "wal")
+    log_warning(
+        "store: '" + file.string() +
+        "' lies on a network file system and is kept without a write-ahead log: readers and "
+        "writers wait for each other, and only runs of this host are known to live; a local "
+        "disk is better (--store)");
   return connection;
 }
 
 std::unique_ptr<Connection> open_writing(const std::filesystem::path& file,
-                                         const Migrations& migrations) {
+                                         const Migrations& migrations,
+                                         const std::string& journal_mode) {
   if (size_at(file) > 0) {
     auto connection = std::make_unique<Connection>(file, Connection::Mode::read_only);
     const DatabaseIdentity identity = identify(*connection);
@@ -124,20 +132,26 @@ std::unique_ptr<Connection> open_writing(const std::filesystem::path& file,
     if (identity.format > static_cast<int>(migrations.size()))
       return open_reading(file, migrations);
     make_folder(file);
-    if (up_to_date(identity, migrations)) {
+    if (up_to_date(identity, migrations, journal_mode)) {
       return std::make_unique<Connection>(file, Connection::Mode::read_write);
     }
   }
   make_folder(file);
-  return prepare(file, migrations);
+  return prepare(file, migrations, journal_mode);
 }
 
 }  // namespace
 
 std::unique_ptr<Connection> open_store(const std::filesystem::path& file, Connection::Mode mode,
-                                       const Migrations& migrations) {
+                                       const Migrations& migrations,
+                                       const std::string& journal_mode) {
   if (mode == Connection::Mode::read_only) return open_reading(file, migrations);
-  return open_writing(file, migrations);
+  auto connection = open_writing(file, migrations,
+                                 journal_mode.empty() ? wanted_journal_mode(file) : journal_mode);
+  // Without a WAL, NORMAL would let a loss of power damage the file.
+  if (connection->database().execAndGet("PRAGMA journal_mode").getString() != "wal")
+    connection->always_sync();
+  return connection;
 }
 
 }  // namespace exprun

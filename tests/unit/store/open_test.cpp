@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -359,6 +360,40 @@ TEST_CASE("store: health tells versions and integrity") {
   store.create_run(new_run("1a"));
   std::string text;
   for (const auto& [name, value] : store.health()) text += name + "=" + value + ";";
-  CHECK(text.find("format=2;journal mode=wal;runs=1;") != std::string::npos);
+  CHECK(text.find("format=2;file system=local;journal mode=wal;") != std::string::npos);
+  CHECK(text.find(";runs=1;removed runs=0;recorded as running=1;") != std::string::npos);
   CHECK(text.find("integrity=ok;") != std::string::npos);
+}
+
+TEST_CASE("store: health finds a state that no run can have") {
+  const TemporaryFolder folder;
+  { Store(folder.database(), Store::Access::read_write).create_run(new_run("1a")); }
+  {
+    SQLite::Database other(folder.database().string(), SQLite::OPEN_READWRITE);
+    other.exec("PRAGMA ignore_check_constraints = ON; UPDATE attempt SET state = 'lost'");
+  }
+  const Store store(folder.database(), Store::Access::read_only);
+  CHECK(store.health().back().second ==
+        "1 attempts that neither run nor have ended in a known state");
+}
+
+TEST_CASE("store: on a network file system it is kept without a write-ahead log") {
+  const TemporaryFolder folder;
+  { Store(folder.database(), Store::Access::read_write).create_run(new_run("1a")); }
+  {
+    const auto connection = open_store(folder.database(), Connection::Mode::read_write,
+                                       embedded_migrations(), "delete");
+    CHECK(connection->database().execAndGet("PRAGMA journal_mode").getString() == "delete");
+    connection->write("write to", Connection::Durability::written, [&] {
+      Query(*connection, "INSERT INTO note (run, time_ms, text) VALUES (1, 2, 'kept')").run();
+    });
+    CHECK(connection->database().execAndGet("PRAGMA synchronous").getInt() == 2);
+    CHECK(!std::filesystem::exists(folder.database().string() + "-wal"));
+  }
+  const Store store(folder.database(), Store::Access::read_write);  // back on a local disk
+  CHECK(store.notes(1).at(0).text == "kept");
+  const auto health = store.health();
+  CHECK(std::find(health.begin(), health.end(),
+                  std::pair<std::string, std::string>("journal mode", "wal")) != health.end());
+  CHECK(value_of(store, "PRAGMA integrity_check") == "ok");
 }
