@@ -82,7 +82,8 @@ void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
   if (!input.facts.characters) return;
   for (const std::string& path : evaluations_of(input.root, "sample")) {
     const std::string key = join_path(path, "prompt");
-    for (const CodePoint& c : code_points(text_at(input.root, key).value_or(""))) {
+    const std::string prompt = text_at(input.root, key).value_or("");
+    for (const CodePoint& c : code_points(prompt)) {
       if (input.facts.characters->find(c.value) != std::u32string::npos) continue;
       diagnostics.push_back({place_of(input.root, key),
                              "the text has no '" + std::string(c.bytes) + "', which the prompt has",
