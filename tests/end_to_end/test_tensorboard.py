@@ -43,9 +43,17 @@ class Tensorboard(ExprunTest):
         python = python_with_tensorboard(self)
         self.exprun("tiny.toml", "metrics.tensorboard=true", "metrics.every='10 steps'", "evaluation.val_loss.every='20 steps'",
                     "evaluation.sample.tokens=20")
-        read = subprocess.run([python, "-c", READER, self.run_folder() / "tensorboard"], capture_output=True, text=True)
+        live = self.read(python, self.run_folder() / "tensorboard")
+        self.exprun("export", "@last", "--tensorboard", "exported")
+        for events in (live, self.read(python, self.folder / "exported" / self.run_folder().name)):
+            self.check(events)
+
+    def read(self, python, folder):
+        read = subprocess.run([python, "-c", READER, folder], capture_output=True, text=True)
         self.assertEqual(read.returncode, 0, read.stderr)
-        events = json.loads(read.stdout)
+        return json.loads(read.stdout)
+
+    def check(self, events):
         for series in ("train/loss", "lr", "grad_norm", "val/loss"):
             stored = self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", series)
             self.assertEqual([step for step, _ in stored], [step for step, _ in events["scalars"][series]], series)

@@ -7,6 +7,7 @@
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/report/table.h"
+#include "control/report/tensorboard.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -36,6 +37,7 @@ std::string json_line(const std::string& run, const ValueRow& row, bool attempts
 
 int run_export(const Words& words, const Globals& globals) {
   Words references;
+  std::string tensorboard;
   bool csv = false, jsonl = false, attempts = false;
   Arguments arguments(
       "export RUN...",
@@ -46,12 +48,20 @@ int run_export(const Words& words, const Globals& globals) {
       .flag("--jsonl", jsonl, "an object a line")
       .flag("--attempts", attempts,
             "also the values that a later attempt replaced, with the attempt's number (0: live)")
+      .option("--tensorboard", "DIR", tensorboard,
+              "write TensorBoard event files instead, a folder a run")
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script");
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);
   const Store store = open_store(globals.store);
+  if (!tensorboard.empty()) {
+    for (const ReportedRun& reported : reported_runs(store, globals.store, references))
+      write_tensorboard(store, reported.run, globals.store.run(reported.run.folder),
+                        std::filesystem::path(tensorboard) / reported.run.folder);
+    return 0;
+  }
   std::string text =
       jsonl ? "" : std::string("run,") + (attempts ? "attempt," : "") + "name,step,value,seconds\n";
   for (const ReportedRun& reported : reported_runs(store, globals.store, references)) {
