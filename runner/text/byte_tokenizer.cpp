@@ -8,15 +8,19 @@ namespace {
 
 constexpr int64_t kBytes = 256;
 
+class ByteEncoder final : public Encoder {
+ public:
+  void encode(std::string_view text, Tokens& tokens) override {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+    tokens.insert(tokens.end(), bytes, bytes + text.size());
+  }
+};
+
 class ByteTokenizer final : public Tokenizer {
  public:
   int64_t vocab_size() const override { return kBytes; }
-
-  std::vector<uint16_t> encode(std::string_view text) const override {
-    std::vector<uint16_t> tokens(text.size());
-    for (size_t i = 0; i < text.size(); ++i) tokens[i] = static_cast<unsigned char>(text[i]);
-    return tokens;
-  }
+  std::unique_ptr<Encoder> make_encoder() const override { return std::make_unique<ByteEncoder>(); }
+  size_t safe_cut(std::string_view text) const override { return text.size(); }
 
   std::string decode(std::span<const int64_t> tokens) const override {
     std::string text;

@@ -1,10 +1,8 @@
 #include "text/char_tokenizer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "base/diagnostic.h"
@@ -13,7 +11,9 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kMostCharacters = 65536;  // what a uint16 can number
+constexpr size_t kCodePoints = 0x110000;
+constexpr size_t kMostCharacters = 65536;  // more are words rather than characters
+constexpr uint32_t kNoToken = UINT32_MAX;
 
 std::string shown(char32_t character) {
   char code[16];
@@ -25,6 +25,11 @@ std::string shown(char32_t character) {
 }
 
 char32_t take_character(std::string_view& rest, size_t size) {
+  const auto byte = static_cast<unsigned char>(rest.front());
+  if (byte < 0x80) {
+    rest.remove_prefix(1);
+    return byte;
+  }
   const CodePoint character = first_code_point(rest);
   if (character.valid) {
     rest.remove_prefix(character.bytes.size());
@@ -40,20 +45,26 @@ class CharTokenizer final : public Tokenizer {
     if (table_.size() > kMostCharacters)
       throw Error("char tokenizer: the text has " + std::to_string(table_.size()) +
                   " different characters, at most 65,536 fit; use tokenizer = \"byte\"");
-    for (size_t i = 0; i < table_.size(); ++i)
-      if (!tokens_.emplace(table_[i], static_cast<uint16_t>(i)).second)
-        throw Error("char tokenizer: the table has " + shown(table_[i]) +
-                    " twice; prepare the data again");
+    if (!table_.empty())
+      tokens_.resize(*std::max_element(table_.begin(), table_.end()) + 1, kNoToken);
+    for (size_t i = 0; i < table_.size(); ++i) number(table_[i], static_cast<uint32_t>(i));
   }
 
   int64_t vocab_size() const override { return static_cast<int64_t>(table_.size()); }
+  std::unique_ptr<Encoder> make_encoder() const override;
 
-  std::vector<uint16_t> encode(std::string_view text) const override {
-    std::vector<uint16_t> tokens;
-    tokens.reserve(text.size());
-    for (std::string_view rest = text; !rest.empty();)
-      tokens.push_back(token_of(take_character(rest, text.size())));
-    return tokens;
+  // Behind the last character that is whole, or is broken for certain.
+  size_t safe_cut(std::string_view text) const override {
+    size_t cut = text.size();
+    for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+      const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+      if (byte >= 0xc0) {
+        const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+        if (back < length) cut = text.size() - back;
+      }
+      if (byte < 0x80 || byte >= 0xc0) break;
+    }
+    return cut;
   }
 
   std::string decode(std::span<const int64_t> tokens) const override {
@@ -75,33 +86,70 @@ class CharTokenizer final : public Tokenizer {
     return {{"type", "char"}, {"table", table}};
   }
 
- private:
-  uint16_t token_of(char32_t character) const {
-    const auto found = tokens_.find(character);
-    if (found != tokens_.end()) return found->second;
+  uint32_t token_of(char32_t character) const {
+    if (character < tokens_.size() && tokens_[character] != kNoToken) return tokens_[character];
     throw Error("char tokenizer: " + shown(character) + " is not among the " +
                 std::to_string(table_.size()) + " characters of the training text; leave it out");
   }
 
+ private:
+  void number(char32_t character, uint32_t token) {
+    if (tokens_[character] != kNoToken)
+      throw Error("char tokenizer: the table has " + shown(character) +
+                  " twice; prepare the data again");
+    tokens_[character] = token;
+  }
+
   std::u32string table_;
-  std::unordered_map<char32_t, uint16_t> tokens_;
+  std::vector<uint32_t> tokens_;  // by code point
 };
+
+class CharEncoder final : public Encoder {
+ public:
+  explicit CharEncoder(const CharTokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  void encode(std::string_view text, Tokens& tokens) override {
+    tokens.reserve(tokens.size() + text.size());
+    for (std::string_view rest = text; !rest.empty();)
+      tokens.push_back(tokenizer_.token_of(take_character(rest, text.size())));
+  }
+
+ private:
+  const CharTokenizer& tokenizer_;
+};
+
+std::unique_ptr<Encoder> CharTokenizer::make_encoder() const {
+  return std::make_unique<CharEncoder>(*this);
+}
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text) {
-  std::set<char32_t> characters;
-  std::optional<char32_t> last;
-  for (std::string_view rest = text; !rest.empty();) {
-    const char32_t character = take_character(rest, text.size());
-    if (character != last) characters.insert(character);
-    last = character;
-  }
-  return make_char_tokenizer_of(std::u32string(characters.begin(), characters.end()));
+CharacterSet::CharacterSet() : met_(kCodePoints) {}
+
+void CharacterSet::add(std::string_view text) {
+  for (std::string_view rest = text; !rest.empty();) met_[take_character(rest, text.size())] = true;
+}
+
+void CharacterSet::add(const CharacterSet& other) {
+  for (size_t i = 0; i < met_.size(); ++i)
+    if (other.met_[i]) met_[i] = true;
+}
+
+std::u32string CharacterSet::sorted() const {
+  std::u32string table;
+  for (size_t i = 0; i < met_.size(); ++i)
+    if (met_[i]) table += static_cast<char32_t>(i);
+  return table;
 }
 
 std::unique_ptr<Tokenizer> make_char_tokenizer_of(std::u32string table) {
   return std::make_unique<CharTokenizer>(std::move(table));
+}
+
+std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text) {
+  CharacterSet characters;
+  characters.add(text);
+  return make_char_tokenizer_of(characters.sorted());
 }
 
 }  // namespace exprun

@@ -1,16 +1,35 @@
-// The tokenizer of a known table of characters; make_char_tokenizer (tokenizer.h) takes the table
-// from a text.
+// One token a character (code point), numbered in the order of the code points that a text has
+// (nanoGPT's shakespeare_char: 65 symbols).
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "text/tokenizer.h"
 
 namespace exprun {
 
+// The characters that a text has, met piece by piece.
+class CharacterSet {
+ public:
+  CharacterSet();
+
+  // Of whole characters: a piece ends at none's middle. Throws Error on invalid UTF-8.
+  void add(std::string_view text);
+  void add(const CharacterSet& other);
+  std::u32string sorted() const;
+
+ private:
+  std::vector<bool> met_;  // by code point
+};
+
 // Token i is table[i]. Throws Error on a character that is there twice, or more than 65,536 of
 // them.
 std::unique_ptr<Tokenizer> make_char_tokenizer_of(std::u32string table);
+
+// Of the characters of one text.
+std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text);
 
 }  // namespace exprun

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/utf8.h"
+#include "text/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
 #include "text/tokenizer.h"
 
@@ -29,7 +30,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const json& description) try {
   const auto type = description.at("type").get<std::string>();
   if (type == "byte") return make_byte_tokenizer();
   if (type == "char") return make_char_tokenizer_of(read_table(description.at("table")));
-  throw Error("tokenizer: type '" + type + "' is unknown; there are byte and char");
+  if (type == "bpe") return load_bpe_tokenizer(description.at("vocabulary").get<std::string>());
+  throw Error("tokenizer: type '" + type + "' is unknown; there are byte, char and bpe");
 } catch (const json::exception&) {
   throw Error("tokenizer: its description is damaged; prepare the data again");
 }

@@ -10,8 +10,10 @@ using nlohmann::json;
 json shards_to_json(const std::vector<TokenShard>& shards) {
   json list = json::array();
   for (const TokenShard& shard : shards)
-    list.push_back(
-        {{"path", shard.path}, {"tokens", shard.tokens}, {"first_byte", shard.first_byte}});
+    list.push_back({{"path", shard.path},
+                    {"tokens", shard.tokens},
+                    {"first_byte", shard.first_byte},
+                    {"token_bytes", shard.token_bytes}});
   return list;
 }
 
@@ -19,7 +21,8 @@ std::vector<TokenShard> shards_from_json(const json& list) {
   std::vector<TokenShard> shards;
   for (const json& shard : list)
     shards.push_back({shard.at("path").get<std::string>(), shard.at("tokens").get<int64_t>(),
-                      shard.at("first_byte").get<int64_t>()});
+                      shard.at("first_byte").get<int64_t>(),
+                      shard.value("token_bytes", int64_t{2})});
   return shards;
 }
 
@@ -31,6 +34,7 @@ std::string PreparedData::to_json() const {
                {"train", shards_to_json(train)},
                {"validation", shards_to_json(validation)}};
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
+  if (!made_from.is_null()) data["made_from"] = made_from;
   return data.dump(2) + "\n";
 }
 
@@ -42,6 +46,7 @@ PreparedData PreparedData::from_json(const std::string& text) try {
   if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
   prepared.train = shards_from_json(data.at("train"));
   prepared.validation = shards_from_json(data.at("validation"));
+  prepared.made_from = data.value("made_from", json());
   return prepared;
 } catch (const json::exception& error) {
   throw Error(std::string("prepared data: its description is damaged (") + error.what() +

@@ -19,6 +19,7 @@ struct PreparedData {
   std::optional<int64_t> vocab_size;  // of the tokenizer
   std::vector<TokenShard> train;
   std::vector<TokenShard> validation;
+  nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
 
   std::string to_json() const;
   static PreparedData from_json(const std::string& json);  // throws Error

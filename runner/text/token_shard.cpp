@@ -19,10 +19,15 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "shards are mapped as they lie");
 
 constexpr int64_t kHeaderBytes = 1024;
-constexpr int64_t kTokenBytes = sizeof(uint16_t);
-constexpr int32_t kVersion = 1;
+constexpr int64_t kNarrow = sizeof(uint16_t), kWide = sizeof(uint32_t);
 constexpr int32_t kBaseModelTrainMagic = 20250211;
-constexpr int32_t kLlama3Magic = 20240801;  // llm.c's, with uint32 tokens
+
+struct Kind {
+  int32_t magic, version;
+  int64_t token_bytes;
+};
+constexpr Kind kKinds[] = {
+    {kShardMagic, 1, kNarrow}, {kBaseModelTrainMagic, 1, kNarrow}, {kWideShardMagic, 7, kWide}};
 
 using Header = std::array<int32_t, kHeaderBytes / sizeof(int32_t)>;
 
@@ -30,8 +35,10 @@ Error shard_error(const fs::path& file, const std::string& problem) {
   return Error("token shard: '" + file.string() + "' " + problem);
 }
 
-bool is_magic(int32_t word) {
-  return word == kShardMagic || word == kBaseModelTrainMagic;
+const Kind* kind_of(int32_t magic) {
+  for (const Kind& kind : kKinds)
+    if (kind.magic == magic) return &kind;
+  return nullptr;
 }
 
 int64_t size_of(int fd, const fs::path& file) {
@@ -48,37 +55,39 @@ Header read_header(int fd, const fs::path& file) {
   return header;
 }
 
-void check_magic(const Header& header, const fs::path& file) {
-  if (header[0] == kLlama3Magic)
-    throw shard_error(file, "holds uint32 tokens (magic 20240801); shards of uint16 can be read");
-  if (!is_magic(header[0]))
+const Kind& checked_kind(const Header& header, const fs::path& file) {
+  const Kind* kind = kind_of(header[0]);
+  if (!kind)
     throw shard_error(file, "begins with " + std::to_string(header[0]) +
-                                ", not with a shard's magic 20240520 or 20250211; if it holds "
-                                "tokens only, write format = \"raw_uint16\"");
-  if (header[1] != kVersion)
-    throw shard_error(file, "has version " + std::to_string(header[1]) + ", version 1 can be read");
+                                ", not with a shard's magic 20240520, 20250211 or 20240801; if it "
+                                "holds tokens only, write format = \"raw_uint16\"");
+  if (header[1] != kind->version)
+    throw shard_error(file, "has version " + std::to_string(header[1]) +
+                                ", of this magic version " + std::to_string(kind->version) +
+                                " can be read");
+  return *kind;
 }
 
-void check_size(int64_t size, int64_t tokens, const fs::path& file) {
-  const int64_t expected = kHeaderBytes + tokens * kTokenBytes;
-  if (tokens < 0)
-    throw shard_error(file, "has a damaged header (" + std::to_string(tokens) +
+void check_size(int64_t size, const TokenShard& shard, const fs::path& file) {
+  if (shard.tokens < 0)
+    throw shard_error(file, "has a damaged header (" + std::to_string(shard.tokens) +
                                 " tokens); fetch or make it again");
+  const int64_t expected = shard.file_bytes();
   if (size == expected) return;
-  throw shard_error(file, std::string(size < expected ? "is truncated" : "is too long") +
-                              ": its header says " + std::to_string(tokens) + " tokens, which is " +
-                              std::to_string(expected) + " bytes, but it has " +
-                              std::to_string(size) + "; fetch or make it again");
+  throw shard_error(
+      file, std::string(size < expected ? "is truncated" : "is too long") + ": its header says " +
+                std::to_string(shard.tokens) + " tokens, which is " + std::to_string(expected) +
+                " bytes, but it has " + std::to_string(size) + "; fetch or make it again");
 }
 
 TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
   const Header header = read_header(fd, file);
-  if (is_magic(header[0]) && header[1] == kVersion)
+  if (const Kind* kind = kind_of(header[0]); kind && header[1] == kind->version)
     throw shard_error(file, "begins with a shard's header; write format = \"auto\"");
-  if (size % kTokenBytes != 0)
+  if (size % kNarrow != 0)
     throw shard_error(file, "has an odd number of bytes (" + std::to_string(size) +
                                 "), so it does not hold uint16 tokens only");
-  return {file.string(), size / kTokenBytes, 0};
+  return {file.string(), size / kNarrow, 0, kNarrow};
 }
 
 }  // namespace
@@ -94,30 +103,62 @@ TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
                                 " bytes, fewer than a shard's header of 1,024; fetch or make it "
                                 "again, or write format = \"raw_uint16\" if it holds tokens only");
   const Header header = read_header(fd.get(), file);
-  check_magic(header, file);
-  check_size(size, header[2], file);
-  return {file.string(), header[2], kHeaderBytes};
+  const Kind& kind = checked_kind(header, file);
+  const TokenShard shard{file.string(), header[2], kHeaderBytes, kind.token_bytes};
+  check_size(size, shard, file);
+  return shard;
 }
 
-ShardWriter::ShardWriter(const fs::path& file)
-    : file_(file), fd_(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+int64_t token_count(const std::vector<TokenShard>& shards) {
+  int64_t tokens = 0;
+  for (const TokenShard& shard : shards) tokens += shard.tokens;
+  return tokens;
+}
+
+ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes)
+    : file_(file),
+      fd_(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+      token_bytes_(token_bytes) {
   if (!fd_) throw file_error("write", file_);
   const Header empty{};
   write_all(fd_.get(), empty.data(), kHeaderBytes, file_);
 }
 
-void ShardWriter::append(std::span<const uint16_t> tokens) {
-  write_all(fd_.get(), tokens.data(), tokens.size_bytes(), file_);
+ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes, int64_t tokens)
+    : file_(file),
+      fd_(::open(file.c_str(), O_WRONLY | O_CLOEXEC)),
+      token_bytes_(token_bytes),
+      tokens_(tokens) {
+  const off_t end = kHeaderBytes + tokens * token_bytes;
+  if (!fd_ || size_of(fd_.get(), file_) < end || ::ftruncate(fd_.get(), end) != 0 ||
+      ::lseek(fd_.get(), end, SEEK_SET) != end)
+    throw file_error("continue", file_);
+}
+
+void ShardWriter::append(std::span<const uint32_t> tokens) {
+  if (token_bytes_ == kNarrow) {
+    narrow_.resize(tokens.size());
+    for (size_t i = 0; i < tokens.size(); ++i) narrow_[i] = static_cast<uint16_t>(tokens[i]);
+    write_all(fd_.get(), narrow_.data(), narrow_.size() * kNarrow, file_);
+  } else {
+    write_all(fd_.get(), tokens.data(), tokens.size_bytes(), file_);
+  }
   tokens_ += static_cast<int64_t>(tokens.size());
+}
+
+void ShardWriter::sync() {
+  if (::fdatasync(fd_.get()) != 0) throw file_error("write", file_);
 }
 
 TokenShard ShardWriter::finish() {
   if (tokens_ > std::numeric_limits<int32_t>::max())
     throw std::logic_error("ShardWriter: more tokens than a header can count");
-  const int32_t header[] = {kShardMagic, kVersion, static_cast<int32_t>(tokens_)};
+  const bool wide = token_bytes_ == kWide;
+  const int32_t header[] = {wide ? kWideShardMagic : kShardMagic, wide ? 7 : 1,
+                            static_cast<int32_t>(tokens_)};
   if (::pwrite(fd_.get(), header, sizeof header, 0) != sizeof header)
     throw file_error("write", file_);
-  return {file_.string(), tokens_, kHeaderBytes};
+  return {file_.string(), tokens_, kHeaderBytes, token_bytes_};
 }
 
 }  // namespace exprun

@@ -5,33 +5,56 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace exprun {
+
+using Tokens = std::vector<uint32_t>;
+
+// One thread's encoder: it may remember what it has met.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+
+  // Appends the tokens of `text`. Throws Error that names the first character that the tokenizer
+  // cannot encode.
+  virtual void encode(std::string_view text, Tokens& tokens) = 0;
+};
 
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
   virtual int64_t vocab_size() const = 0;
-  // Throws Error that names the first character that the tokenizer cannot encode.
-  virtual std::vector<uint16_t> encode(std::string_view text) const = 0;
+  // The tokenizer outlives its encoders.
+  virtual std::unique_ptr<Encoder> make_encoder() const = 0;
+  // The largest n for which encode(text) is encode of the first n bytes and then encode of the
+  // rest, whatever follows; 0 if no place is known to be one.
+  virtual size_t safe_cut(std::string_view text) const = 0;
   // Ids that stand for nothing decode to U+FFFD. Byte tokens come back as they are, a torn
   // character too: to_valid_utf8 (base/utf8.h) makes it fit to show.
   virtual std::string decode(std::span<const int64_t> tokens) const = 0;
   // {"type": "char", "table": [...]}: read back by load_tokenizer.
   virtual nlohmann::json to_json() const = 0;
+
+  // Stands between documents: <|endoftext|>, 50256 in GPT-2.
+  virtual std::optional<uint32_t> end_of_text() const { return std::nullopt; }
+  // (text, token) of those that no ordinary text becomes.
+  virtual std::vector<std::pair<std::string, uint32_t>> special_tokens() const { return {}; }
+
+  // A small text, at once. What looks like a special token is text.
+  Tokens encode(std::string_view text) const;
+  // Of a prompt: "<|endoftext|>" is the token.
+  Tokens encode_with_special(std::string_view text) const;
 };
 
 // 256 tokens, one a byte.
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
-
-// One token a character (code point), numbered in the order of the code points that `text` has
-// (nanoGPT's shakespeare_char: 65 symbols). Throws Error on invalid UTF-8.
-std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text);
 
 // From to_json's form. Throws Error.
 std::unique_ptr<Tokenizer> load_tokenizer(const nlohmann::json& json);

@@ -20,9 +20,11 @@ macro(exprun_find_or_fetch package repository commit)
   endif()
 endmacro()
 
+# A fourth argument is the folder of its CMakeLists.txt; a folder without one is fetched as source.
 macro(exprun_fetch package repository commit)
   message(STATUS "${package} is fetched: ${repository} ${commit}")
-  FetchContent_Declare(${package} URL https://github.com/${repository}/archive/${commit}.tar.gz)
+  FetchContent_Declare(${package} URL https://github.com/${repository}/archive/${commit}.tar.gz
+                       SOURCE_SUBDIR "${ARGN}")
   FetchContent_MakeAvailable(${package})
 endmacro()
 
@@ -59,6 +61,46 @@ else()
   target_include_directories(xxhash PUBLIC ${xxhash_SOURCE_DIR})
   exprun_dependency(xxhash xxhash)
 endif()
+
+exprun_pkg_config(pcre2 libpcre2-8)
+if(pcre2_FOUND)
+  exprun_dependency(pcre2 PkgConfig::pcre2)
+else()
+  set(PCRE2_SUPPORT_JIT ON CACHE INTERNAL "")
+  set(PCRE2_BUILD_PCRE2GREP OFF CACHE INTERNAL "")
+  set(PCRE2_BUILD_TESTS OFF CACHE INTERNAL "")
+  exprun_fetch(pcre2 PCRE2Project/pcre2 refs/tags/pcre2-10.42)
+  exprun_dependency(pcre2 pcre2-8-static)
+endif()
+
+exprun_pkg_config(zlib zlib)
+if(zlib_FOUND)
+  exprun_dependency(zlib PkgConfig::zlib)
+else()
+  exprun_fetch(zlib madler/zlib refs/tags/v1.2.13)
+  target_include_directories(zlibstatic PUBLIC ${zlib_SOURCE_DIR} ${zlib_BINARY_DIR})
+  exprun_dependency(zlib zlibstatic)
+endif()
+
+exprun_pkg_config(zstd libzstd)
+if(zstd_FOUND)
+  exprun_dependency(zstd PkgConfig::zstd)
+else()
+  exprun_fetch(zstd facebook/zstd refs/tags/v1.5.4 build/cmake)
+  target_include_directories(libzstd_static PUBLIC ${zstd_SOURCE_DIR}/lib)
+  exprun_dependency(zstd libzstd_static)
+endif()
+
+# Headers only: the library is opened when something is fetched, so that no other command loads it.
+exprun_pkg_config(curl libcurl)
+add_library(exprun_curl INTERFACE)
+if(curl_FOUND)
+  target_include_directories(exprun_curl SYSTEM INTERFACE ${curl_INCLUDE_DIRS})
+else()
+  exprun_fetch(curl curl/curl refs/tags/curl-7_88_1 include)
+  target_include_directories(exprun_curl SYSTEM INTERFACE ${curl_SOURCE_DIR}/include)
+endif()
+target_link_libraries(exprun_curl INTERFACE ${CMAKE_DL_LIBS})
 
 # fmt is a library of its own: LibTorch carries another version inside, which must not meet ours.
 exprun_find_or_fetch(fmt fmtlib/fmt a33701196adfad74917046096bf5a2aa0ab0bb50)  # 9.1.0

@@ -15,7 +15,7 @@
 #include "base/manifest.h"
 #include "base/number.h"
 #include "control/data/corpus.h"
-#include "text/tokenizer.h"
+#include "text/char_tokenizer.h"
 
 namespace exprun {
 namespace {
@@ -49,12 +49,12 @@ std::unique_ptr<Tokenizer> make_tokenizer(const std::string& type, const std::st
 
 // "train_000000.bin" and so on; names only, so that the folder may move.
 std::vector<TokenShard> write_split(const fs::path& folder, const std::string& split,
-                                    std::span<const uint16_t> tokens) {
+                                    std::span<const uint32_t> tokens) {
   std::vector<TokenShard> shards;
   while (!tokens.empty()) {
     char name[40];
     std::snprintf(name, sizeof name, "%s_%06zu.bin", split.c_str(), shards.size());
-    ShardWriter writer(folder / name);
+    ShardWriter writer(folder / name, 2);
     const size_t count = std::min(tokens.size(), kShardTokens);
     writer.append(tokens.first(count));
     shards.push_back(writer.finish());
@@ -66,7 +66,7 @@ std::vector<TokenShard> write_split(const fs::path& folder, const std::string& s
 
 PreparedData tokenize(const std::string& text, const Options& options, const fs::path& folder) {
   const auto tokenizer = make_tokenizer(options.tokenizer, text);
-  const std::vector<uint16_t> tokens = tokenizer->encode(text);
+  const Tokens tokens = tokenizer->encode(text);
   // A token is a byte or a character, so this is nanoGPT's int(0.9 * n).
   const auto train = static_cast<size_t>(
       std::floor((1 - options.validation_fraction) * static_cast<double>(tokens.size())));

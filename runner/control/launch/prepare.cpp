@@ -10,12 +10,6 @@
 namespace exprun {
 namespace {
 
-int64_t tokens_in(const std::vector<TokenShard>& shards) {
-  int64_t tokens = 0;
-  for (const TokenShard& shard : shards) tokens += shard.tokens;
-  return tokens;
-}
-
 // The newest checkpoint whose every byte is as its manifest says.
 std::optional<CheckpointFolder> newest_intact(const RunFolder& folder) {
   std::vector<std::string> skipped;
@@ -41,7 +35,7 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 }  // namespace
 
 Facts facts_of(const PreparedData& data) {
-  return {data.vocab_size, tokens_in(data.train), tokens_in(data.validation),
+  return {data.vocab_size, token_count(data.train), token_count(data.validation),
           characters_of(data.tokenizer)};
 }
 

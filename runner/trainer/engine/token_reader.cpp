@@ -13,7 +13,7 @@ namespace {
 
 MappedFile map_shard(const TokenShard& shard) {
   MappedFile file(shard.path);
-  const int64_t expected = shard.first_byte + shard.tokens * int64_t{sizeof(uint16_t)};
+  const int64_t expected = shard.file_bytes();
   const auto size = static_cast<int64_t>(file.bytes().size());
   // A page behind the end of a mapped file is a SIGBUS: compare before anything is read.
   if (size != expected)
@@ -25,27 +25,24 @@ MappedFile map_shard(const TokenShard& shard) {
 
 // Two plain loops, which a compiler can vectorise; the tokens are in the nearest cache for the
 // second.
-int64_t widen(const uint16_t* tokens, int64_t count, int64_t* out) {
+template <class Token>
+int64_t widen(const std::byte* bytes, int64_t begin, int64_t count, int64_t* out) {
+  const auto* tokens = reinterpret_cast<const Token*>(bytes) + begin;
   for (int64_t i = 0; i < count; ++i) out[i] = tokens[i];
-  uint16_t largest = 0;
+  Token largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, tokens[i]);
   return largest;
 }
 
 }  // namespace
 
-int64_t token_count(const std::vector<TokenShard>& shards) {
-  int64_t tokens = 0;
-  for (const TokenShard& shard : shards) tokens += shard.tokens;
-  return tokens;
-}
-
 TokenReader::TokenReader(const std::vector<TokenShard>& shards) {
   for (const TokenShard& shard : shards) {
     if (shard.tokens == 0) continue;
     MappedFile file = map_shard(shard);
-    auto* data = reinterpret_cast<const uint16_t*>(file.bytes().data() + shard.first_byte);
-    pieces_.push_back({std::move(file), data, tokens_, tokens_ + shard.tokens});
+    const std::byte* data = file.bytes().data() + shard.first_byte;
+    const auto read = shard.token_bytes == 4 ? widen<uint32_t> : widen<uint16_t>;
+    pieces_.push_back({std::move(file), data, read, tokens_, tokens_ + shard.tokens});
     tokens_ += shard.tokens;
   }
 }
@@ -72,7 +69,7 @@ int64_t TokenReader::copy(int64_t begin, int64_t count, int64_t* out) const {
   int64_t largest = 0;
   for (; count > 0; ++piece) {
     const int64_t here = std::min(count, piece->end - begin);
-    largest = std::max(largest, widen(piece->data + (begin - piece->begin), here, out));
+    largest = std::max(largest, piece->read(piece->data, begin - piece->begin, here, out));
     begin += here;
     count -= here;
     out += here;

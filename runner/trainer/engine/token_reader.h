@@ -12,9 +12,6 @@
 
 namespace exprun {
 
-// Of all shards together.
-int64_t token_count(const std::vector<TokenShard>& shards);
-
 class TokenReader {
  public:
   // Throws Error when a shard is not there or no longer has the size it was prepared with.
@@ -31,7 +28,9 @@ class TokenReader {
  private:
   struct Piece {
     MappedFile file;
-    const uint16_t* data;
+    const std::byte* data;
+    // Widens tokens [begin, begin + count) of the shard to `out`; the largest of them.
+    int64_t (*read)(const std::byte* data, int64_t begin, int64_t count, int64_t* out);
     int64_t begin, end;  // places in the joined split
   };
 

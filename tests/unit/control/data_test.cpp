@@ -305,7 +305,7 @@ TEST_CASE("data: a file that is no shard is an error at the path that named it")
   const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file + "\"\n");
   CHECK(complaint(recipe, "") ==
         "test.toml:15:9: error: token shard: '" + file +
-            "' begins with 2021161080, not with a shard's magic 20240520 or 20250211; if it holds "
+            "' begins with 2021161080, not with a shard's magic 20240520, 20250211 or 20240801; if it holds "
             "tokens only, write format = \"raw_uint16\"\n    train = \"" +
             file + "\"\n            " + std::string(file.size() + 2, '^') + "\n");
   const auto raw =

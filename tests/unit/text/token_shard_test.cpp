@@ -36,9 +36,9 @@ std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat
 
 TEST_CASE("token shard: what is written is read, in the format of llm.c") {
   const TemporaryFolder folder;
-  ShardWriter writer(folder.path() / "a.bin");
-  writer.append(std::vector<uint16_t>{1, 2});
-  writer.append(std::vector<uint16_t>{65535});
+  ShardWriter writer(folder.path() / "a.bin", 2);
+  writer.append(std::vector<uint32_t>{1, 2});
+  writer.append(std::vector<uint32_t>{65535});
   const TokenShard written = writer.finish();
   CHECK(read_file(folder.path() / "a.bin") ==
         header({20240520, 1, 3}) + std::string("\1\0\2\0\xff\xff", 6));
@@ -49,9 +49,32 @@ TEST_CASE("token shard: what is written is read, in the format of llm.c") {
   CHECK(written.tokens == 3);
 }
 
+TEST_CASE("token shard: uint32 tokens are written and read as llm.c's of Llama 3") {
+  const TemporaryFolder folder;
+  ShardWriter writer(folder.path() / "a.bin", 4);
+  writer.append(std::vector<uint32_t>{1, 128000});
+  writer.finish();
+  CHECK(read_file(folder.path() / "a.bin") ==
+        header({20240801, 7, 2}) + std::string("\1\0\0\0\0\xf4\1\0", 8));
+  const TokenShard read = inspect_shard(folder.path() / "a.bin", ShardFormat::with_header);
+  CHECK(read.tokens == 2);
+  CHECK(read.token_bytes == 4);
+}
+
+TEST_CASE("token shard: a writer goes on where another was stopped") {
+  const TemporaryFolder folder;
+  ShardWriter(folder.path() / "a.bin", 2).append(std::vector<uint32_t>{1, 2, 3, 4});
+  ShardWriter writer(folder.path() / "a.bin", 2, 2);
+  writer.append(std::vector<uint32_t>{9});
+  CHECK(writer.finish().tokens == 3);
+  CHECK(read_file(folder.path() / "a.bin") ==
+        header({20240520, 1, 3}) + std::string("\1\0\2\0\x9\0", 6));
+  CHECK_THROWS_AS(ShardWriter(folder.path() / "a.bin", 2, 4), Error);
+}
+
 TEST_CASE("token shard: a writer that did not finish leaves no valid shard") {
   const TemporaryFolder folder;
-  ShardWriter(folder.path() / "a.bin").append(std::vector<uint16_t>{1, 2});
+  ShardWriter(folder.path() / "a.bin", 2).append(std::vector<uint32_t>{1, 2});
   CHECK_THROWS_AS(inspect_shard(folder.path() / "a.bin", ShardFormat::with_header), Error);
 }
 
@@ -70,11 +93,12 @@ TEST_CASE("token shard: a file that is no shard is told from one") {
         "has 4 bytes, fewer than a shard's header of 1,024; fetch or make it again, or write "
         "format = \"raw_uint16\" if it holds tokens only");
   CHECK(complaint(header({7, 1, 0})) ==
-        "begins with 7, not with a shard's magic 20240520 or 20250211; if it holds tokens only, "
-        "write format = \"raw_uint16\"");
-  CHECK(complaint(header({20240801, 7, 0})) ==
-        "holds uint32 tokens (magic 20240801); shards of uint16 can be read");
-  CHECK(complaint(header({20240520, 2, 0})) == "has version 2, version 1 can be read");
+        "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it holds "
+        "tokens only, write format = \"raw_uint16\"");
+  CHECK(complaint(header({20240520, 2, 0})) ==
+        "has version 2, of this magic version 1 can be read");
+  CHECK(complaint(header({20240801, 1, 0})) ==
+        "has version 1, of this magic version 7 can be read");
 }
 
 TEST_CASE("token shard: a size that its header does not say is an error") {

@@ -1,5 +1,3 @@
-#include "text/tokenizer.h"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -7,13 +5,14 @@
 #include "base/diagnostic.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "text/char_tokenizer.h"
 
 using namespace exprun;
 using namespace std::string_literals;
 
 namespace {
 
-std::vector<int64_t> as_ids(const std::vector<uint16_t>& tokens) {
+std::vector<int64_t> as_ids(const Tokens& tokens) {
   return {tokens.begin(), tokens.end()};
 }
 
@@ -40,7 +39,7 @@ TEST_CASE("byte tokenizer: any bytes come back") {
 TEST_CASE("char tokenizer: characters are numbered in the order of their code points") {
   const auto tokenizer = make_char_tokenizer("ba\u4e2dab\u00e9");
   CHECK(tokenizer->vocab_size() == 4);
-  CHECK(tokenizer->encode("ab\u00e9\u4e2d") == std::vector<uint16_t>{0, 1, 2, 3});
+  CHECK(tokenizer->encode("ab\u00e9\u4e2d") == Tokens{0, 1, 2, 3});
   CHECK(tokenizer->decode(std::vector<int64_t>{3, 4, 0}) == "\u4e2d\ufffda");
 }
 
@@ -87,7 +86,7 @@ TEST_CASE("tokenizer: a description that is damaged or unknown is an error") {
     CHECK_THROWS_WITH_AS(load_tokenizer(json::parse(text)),
                          "tokenizer: its description is damaged; prepare the data again", Error);
   CHECK_THROWS_WITH_AS(load_tokenizer(json::parse(R"({"type": "gpt9"})")),
-                       "tokenizer: type 'gpt9' is unknown; there are byte and char", Error);
+                       "tokenizer: type 'gpt9' is unknown; there are byte, char and bpe", Error);
   CHECK_THROWS_AS(load_tokenizer(json::parse(R"({"type": "char", "table": ["ab"]})")), Error);
   CHECK_THROWS_AS(load_tokenizer(json::parse(R"({"type": "char", "table": ["a", "a"]})")), Error);
 }

@@ -1,0 +1,182 @@
+#include "text/bpe_tokenizer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "base/utf8.h"
+#include "text/gpt2_split.h"
+#include "text/merge_word.h"
+#include "text/pattern_split.h"
+#include "text/word_cache.h"
+
+namespace exprun {
+namespace {
+
+// What encoders read; shared by all threads.
+struct Bpe {
+  explicit Bpe(BpeVocabulary from) : vocabulary(std::move(from)), table(vocabulary.merges) {
+    if (vocabulary.pattern != kGpt2Pattern) pattern.emplace(vocabulary.pattern);
+    if (!vocabulary.whole_words) return;
+    for (uint32_t id = 0; id < vocabulary.tokens.size(); ++id)
+      if (!vocabulary.tokens[id].empty()) words.emplace(vocabulary.tokens[id], id);
+    for (const auto& [text, id] : vocabulary.special) words.erase(text);
+  }
+
+  BpeVocabulary vocabulary;
+  MergeTable table;
+  std::optional<WordPattern> pattern;  // none: GPT-2's, split by hand
+  std::unordered_map<std::string_view, uint32_t> words;
+};
+
+// From words to tokens: what a word becomes is remembered.
+class WordEncoder {
+ public:
+  explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), merger_(bpe.table) {}
+
+  // `end` is that of the text around it.
+  void encode(const char* word, size_t size, const char* end, Tokens& tokens) {
+    if (used_ + WordCache::kMostTokens > kBuffered) flush(tokens);
+    if (size > WordCache::kMostBytes) return encode_long(word, size, tokens);
+    const WordCache::Key key = WordCache::key_of(word, size, end);
+    WordCache::Line& line = cache_.line(key);
+    if (!(line.key == key)) {
+      merge(word, size);
+      if (word_.size() > WordCache::kMostTokens) return append_word(tokens);
+      WordCache::keep(line, key, word_);
+    }
+    std::memcpy(buffer_ + used_, line.tokens, sizeof line.tokens);
+    used_ += line.count;
+  }
+
+  void flush(Tokens& tokens) {
+    tokens.insert(tokens.end(), buffer_, buffer_ + used_);
+    used_ = 0;
+  }
+
+ private:
+  static constexpr size_t kBuffered = 2048;
+
+  void encode_long(const char* word, size_t size, Tokens& tokens) {
+    merge(word, size);
+    append_word(tokens);
+  }
+
+  void append_word(Tokens& tokens) {
+    flush(tokens);
+    tokens.insert(tokens.end(), word_.begin(), word_.end());
+  }
+
+  void merge(const char* word, size_t size) {
+    word_.clear();
+    if (!bpe_.words.empty())
+      if (const auto whole = bpe_.words.find({word, size}); whole != bpe_.words.end()) {
+        word_.push_back(whole->second);
+        return;
+      }
+    for (size_t i = 0; i < size; ++i)
+      word_.push_back(bpe_.vocabulary.byte_tokens[static_cast<unsigned char>(word[i])]);
+    merger_.merge(word_);
+  }
+
+  const Bpe& bpe_;
+  WordMerger merger_;
+  WordCache cache_;
+  Tokens word_;
+  uint32_t buffer_[kBuffered];
+  size_t used_ = 0;
+};
+
+class Gpt2Encoder final : public Encoder {
+ public:
+  explicit Gpt2Encoder(const Bpe& bpe) : words_(bpe) {}
+
+  void encode(std::string_view text, Tokens& tokens) override {
+    const char* const end = text.data() + text.size();
+    for (const char* word = text.data(); word != end;) {
+      const char* const behind = splitter_.end_of_word(word, end);
+      words_.encode(word, static_cast<size_t>(behind - word), end, tokens);
+      word = behind;
+    }
+    words_.flush(tokens);
+  }
+
+ private:
+  Gpt2Splitter splitter_;
+  WordEncoder words_;
+};
+
+class PatternEncoder final : public Encoder {
+ public:
+  explicit PatternEncoder(const Bpe& bpe) : splitter_(*bpe.pattern), words_(bpe) {}
+
+  void encode(std::string_view text, Tokens& tokens) override {
+    splitter_.start(text);
+    for (auto word = splitter_.next(); !word.empty(); word = splitter_.next())
+      words_.encode(word.data(), word.size(), text.data() + text.size(), tokens);
+    words_.flush(tokens);
+  }
+
+ private:
+  PatternSplitter splitter_;
+  WordEncoder words_;
+};
+
+class BpeTokenizer final : public Tokenizer {
+ public:
+  BpeTokenizer(BpeVocabulary vocabulary, std::filesystem::path path)
+      : bpe_(std::move(vocabulary)), path_(std::move(path)) {}
+
+  int64_t vocab_size() const override {
+    return static_cast<int64_t>(bpe_.vocabulary.tokens.size());
+  }
+
+  std::unique_ptr<Encoder> make_encoder() const override {
+    if (bpe_.pattern) return std::make_unique<PatternEncoder>(bpe_);
+    return std::make_unique<Gpt2Encoder>(bpe_);
+  }
+
+  // Of other patterns nothing is known.
+  size_t safe_cut(std::string_view text) const override {
+    return bpe_.pattern ? 0 : Gpt2Splitter().last_certain_end(text);
+  }
+
+  std::string decode(std::span<const int64_t> tokens) const override {
+    std::string text;
+    const auto& known = bpe_.vocabulary.tokens;
+    for (const int64_t token : tokens) {
+      const bool there = token >= 0 && token < vocab_size() && !known[token].empty();
+      if (there)
+        text += known[static_cast<size_t>(token)];
+      else
+        append_code_point(text, kReplacementCharacter);
+    }
+    return text;
+  }
+
+  std::optional<uint32_t> end_of_text() const override { return bpe_.vocabulary.end_of_text; }
+  std::vector<std::pair<std::string, uint32_t>> special_tokens() const override {
+    return bpe_.vocabulary.special;
+  }
+  nlohmann::json to_json() const override {
+    return {{"type", "bpe"}, {"vocabulary", path_.string()}};
+  }
+
+ private:
+  Bpe bpe_;
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary,
+                                              const std::filesystem::path& path) {
+  return std::make_unique<BpeTokenizer>(std::move(vocabulary), path);
+}
+
+std::unique_ptr<Tokenizer> load_bpe_tokenizer(const std::filesystem::path& path) {
+  return make_bpe_tokenizer(load_bpe_vocabulary(path), path);
+}
+
+}  // namespace exprun

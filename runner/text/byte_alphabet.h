@@ -1,0 +1,15 @@
+// The printable characters that stand for bytes in the files of byte-level BPE (GPT-2's
+// bytes_to_unicode): 33 to 126, 161 to 172 and 174 to 255 for themselves, the 68 others for 256,
+// 257 and so on in order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace exprun {
+
+// The bytes that a token stands for; nothing if a character of it stands for no byte.
+std::optional<std::string> bytes_of_alphabet(std::string_view token);
+
+}  // namespace exprun

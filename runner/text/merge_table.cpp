@@ -1,0 +1,24 @@
+#include "text/merge_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace exprun {
+
+MergeTable::MergeTable(std::span<const BpeMerge> merges) {
+  const size_t capacity = std::bit_ceil(std::max<size_t>(2, merges.size() * 2));
+  slots_.assign(capacity, {kFree, kNone});
+  mask_ = capacity - 1;
+  shift_ = 64 - std::countr_zero(capacity);
+  for (const BpeMerge& merge : merges) insert(merge);
+}
+
+// Of a pair that is there twice the first merge counts.
+void MergeTable::insert(const BpeMerge& merge) {
+  const uint64_t key = key_of(merge.left, merge.right);
+  size_t slot = slot_of(key);
+  while (slots_[slot].key != kFree && slots_[slot].key != key) slot = (slot + 1) & mask_;
+  if (slots_[slot].key == kFree) slots_[slot] = {key, Merged{merge.rank} << 32 | merge.merged};
+}
+
+}  // namespace exprun

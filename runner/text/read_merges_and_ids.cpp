@@ -1,0 +1,63 @@
+// vocab.bpe and encoder.json: the merges a line, by rank, and the ids.
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "text/byte_alphabet.h"
+#include "text/gpt2_split.h"
+#include "text/token_ids.h"
+#include "text/vocabulary_readers.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// What is not of the alphabet of bytes is a special token: <|endoftext|> is of it, but no merge
+// makes it.
+void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) try {
+  const json object = json::parse(read_file(file));
+  for (const auto& [name, id] : object.items()) {
+    const bool special = name.starts_with("<|") && name.ends_with("|>");
+    const auto bytes = special ? std::nullopt : bytes_of_alphabet(name);
+    ids.add(bytes.value_or(name), id.get<uint64_t>());
+    if (!bytes) vocabulary.special.emplace_back(name, id.get<uint32_t>());
+  }
+} catch (const json::exception&) {
+  throw Error("tokenizer: '" + file.string() +
+              "' is no JSON object of tokens and ids; fetch it again");
+}
+
+void read_merges(TokenIds& ids, const fs::path& file) {
+  const std::string text = read_file(file);
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = text.find('\n', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.empty() || (number == 1 && line.starts_with("#"))) continue;
+    const size_t space = line.find(' ');
+    const auto left = bytes_of_alphabet(line.substr(0, space));
+    const auto right =
+        space == std::string::npos ? std::nullopt : bytes_of_alphabet(line.substr(space + 1));
+    if (!left || !right || left->empty() || right->empty())
+      throw Error("tokenizer: line " + std::to_string(number) + " of '" + file.string() +
+                  "' is no merge of two tokens; fetch it again");
+    ids.add_merge(*left, *right);
+  }
+}
+
+}  // namespace
+
+BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
+  BpeVocabulary vocabulary;
+  vocabulary.pattern = kGpt2Pattern;
+  TokenIds tokens(vocabulary, merges);
+  read_ids(vocabulary, tokens, ids);
+  read_merges(tokens, merges);
+  return vocabulary;
+}
+
+}  // namespace exprun

@@ -1,0 +1,75 @@
+// The tokens of words met before: most of a text is the same few thousand words. A fixed number of
+// lines of one cache line each, a word in one place only, so that memory is bounded and a look-up
+// is one load. Words of more than 23 bytes or 9 tokens are not kept.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace exprun {
+
+// How many of the bytes 8 * part, 8 * part + 1, ... a word of `size` bytes has, as a mask.
+constexpr uint64_t bytes_in_part(size_t size, size_t part) {
+  const size_t count = size > 8 * part ? size - 8 * part : 0;
+  return count >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
+}
+
+class WordCache {
+ public:
+  static constexpr size_t kMostBytes = 23;
+  static constexpr size_t kMostTokens = 9;
+
+  // The bytes of a word with zeros behind, its length in the last byte.
+  struct Key {
+    uint64_t a, b, c;
+    bool operator==(const Key& other) const {
+      return ((a ^ other.a) | (b ^ other.b) | (c ^ other.c)) == 0;
+    }
+  };
+
+  struct alignas(64) Line {
+    Key key{0, 0, 0};  // of no word: lengths begin at 1
+    uint32_t tokens[kMostTokens];
+    uint32_t count = 0;
+  };
+
+  WordCache() : lines_(size_t{1} << kBits) {}
+
+  // Of a word of 1 to 23 bytes. `end` is that of the text: up to it more than the word may be read.
+  static Key key_of(const char* word, size_t size, const char* end) {
+    char copy[24];
+    if (end - word < 24) {
+      std::memset(copy, 0, sizeof copy);
+      std::memcpy(copy, word, size);
+      word = copy;
+    }
+    uint64_t parts[3];
+    std::memcpy(parts, word, sizeof parts);
+    return {parts[0] & bytes_in_part(size, 0), parts[1] & bytes_in_part(size, 1),
+            (parts[2] & bytes_in_part(size, 2)) | uint64_t{size} << 56};
+  }
+
+  // Where the word is, if its key is there.
+  Line& line(const Key& key) {
+    const uint64_t mixed = key.a ^ (key.b << 23 | key.b >> 41) ^ (key.c << 47 | key.c >> 17);
+    return lines_[(mixed * 0x9e3779b97f4a7c15) >> (64 - kBits)];
+  }
+
+  static void keep(Line& line, const Key& key, std::span<const uint32_t> tokens) {
+    if (tokens.size() > kMostTokens) return;
+    line.key = key;
+    line.count = static_cast<uint32_t>(tokens.size());
+    std::copy(tokens.begin(), tokens.end(), line.tokens);
+  }
+
+ private:
+  static constexpr int kBits = 15;  // 2 MiB
+
+  std::vector<Line> lines_;
+};
+
+}  // namespace exprun
