@@ -96,17 +96,22 @@ void sync_file(const fs::path& file_or_folder) {
   if (::fsync(fd.get()) != 0 && errno != EINVAL) throw file_error("sync", file_or_folder);
 }
 
-AtomicFolder::AtomicFolder(fs::path target)
-    : target_(std::move(target)), temporary_(temporary_name(target_)) {
+AtomicFolder::AtomicFolder(fs::path target, fs::path temporary, bool stays)
+    : target_(std::move(target)), temporary_(std::move(temporary)), stays_(stays) {
   std::error_code error;
-  fs::remove_all(temporary_, error);
   fs::create_directories(temporary_, error);
   if (error) throw file_error("make folder", temporary_, error.value());
 }
 
+AtomicFolder::AtomicFolder(fs::path target) : AtomicFolder(target, temporary_name(target), false) {}
+
+AtomicFolder AtomicFolder::resumable(fs::path target) {
+  return AtomicFolder(target, target.string() + ".partial", true);
+}
+
 AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
-  if (!committed_) fs::remove_all(temporary_, ignored);
+  if (!stays_) fs::remove_all(temporary_, ignored);
 }
 
 void AtomicFolder::commit() {
@@ -114,7 +119,7 @@ void AtomicFolder::commit() {
   write_manifest(temporary_);
   sync_file(temporary_);
   replace_folder(temporary_, target_);
-  committed_ = true;
+  stays_ = true;
   sync_file(folder_of(target_));
   std::error_code ignored;
   fs::remove_all(temporary_, ignored);  // the older folder, if there was one

@@ -25,6 +25,9 @@ void sync_file(const std::filesystem::path& file_or_folder);
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path target);  // makes "<target>.tmp-<pid>"
+  // Filled at "<target>.partial", which stays where it is not committed, as another process left
+  // it: for work that goes on. Call it only under the lock that keeps other writers out.
+  static AtomicFolder resumable(std::filesystem::path target);
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;
   AtomicFolder& operator=(const AtomicFolder&) = delete;
@@ -35,9 +38,11 @@ class AtomicFolder {
   void commit();
 
  private:
+  AtomicFolder(std::filesystem::path target, std::filesystem::path temporary, bool stays);
+
   std::filesystem::path target_;
   std::filesystem::path temporary_;
-  bool committed_ = false;
+  bool stays_;  // after this object
 };
 
 // Removes what killed processes left of AtomicFolders in `parent`. Call it only under the lock

@@ -57,7 +57,9 @@ int64_t tokens_per_epoch(const Table& root, const Facts& facts) {
   const std::optional<int64_t> length = sequence_length(root);
   if (!facts.train_tokens || !length || *length <= 0) return 0;
   if (text_at(root, "dataset.order") == "random_offsets") return 0;
-  return std::max<int64_t>(0, *facts.train_tokens - 1) / *length * *length;
+  // The last sample has one token more than its inputs where blocks overlap.
+  const bool separate = text_at(root, "dataset.blocks") == "separate";
+  return std::max<int64_t>(0, *facts.train_tokens - !separate) / *length * *length;
 }
 
 std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,
@@ -87,6 +89,9 @@ std::optional<int64_t> run_steps(const Table& root, const Facts& facts) {
 bool has_validation(const Table& root) {
   if (text_at(root, "dataset.type") != "text")
     return find_path(root, "dataset.validation") != nullptr;
+  if (find_path(root, "dataset.validation") != nullptr) return true;
+  for (const char* rule : {"dataset.validation_tokens", "dataset.validation_every"})
+    if (integer_at(root, rule).value_or(0) > 0) return true;
   const Value* fraction = find_path(root, "dataset.validation_fraction");
   if (fraction == nullptr) return true;  // the default keeps some
   if (const auto* real = fraction->as<double>()) return *real > 0;

@@ -24,18 +24,20 @@ Place first_special(std::string_view text,
 }  // namespace
 
 Tokens Tokenizer::encode(std::string_view text) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!encoder_) encoder_ = make_encoder();
   Tokens tokens;
-  make_encoder()->encode(text, tokens);
+  encoder_->encode(text, tokens);
   return tokens;
 }
 
 Tokens Tokenizer::encode_with_special(std::string_view text) const {
   const auto special = special_tokens();
-  const auto encoder = make_encoder();
   Tokens tokens;
   for (;;) {
     const Place next = first_special(text, special);
-    encoder->encode(text.substr(0, next.begin), tokens);
+    const Tokens before = encode(text.substr(0, next.begin));
+    tokens.insert(tokens.end(), before.begin(), before.end());
     if (next.begin == std::string_view::npos) return tokens;
     tokens.push_back(next.token);
     text.remove_prefix(next.begin + next.size);

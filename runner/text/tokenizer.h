@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -47,10 +48,15 @@ class Tokenizer {
   // (text, token) of those that no ordinary text becomes.
   virtual std::vector<std::pair<std::string, uint32_t>> special_tokens() const { return {}; }
 
-  // A small text, at once. What looks like a special token is text.
+  // A small text, by an encoder that is kept for the purpose (any thread, one at a time). What
+  // looks like a special token is text.
   Tokens encode(std::string_view text) const;
   // Of a prompt: "<|endoftext|>" is the token.
   Tokens encode_with_special(std::string_view text) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<Encoder> encoder_;
 };
 
 // 256 tokens, one a byte.

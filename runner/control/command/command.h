@@ -49,6 +49,7 @@ int run_rm(const Words& words, const Globals& globals);
 int run_restore(const Words& words, const Globals& globals);
 int run_gc(const Words& words, const Globals& globals);
 int run_merge(const Words& words, const Globals& globals);
+int run_data(const Words& words, const Globals& globals);
 int run_doctor(const Words& words, const Globals& globals);
 int run_help(const Words& words, const Globals& globals);
 int run_version(const Words& words, const Globals& globals);

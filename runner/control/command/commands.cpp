@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
     {"restore", "bring removed runs back", run_restore},
     {"gc", "take removed runs off the disk, for good", run_gc},
     {"merge", "bring the runs of another store in", run_merge},
+    {"data", "prepare, fetch and look at token shards", run_data},
     {"doctor", "say what exprun sees of this machine and its store", run_doctor},
     {"completion", "print the completion script of a shell", run_completion},
     {"help", "explain a command", run_help},

@@ -1,25 +1,20 @@
 #include "control/data/known_data.h"
 
+#include "control/data/catalogue.h"
+
 namespace exprun {
-namespace {
-
-struct KnownFile {
-  const char* name;
-  const char* address;
-};
-
-constexpr KnownFile kKnownFiles[] = {
-    {"tinyshakespeare.txt",
-     "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"},
-};
-
-}  // namespace
 
 std::optional<std::string> command_to_get(const std::filesystem::path& file) {
-  for (const KnownFile& known : kKnownFiles)
-    if (file.filename() == known.name)
-      return "curl --fail --location --create-dirs --output '" + file.string() + "' " +
-             known.address;
+  const std::string text = file.generic_string();
+  for (const CatalogueEntry& entry : catalogue())
+    for (const CatalogueFile& known : entry.files(entry.shards)) {
+      if (!text.ends_with(known.path)) continue;
+      std::string folder = text.substr(0, text.size() - known.path.size());
+      if (!folder.empty() && !folder.ends_with('/')) continue;
+      if (folder.empty()) folder = ".";
+      return std::string("exprun data fetch ") + entry.name +
+             (folder == "data/" ? "" : " --to '" + folder + "'");
+    }
   return std::nullopt;
 }
 

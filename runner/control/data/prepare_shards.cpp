@@ -3,6 +3,8 @@
 #include "base/diagnostic.h"
 #include "control/data/content_hash.h"
 #include "control/data/sources.h"
+#include "recipe/paths.h"
+#include "text/bpe_tokenizer.h"
 
 namespace exprun {
 namespace {
@@ -42,12 +44,27 @@ std::string fingerprint_of(const PreparedData& data) {
   return content_hash(parts);
 }
 
+// What made the tokens, where the recipe says so.
+void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, PreparedData& data) {
+  const Section dataset = recipe.section("dataset");
+  if (dataset.get<std::string>("tokenizer") == "none") return;
+  try {
+    const fs::path path = expand_path(dataset.get<std::string>("vocabulary"), libtorch);
+    const auto tokenizer = load_bpe_tokenizer(fs::absolute(path));
+    data.tokenizer = tokenizer->to_json();
+    data.vocab_size = tokenizer->vocab_size();
+  } catch (const Error& error) {
+    throw dataset.error("vocabulary", error.what(), "GPT-2's: exprun data fetch gpt2_tokenizer");
+  }
+}
+
 }  // namespace
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
   PreparedData data;
   data.train = find_split(recipe, "dataset.train", libtorch);
   data.validation = find_split(recipe, "dataset.validation", libtorch);
+  find_tokenizer(recipe, libtorch, data);
   return data;
 }
 

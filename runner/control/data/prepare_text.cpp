@@ -1,10 +1,10 @@
 #include "control/data/prepare_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <memory>
-#include <span>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
@@ -14,109 +14,201 @@
 #include "base/log.h"
 #include "base/manifest.h"
 #include "base/number.h"
-#include "control/data/corpus.h"
-#include "text/char_tokenizer.h"
+#include "control/data/byte_stream.h"
+#include "control/data/known_sources.h"
+#include "control/data/raw_sources.h"
+#include "control/data/survey.h"
+#include "control/data/tokenize_sources.h"
+#include "recipe/paths.h"
+#include "text/bpe_vocabulary.h"
 
 namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 constexpr const char* kDescription = "data.json";
-constexpr size_t kShardTokens = 100'000'000;
+constexpr const char* kVocabulary = "vocabulary";
 
 // Part of every fingerprint: raise it when the same text would become other tokens.
-constexpr const char* kMethod = "text 1";
+constexpr const char* kMethod = "text 2";
 
-struct Options {
-  std::string tokenizer;
-  double validation_fraction;
-};
-
-Options options_of(const ResolvedRecipe& recipe) {
-  const Section dataset = recipe.section("dataset");
-  return {dataset.get<std::string>("tokenizer"), dataset.get<double>("validation_fraction")};
+bool is_bpe(const TextOptions& options) {
+  return options.tokenizer != "byte" && options.tokenizer != "char";
 }
 
-std::string fingerprint_of(const std::string& text, const Options& options) {
-  return hash_hex(std::string(kMethod) + " " + hash_hex(text) + " " + options.tokenizer + " " +
-                  shortest(options.validation_fraction));
-}
-
-std::unique_ptr<Tokenizer> make_tokenizer(const std::string& type, const std::string& text) {
-  return type == "char" ? make_char_tokenizer(text) : make_byte_tokenizer();
-}
-
-// "train_000000.bin" and so on; names only, so that the folder may move.
-std::vector<TokenShard> write_split(const fs::path& folder, const std::string& split,
-                                    std::span<const uint32_t> tokens) {
-  std::vector<TokenShard> shards;
-  while (!tokens.empty()) {
-    char name[40];
-    std::snprintf(name, sizeof name, "%s_%06zu.bin", split.c_str(), shards.size());
-    ShardWriter writer(folder / name, 2);
-    const size_t count = std::min(tokens.size(), kShardTokens);
-    writer.append(tokens.first(count));
-    shards.push_back(writer.finish());
-    shards.back().path = name;
-    tokens = tokens.subspan(count);
+// One call of prepare_text.
+class Preparation {
+ public:
+  Preparation(const Section& dataset, const Table& table, const PrepareOptions& how)
+      : dataset_(dataset),
+        how_(how),
+        options_(text_options(dataset, is_written(table, "validation_fraction"))),
+        sources_(raw_sources(table, how.libtorch)) {
+    options_.vocabulary = expand_path(options_.vocabulary, how.libtorch);
+    if (is_bpe(options_)) find_vocabulary();
+    check_standard_input();
   }
-  return shards;
-}
 
-PreparedData tokenize(const std::string& text, const Options& options, const fs::path& folder) {
-  const auto tokenizer = make_tokenizer(options.tokenizer, text);
-  const Tokens tokens = tokenizer->encode(text);
-  // A token is a byte or a character, so this is nanoGPT's int(0.9 * n).
-  const auto train = static_cast<size_t>(
-      std::floor((1 - options.validation_fraction) * static_cast<double>(tokens.size())));
-  PreparedData data;
-  data.tokenizer = tokenizer->to_json();
-  data.vocab_size = tokenizer->vocab_size();
-  data.train = write_split(folder, "train", std::span(tokens).first(train));
-  data.validation = write_split(folder, "validation", std::span(tokens).subspan(train));
-  log_info("prepared " + with_thousands(static_cast<int64_t>(tokens.size())) + " tokens of " +
-           options.tokenizer + " text, vocabulary " + std::to_string(tokenizer->vocab_size()));
-  return data;
-}
+  PreparedData run(const fs::path& data_folder) {
+    const std::string options = std::string(kMethod) + " " + options_.to_json().dump();
+    if (!how_.folder.empty()) return made(how_.folder, fingerprint_of(options));
+    const KnownSources known(data_folder, sources_, vocabulary_, options);
+    if (const auto found = known.fingerprint(); found && is_there(data_folder / *found, *found))
+      return load(data_folder / *found, *found);
+    const std::string fingerprint = fingerprint_of(options);
+    const PreparedData data = made(data_folder / fingerprint, fingerprint);
+    known.remember(fingerprint);
+    return data;
+  }
 
-PreparedData load(const fs::path& folder, const std::string& fingerprint) {
-  PreparedData data = PreparedData::from_json(read_file(folder / kDescription));
-  data.fingerprint = fingerprint;
-  for (auto* split : {&data.train, &data.validation})
-    for (TokenShard& shard : *split) shard.path = fs::absolute(folder / shard.path).string();
-  return data;
-}
+ private:
+  static bool is_written(const Table& table, std::string_view key) {
+    const Value* value = table.find(key);
+    return value && value->origin != Origin::default_value;
+  }
 
-bool is_complete(const fs::path& folder) {
-  return !manifest_problem(folder, Verify::sizes);
-}
+  void find_vocabulary() try {
+    vocabulary_ = vocabulary_files(options_.vocabulary);
+    for (const fs::path& file : vocabulary_) vocabulary_hash_ += hash_file_hex(file);
+  } catch (const Error& error) {
+    throw dataset_.error("vocabulary", error.what(), "GPT-2's: exprun data fetch gpt2_tokenizer");
+  }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw file_error("make folder", folder, error.value());
-}
+  void check_standard_input() const {
+    if (!reads_standard_input()) return;
+    const char* why = how_.folder.empty()            ? "exprun data prepare --out FOLDER reads it"
+                      : sources_.size() > 1          ? "it must be the only source"
+                      : options_.tokenizer == "char" ? "characters are known at its end only"
+                      : options_.validation_fraction > 0 ? "its length is known at its end only"
+                                                         : nullptr;
+    if (why)
+      throw dataset_.error("path", std::string("standard input cannot be prepared so: ") + why,
+                           "save it in a file");
+  }
+
+  bool reads_standard_input() const {
+    return std::any_of(sources_.begin(), sources_.end(), [](const RawSource& source) {
+      return source.source.file == kStandardInput;
+    });
+  }
+
+  // Of standard input nothing is known before it is read: it is never the same.
+  std::string fingerprint_of(const std::string& options) const {
+    const std::string content =
+        reads_standard_input()
+            ? std::to_string(std::chrono::system_clock::now().time_since_epoch().count())
+            : hash_of_sources(sources_);
+    return hash_hex(options + " " + vocabulary_hash_ + " " + content);
+  }
+
+  // Of a folder of the user's own, it is there if it holds the same.
+  static bool is_there(const fs::path& path, const std::string& fingerprint) {
+    if (manifest_problem(path, Verify::sizes)) return false;
+    return PreparedData::from_json(read_file(path / kDescription)).fingerprint == fingerprint;
+  }
+
+  // One lock for all data of a store, and one beside a folder of the user's own.
+  fs::path lock_of(const fs::path& path) const {
+    const fs::path name = path.filename();
+    return path.parent_path() /
+           (how_.folder.empty() ? "prepare.lock" : "." + name.string() + ".lock");
+  }
+
+  PreparedData made(const fs::path& given, const std::string& fingerprint) {
+    const fs::path path = fs::absolute(given);
+    if (!is_there(path, fingerprint)) {
+      make_folder(path.parent_path());
+      const FileLock lock = FileLock::take(lock_of(path));
+      if (!is_there(path, fingerprint)) make(path, fingerprint);  // else another process was first
+    }
+    return load(path, fingerprint);
+  }
+
+  static void make_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw file_error("make folder", folder, error.value());
+  }
+
+  void make(const fs::path& path, const std::string& fingerprint) {
+    refuse_foreign(path);
+    if (how_.folder.empty()) remove_unfinished_folders(path.parent_path());
+    const auto tokenizer = make_tokenizer(dataset_, options_, sources_);
+    AtomicFolder target = AtomicFolder::resumable(path);
+    PreparedData data = tokenize_sources({dataset_, options_, sources_, *tokenizer, fingerprint,
+                                          target.path(), threads(), how_.save_seconds});
+    data.fingerprint = fingerprint;
+    data.tokenizer = tokenizer->to_json();
+    data.vocab_size = tokenizer->vocab_size();
+    if (is_bpe(options_)) keep_vocabulary(target.path(), data);
+    write_file_atomically(target.path() / kDescription, data.to_json());
+    target.commit();
+    log_info("prepared " + with_thousands(token_count(data.train) + token_count(data.validation)) +
+             " tokens of " + options_.tokenizer + " text, vocabulary " +
+             std::to_string(tokenizer->vocab_size()));
+  }
+
+  // What stands in a folder of the user's own is replaced only if we made it.
+  static void refuse_foreign(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored) || fs::is_empty(path, ignored)) return;
+    if (fs::exists(path / kDescription, ignored) && fs::exists(path / kManifestName, ignored))
+      return log_info("'" + path.string() + "' holds other data, which is replaced");
+    if (fs::exists(path / "train_000000.bin", ignored) ||
+        !fs::exists(path / kManifestName, ignored))
+      throw Error(
+          "data: '" + path.string() +
+          "' is there already and was not made by exprun data prepare; give another folder");
+  }
+
+  size_t threads() const {
+    return how_.threads ? how_.threads : std::max(1u, std::thread::hardware_concurrency());
+  }
+
+  // The data bring their vocabulary along.
+  void keep_vocabulary(const fs::path& folder, PreparedData& data) const {
+    make_folder(folder / kVocabulary);
+    for (const fs::path& file : vocabulary_)
+      write_file_atomically(folder / kVocabulary / file.filename(), read_file(file));
+    const bool single = vocabulary_.size() == 1;
+    data.tokenizer["vocabulary"] =
+        (single ? fs::path(kVocabulary) / vocabulary_[0].filename() : fs::path(kVocabulary))
+            .string();
+  }
+
+  // Names within the folder become paths.
+  static PreparedData load(const fs::path& folder, const std::string& fingerprint) {
+    PreparedData data = PreparedData::from_json(read_file(folder / kDescription));
+    data.fingerprint = fingerprint;
+    for (auto* split : {&data.train, &data.validation})
+      for (TokenShard& shard : *split) shard.path = fs::absolute(folder / shard.path).string();
+    if (data.tokenizer.contains("vocabulary"))
+      data.tokenizer["vocabulary"] =
+          fs::absolute(folder / data.tokenizer["vocabulary"].get<std::string>()).string();
+    return data;
+  }
+
+  const Section& dataset_;
+  const PrepareOptions& how_;
+  TextOptions options_;
+  std::vector<RawSource> sources_;
+  std::vector<fs::path> vocabulary_;
+  std::string vocabulary_hash_;
+};
 
 }  // namespace
 
-PreparedData prepare_text(const ResolvedRecipe& recipe, const fs::path& data_folder,
-                          const std::string& libtorch) {
-  const std::string text = read_text(recipe, find_text(recipe, libtorch));
-  const Options options = options_of(recipe);
-  const std::string fingerprint = fingerprint_of(text, options);
-  const fs::path folder = data_folder / fingerprint;
-  if (is_complete(folder)) return load(folder, fingerprint);
+PreparedData prepare_text(const Section& dataset, const Table& table, const fs::path& data_folder,
+                          const PrepareOptions& options) {
+  return Preparation(dataset, table, options).run(data_folder);
+}
 
-  make_folder(data_folder);
-  const FileLock lock = FileLock::take(data_folder / "prepare.lock");
-  if (is_complete(folder)) return load(folder, fingerprint);  // another process was first
-  remove_unfinished_folders(data_folder);
-  AtomicFolder target(folder);
-  const PreparedData data = tokenize(text, options, target.path());
-  write_file_atomically(target.path() / kDescription, data.to_json());
-  target.commit();
-  return load(folder, fingerprint);
+void check_text(const Section& dataset, const Table& table, const std::string& libtorch) {
+  PrepareOptions options;
+  options.libtorch = libtorch;
+  const Preparation checked(dataset, table, options);
 }
 
 }  // namespace exprun

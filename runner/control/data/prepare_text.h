@@ -1,15 +1,29 @@
-// Plain text: read, tokenized and split once into token shards below runs/data/<fingerprint>/.
+// Raw sources (text, JSON Lines, JSON, packed or not): tokenized and split once into token shards.
+// Killed at any moment it leaves no data folder, and goes on where it was when called again.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
-#include "recipe/resolved.h"
+#include "recipe/section.h"
+#include "recipe/value.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
 
-PreparedData prepare_text(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
-                          const std::string& libtorch);
+struct PrepareOptions {
+  std::string libtorch;          // for ${libtorch} in paths
+  size_t threads = 0;            // 0: as many as there are cores
+  double save_seconds = 10;      // how often the place to go on from is made durable
+  std::filesystem::path folder;  // the data's own; empty: data_folder / its fingerprint
+};
+
+// `dataset` is the table of a resolved recipe, and `table` the same with places. Throws
+// RecipeError, Error.
+PreparedData prepare_text(const Section& dataset, const Table& table,
+                          const std::filesystem::path& data_folder, const PrepareOptions& options);
+
+// What it would complain about at first sight: options, missing files, the vocabulary.
+void check_text(const Section& dataset, const Table& table, const std::string& libtorch);
 
 }  // namespace exprun

@@ -1,6 +1,7 @@
 #include "control/data/sources.h"
 
 #include "base/diagnostic.h"
+#include "control/data/byte_stream.h"
 #include "control/data/glob.h"
 #include "control/data/known_data.h"
 #include "recipe/paths.h"
@@ -32,7 +33,9 @@ class Finder {
 
   void find(const Value& path) try {
     const std::string expanded = expand_path(*path.as<std::string>(), libtorch_folder_);
-    if (is_glob(expanded))
+    if (expanded == kStandardInput)
+      found_.push_back({expanded, path.where});
+    else if (is_glob(expanded))
       find_matching(path, expanded);
     else
       find_one(path, expanded);

@@ -1,0 +1,203 @@
+// exprun data info|verify|head PATH...
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "base/hash.h"
+#include "base/manifest.h"
+#include "base/utf8.h"
+#include "control/command/arguments.h"
+#include "control/command/data.h"
+#include "control/command/table_format.h"
+#include "control/data/shard_contents.h"
+#include "control/report/terminal.h"
+#include "text/bpe_tokenizer.h"
+#include "text/prepared_data.h"
+#include "text/tokenizer.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDescription = "data.json";
+
+struct Looked {
+  std::vector<fs::path> files;
+  std::unique_ptr<Tokenizer> tokenizer;  // of a prepared folder, or the one asked for
+  std::optional<int64_t> vocab_size;
+};
+
+void look_at_folder(const fs::path& folder, Looked& looked) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".bin") files.push_back(entry.path());
+  if (files.empty())
+    throw Error("data: '" + folder.string() +
+                "' has no token shards (*.bin); exprun data prepare "
+                "makes some");
+  std::sort(files.begin(), files.end());
+  looked.files.insert(looked.files.end(), files.begin(), files.end());
+  if (!fs::exists(folder / kDescription)) return;
+  PreparedData data = PreparedData::from_json(read_file(folder / kDescription));
+  if (data.tokenizer.contains("vocabulary"))
+    data.tokenizer["vocabulary"] =
+        (folder / data.tokenizer["vocabulary"].get<std::string>()).string();
+  if (!data.tokenizer.is_null()) looked.tokenizer = load_tokenizer(data.tokenizer);
+  looked.vocab_size = data.vocab_size;
+}
+
+Looked look(const Words& paths, const std::string& vocabulary) {
+  Looked looked;
+  for (const fs::path path : paths)
+    if (!fs::exists(path))
+      throw Error("data: '" + path.string() + "' does not exist");
+    else if (fs::is_directory(path))
+      look_at_folder(path, looked);
+    else
+      looked.files.push_back(path);
+  if (!vocabulary.empty()) looked.tokenizer = load_bpe_tokenizer(vocabulary);
+  if (looked.tokenizer) looked.vocab_size = looked.tokenizer->vocab_size();
+  return looked;
+}
+
+// A token as JSON would write it: spaces and line ends are seen.
+std::string shown(const Looked& looked, int64_t token) {
+  if (!looked.tokenizer) return "";
+  const std::string text = to_valid_utf8(looked.tokenizer->decode(std::vector<int64_t>{token}));
+  return nlohmann::json(text).dump();
+}
+
+ResultTable histogram(const Looked& looked, size_t most) {
+  std::vector<int64_t> counts;
+  for (const fs::path& file : looked.files) {
+    const auto here = count_tokens(recognise_shard(file).shard);
+    counts.resize(std::max(counts.size(), here.size()));
+    for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
+  }
+  const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+  std::vector<int64_t> order(counts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return counts[a] > counts[b]; });
+  order.resize(std::min(order.size(), most));
+  ResultTable table{{{"token", "token", true},
+                     {"count", "count", true},
+                     {"share", "share", true},
+                     {"text", "text"}},
+                    {}};
+  for (const int64_t token : order)
+    if (counts[token] > 0)
+      table.rows.push_back({Cell::integer(token), Cell::integer(counts[token]),
+                            Cell::number(static_cast<double>(counts[token]) / total),
+                            Cell::word(shown(looked, token))});
+  return table;
+}
+
+ResultTable overview(const Looked& looked) {
+  ResultTable table{{{"file", "file"},
+                     {"tokens", "tokens", true},
+                     {"smallest", "smallest", true},
+                     {"largest", "largest", true},
+                     {"different", "different", true},
+                     {"format", "format", false, true}},
+                    {}};
+  for (const fs::path& file : looked.files) {
+    const KnownShard known = recognise_shard(file);
+    const auto counts = count_tokens(known.shard);
+    const auto first = std::find_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; });
+    const auto different =
+        std::count_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; });
+    table.rows.push_back(
+        {Cell::word(file.string()), Cell::integer(known.shard.tokens),
+         counts.empty() ? Cell::none() : Cell::integer(first - counts.begin()),
+         counts.empty() ? Cell::none() : Cell::integer(static_cast<int64_t>(counts.size()) - 1),
+         Cell::integer(different), Cell::word(known.format)});
+  }
+  return table;
+}
+
+// What is wrong with a file, or nothing.
+std::string problem_of(const fs::path& file, const Looked& looked) try {
+  const auto counts = count_tokens(recognise_shard(file).shard);
+  if (!looked.vocab_size || static_cast<int64_t>(counts.size()) <= *looked.vocab_size) return "";
+  return "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
+         std::to_string(*looked.vocab_size);
+} catch (const Error& error) {
+  return error.what();
+}
+
+}  // namespace
+
+int run_data_info(const Words& words, const Globals&) {
+  Words paths;
+  std::string vocabulary;
+  int64_t most = 0;
+  TableFormat format;
+  Arguments arguments("data info PATH...",
+                      "Says what files of tokens hold: format, counts, range. Knows the shards of "
+                      "llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
+  arguments.words("PATH...", paths, "shards, or folders of them")
+      .number("--histogram", most, "the so many most frequent tokens instead")
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE, to show tokens as text");
+  format.declare(arguments);
+  if (!arguments.parse(words)) return 0;
+  const Looked looked = look(paths, vocabulary);
+  format.print(most > 0 ? histogram(looked, static_cast<size_t>(most)) : overview(looked),
+               "no shards");
+  return 0;
+}
+
+int run_data_verify(const Words& words, const Globals&) {
+  Words paths;
+  Arguments arguments("data verify PATH...",
+                      "Reads every token and compares: headers with sizes, tokens with the "
+                      "vocabulary, prepared folders with their checksums.");
+  arguments.words("PATH...", paths, "shards, or folders of them");
+  if (!arguments.parse(words)) return 0;
+  int64_t problems = 0;
+  const auto tell = [&](const fs::path& path, const std::string& problem) {
+    print(path.string() + ": " + (problem.empty() ? "good" : problem) + "\n");
+    problems += !problem.empty();
+  };
+  for (const fs::path path : paths) {
+    if (fs::exists(path / kManifestName))
+      tell(path, manifest_problem(path, Verify::hashes).value_or(""));
+    const Looked looked = look({path.string()}, "");
+    for (const fs::path& file : looked.files) tell(file, problem_of(file, looked));
+  }
+  return static_cast<int>(problems == 0 ? ExitCode::done : ExitCode::failed);
+}
+
+int run_data_head(const Words& words, const Globals&) {
+  Words paths;
+  std::string vocabulary;
+  int64_t tokens = 256, from = 0;
+  bool ids = false;
+  Arguments arguments("data head PATH...", "Prints the first tokens of a shard as text.");
+  arguments.words("PATH...", paths, "shards, or folders of them")
+      .number("--tokens", tokens, "how many (256)")
+      .number("--from", from, "the first of them (0)")
+      .flag("--ids", ids, "as numbers")
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own");
+  if (!arguments.parse(words)) return 0;
+  const Looked looked = look(paths, vocabulary);
+  if (!looked.tokenizer && !ids)
+    throw Error("data head: nothing says which tokenizer made '" + paths[0] +
+                    "'; give --vocabulary PATH, or --ids for the numbers",
+                ExitCode::bad_recipe);
+  for (const fs::path& file : looked.files) {
+    const auto read = read_tokens(recognise_shard(file).shard, std::max<int64_t>(0, from), tokens);
+    std::string text;
+    if (ids)
+      for (const int64_t token : read) text += std::to_string(token) + "\n";
+    else
+      text = to_valid_utf8(looked.tokenizer->decode(read)) + "\n";
+    print((looked.files.size() > 1 ? "==> " + file.string() + "\n" : "") + text);
+  }
+  return 0;
+}
+
+}  // namespace exprun

@@ -1,0 +1,27 @@
+// The bytes of a file in order, unpacked where it is gzip or zstd (told by its first bytes), or of
+// standard input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+namespace exprun {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  // Up to `size` bytes; 0 at the end. Throws Error that names the file.
+  virtual size_t read(char* bytes, size_t size) = 0;
+  // How many bytes of the file itself were read so far.
+  virtual int64_t position() const = 0;
+};
+
+inline constexpr const char* kStandardInput = "-";
+
+// Throws Error.
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
+
+}  // namespace exprun

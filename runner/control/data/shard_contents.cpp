@@ -1,0 +1,71 @@
+#include "control/data/shard_contents.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/diagnostic.h"
+#include "base/mapped_file.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string format_name(const fs::path& file) {
+  int32_t magic = 0;
+  const MappedFile mapped(file);
+  std::memcpy(&magic, mapped.bytes().data(), sizeof magic);
+  if (magic == kShardMagic) return "llm.c uint16 (magic 20240520)";
+  if (magic == kWideShardMagic) return "llm.c uint32 (magic 20240801)";
+  return "DDP-BASEMODEL-TRAIN uint16 (magic 20250211)";
+}
+
+// Calls `use` with each token of [begin, end).
+template <class Use>
+void for_each_token(const TokenShard& shard, int64_t begin, int64_t end, Use use) {
+  const MappedFile file(shard.path);
+  if (static_cast<int64_t>(file.bytes().size()) < shard.file_bytes())
+    throw Error("token shard: '" + shard.path + "' became shorter while it was read");
+  const std::byte* data = file.bytes().data() + shard.first_byte;
+  for (int64_t i = begin; i < end; ++i) {
+    uint32_t token = 0;  // little endian: the bytes that are there are the low ones
+    std::memcpy(&token, data + i * shard.token_bytes, static_cast<size_t>(shard.token_bytes));
+    use(token);
+  }
+}
+
+}  // namespace
+
+KnownShard recognise_shard(const fs::path& file) {
+  try {
+    const TokenShard shard = inspect_shard(file, ShardFormat::with_header);
+    return {shard, format_name(file)};
+  } catch (const Error&) {
+    // Broken as a shard with a header, it may be one without; what it is not is said as before.
+    try {
+      return {inspect_shard(file, ShardFormat::raw_uint16), "raw uint16, no header (nanoGPT)"};
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
+std::vector<int64_t> count_tokens(const TokenShard& shard) {
+  std::vector<int64_t> counts;
+  for_each_token(shard, 0, shard.tokens, [&](uint32_t token) {
+    if (token >= counts.size()) counts.resize(std::max<size_t>(65536, size_t{token} + 1));
+    ++counts[token];
+  });
+  while (!counts.empty() && counts.back() == 0) counts.pop_back();
+  return counts;
+}
+
+std::vector<int64_t> read_tokens(const TokenShard& shard, int64_t begin, int64_t count) {
+  std::vector<int64_t> tokens;
+  const int64_t end = std::min(shard.tokens, begin + count);
+  for_each_token(shard, std::min(begin, end), end,
+                 [&](uint32_t token) { tokens.push_back(token); });
+  return tokens;
+}
+
+}  // namespace exprun

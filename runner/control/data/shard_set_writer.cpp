@@ -1,0 +1,118 @@
+#include "control/data/shard_set_writer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+}  // namespace
+
+SplitWriter::SplitWriter(fs::path folder, std::string name, const ShardSetOptions& options)
+    : folder_(std::move(folder)), name_(std::move(name)), options_(options) {}
+
+fs::path SplitWriter::file(size_t number) const {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "_%06zu.bin", number);
+  return folder_ / (name_ + digits);
+}
+
+void SplitWriter::append(std::span<const uint32_t> tokens) {
+  tokens_ += static_cast<int64_t>(tokens.size());
+  while (!tokens.empty()) {
+    if (!open_) open_.emplace(file(shards_.size()), options_.token_bytes);
+    const int64_t room = options_.shard_tokens - open_->tokens();
+    const auto count = std::min(tokens.size(), static_cast<size_t>(room));
+    open_->append(tokens.first(count));
+    tokens = tokens.subspan(count);
+    if (open_->tokens() < options_.shard_tokens) continue;
+    open_->sync();
+    shards_.push_back(open_->finish());
+    open_.reset();
+  }
+}
+
+std::vector<TokenShard> SplitWriter::finish() {
+  if (open_) shards_.push_back(open_->finish());
+  open_.reset();
+  for (TokenShard& shard : shards_) shard.path = fs::path(shard.path).filename().string();
+  return shards_;
+}
+
+json SplitWriter::save() {
+  if (open_) open_->sync();
+  return {{"shards", shards_.size()}, {"open", open_ ? open_->tokens() : 0}};
+}
+
+void SplitWriter::restore(const json& state) {
+  const auto whole = state.at("shards").get<size_t>();
+  for (size_t number = 0; number < whole; ++number)
+    shards_.push_back(inspect_shard(file(number), ShardFormat::with_header));
+  const auto tokens = state.at("open").get<int64_t>();
+  if (tokens > 0) open_.emplace(file(whole), options_.token_bytes, tokens);
+  tokens_ = token_count(shards_) + tokens;
+}
+
+ShardSetWriter::ShardSetWriter(const fs::path& folder, const ShardSetOptions& options)
+    : options_(options),
+      train_(folder, "train", options_),
+      validation_(folder, "validation", options_) {}
+
+void ShardSetWriter::append(Part part, std::span<const uint32_t> tokens, bool ends_document) {
+  if (options_.block_tokens > 0)
+    append_blocks(part, tokens, ends_document);
+  else
+    write(part, tokens);
+}
+
+// The first tokens of all are for validation, where the rule says so.
+void ShardSetWriter::write(Part part, std::span<const uint32_t> tokens) {
+  const int64_t missing = options_.first_validation_tokens - validation_.tokens();
+  if (part == Part::train && missing > 0) {
+    const auto count = std::min(tokens.size(), static_cast<size_t>(missing));
+    validation_.append(tokens.first(count));
+    tokens = tokens.subspan(count);
+  }
+  writer(part).append(tokens);
+}
+
+void ShardSetWriter::append_blocks(Part part, std::span<const uint32_t> tokens,
+                                   bool ends_document) {
+  auto& begun = begun_[static_cast<int>(part)];
+  begun.insert(begun.end(), tokens.begin(), tokens.end());
+  const auto block = static_cast<size_t>(options_.block_tokens);
+  const size_t whole = begun.size() / block * block;
+  write(part, std::span(begun).first(whole));
+  begun.erase(begun.begin(), begun.begin() + static_cast<ptrdiff_t>(whole));
+  int64_t& documents = documents_[static_cast<int>(part)];
+  if (!ends_document || ++documents != options_.block_documents) return;
+  documents = 0;
+  begun.clear();
+}
+
+std::vector<TokenShard> ShardSetWriter::finish(Part part) {
+  return writer(part).finish();
+}
+
+json ShardSetWriter::save() {
+  return {{"train", train_.save()},
+          {"validation", validation_.save()},
+          {"begun", {begun_[0], begun_[1]}},
+          {"documents", {documents_[0], documents_[1]}}};
+}
+
+void ShardSetWriter::restore(const json& state) {
+  train_.restore(state.at("train"));
+  validation_.restore(state.at("validation"));
+  for (size_t part : {0, 1}) {
+    begun_[part] = state.at("begun").at(part).get<std::vector<uint32_t>>();
+    documents_[part] = state.at("documents").at(part).get<int64_t>();
+  }
+}
+
+}  // namespace exprun

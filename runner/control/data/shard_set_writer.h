@@ -1,0 +1,68 @@
+// The shards of both splits, written in order: train_000000.bin, validation_000000.bin and so on.
+// Where it stands can be saved, and gone on with by another process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/data/document_chunks.h"
+#include "text/token_shard.h"
+
+namespace exprun {
+
+struct ShardSetOptions {
+  int64_t token_bytes = 2;
+  int64_t shard_tokens = 0;
+  int64_t first_validation_tokens = 0;  // so many tokens go to validation before any to train
+  int64_t block_tokens = 0;             // whole blocks only; 0: any number
+  int64_t block_documents = 0;          // what these leave over is dropped; 0: all documents
+};
+
+// One split.
+class SplitWriter {
+ public:
+  SplitWriter(std::filesystem::path folder, std::string name, const ShardSetOptions& options);
+
+  void append(std::span<const uint32_t> tokens);
+  int64_t tokens() const { return tokens_; }
+  std::vector<TokenShard> finish();  // with names, no folders: the folder may move
+  nlohmann::json save();             // and makes durable what was written
+  void restore(const nlohmann::json& state);
+
+ private:
+  std::filesystem::path file(size_t number) const;
+
+  std::filesystem::path folder_;
+  std::string name_;
+  const ShardSetOptions& options_;
+  std::vector<TokenShard> shards_;
+  std::optional<ShardWriter> open_;
+  int64_t tokens_ = 0;
+};
+
+class ShardSetWriter {
+ public:
+  ShardSetWriter(const std::filesystem::path& folder, const ShardSetOptions& options);
+
+  void append(Part part, std::span<const uint32_t> tokens, bool ends_document);
+  // The whole sets; of an unfinished block the rest is dropped.
+  std::vector<TokenShard> finish(Part part);
+  nlohmann::json save();
+  void restore(const nlohmann::json& state);
+
+ private:
+  void write(Part part, std::span<const uint32_t> tokens);
+  void append_blocks(Part part, std::span<const uint32_t> tokens, bool ends_document);
+  SplitWriter& writer(Part part) { return part == Part::train ? train_ : validation_; }
+
+  ShardSetOptions options_;
+  SplitWriter train_, validation_;
+  std::vector<uint32_t> begun_[2];  // the block of each part that is not full yet
+  int64_t documents_[2] = {0, 0};   // of the group
+};
+
+}  // namespace exprun

@@ -1,0 +1,111 @@
+#include "control/data/survey.h"
+
+#include <algorithm>
+
+#include "base/diagnostic.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "control/data/record_template.h"
+#include "text/bpe_tokenizer.h"
+#include "text/char_tokenizer.h"
+
+namespace exprun {
+namespace {
+
+// Lines and bytes of a file that went by, for the place of a mistake.
+struct Progress {
+  int64_t bytes = 0, lines = 0;
+
+  void pass(std::string_view text) {
+    bytes += static_cast<int64_t>(text.size());
+    lines += std::count(text.begin(), text.end(), '\n');
+  }
+};
+
+// At the key `tokenizer`: bytes would do where characters cannot.
+void check_utf8(const Section& dataset, const Chunk& chunk, const Progress& before) {
+  const auto byte = first_invalid_byte(chunk.bytes);
+  if (!byte) return;
+  Progress until = before;
+  until.pass(std::string_view(chunk.bytes).substr(0, *byte));
+  throw dataset.error("tokenizer",
+                      "'" + chunk.file + "' is not UTF-8: byte " + std::to_string(until.bytes) +
+                          ", in line " + std::to_string(until.lines + 1),
+                      "write tokenizer = \"byte\", or convert the file");
+}
+
+void add_records(const Chunk& chunk, const RecordTemplate& text, CharacterSet& characters) {
+  std::string_view rest = chunk.bytes;
+  for (const Piece& piece : chunk.pieces) {
+    characters.add(text.fill(rest.substr(0, piece.size)));
+    rest.remove_prefix(piece.size);
+  }
+}
+
+// Pieces end at the ends of characters, where there are no separators to lose.
+std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources) {
+  const RecordTemplate text(options.text_template, options.fallback_template);
+  const auto cutter = make_char_tokenizer_of(U"");
+  ChunkOptions chunks;
+  chunks.records = {options.format, options.separator, true,
+                    [&](std::string_view bytes) { return cutter->safe_cut(bytes); }};
+  CharacterSet characters;
+  std::string file;
+  Progress before;
+  const auto use = [&](const Chunk& chunk) {
+    if (chunk.json) return add_records(chunk, text, characters);
+    if (chunk.file != file) before = {};
+    file = chunk.file;
+    check_utf8(dataset, chunk, before);
+    characters.add(chunk.bytes);
+    before.pass(chunk.bytes);
+  };
+  read_chunks(sources, chunks, use, [](int64_t) {});
+  try {
+    return make_char_tokenizer_of(characters.sorted());
+  } catch (const Error& error) {
+    throw dataset.error("tokenizer", error.what());
+  }
+}
+
+}  // namespace
+
+std::string hash_of_sources(const std::vector<RawSource>& sources) {
+  Hasher hasher;
+  for (const RawSource& source : sources) try {
+      hasher.update(source.part == Part::train ? "train " : "validation ");
+      hasher.update(hash_file_hex(source.source.file));
+    } catch (const Error& error) {
+      throw RecipeError(source.source.where, error.what());
+    }
+  return hasher.hex();
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources) {
+  if (options.tokenizer == "byte") return make_byte_tokenizer();
+  if (options.tokenizer == "char") return char_tokenizer(dataset, options, sources);
+  try {
+    return load_bpe_tokenizer(options.vocabulary);
+  } catch (const Error& error) {
+    throw dataset.error("vocabulary", error.what(), "GPT-2's: exprun data fetch gpt2_tokenizer");
+  }
+}
+
+int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options) {
+  ChunkOptions counting = options;
+  counting.split.validation_from = -1;
+  std::vector<RawSource> train;
+  for (const RawSource& source : sources)
+    if (source.part == Part::train) train.push_back(source);
+  int64_t units = 0;
+  const auto use = [&](const Chunk& chunk) {
+    units += chunk.json ? static_cast<int64_t>(chunk.pieces.size())
+                        : units_in(chunk.bytes, options.split.units_are_characters);
+  };
+  read_chunks(train, counting, use, [](int64_t) {});
+  return units;
+}
+
+}  // namespace exprun

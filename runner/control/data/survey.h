@@ -1,0 +1,26 @@
+// What must be known of raw sources before any of their text becomes tokens.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/data/document_chunks.h"
+#include "control/data/text_options.h"
+#include "recipe/section.h"
+#include "text/tokenizer.h"
+
+namespace exprun {
+
+// 32 hex digits of what the files hold, with their parts, in order; names do not count.
+std::string hash_of_sources(const std::vector<RawSource>& sources);
+
+// The tokenizer that the options name; a char tokenizer is made from the whole text. Throws
+// RecipeError at the key that is wrong.
+std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources);
+
+// Units (document_chunks.h) of the training sources together.
+int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options);
+
+}  // namespace exprun

@@ -1,0 +1,330 @@
+// Raw sources into shards: other projects' counts, split rules, formats, kills, memory.
+#include "control/data/prepare_text.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/manifest.h"
+#include "base/mapped_file.h"
+#include "recipe/resolved.h"
+#include "support/fixtures.h"
+#include "support/temporary_folder.h"
+#include "text/tokenizer.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+ResolvedRecipe recipe_with(const fs::path& path, const std::string& more) {
+  const std::string text =
+      "run.steps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
+      "context_length = 4\nvocab_size = 50304\n[batch]\nsequences = 2\n[optimizer]\ntype = "
+      "\"adamw\"\n"
+      "lr = 1e-3\n[evaluation]\n[dataset]\ntype = \"text\"\npath = '" +
+      path.string() + "'\n" + more;
+  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, {});
+}
+
+PreparedData prepare(const fs::path& path, const fs::path& store, const std::string& more,
+                     PrepareOptions options = {}) {
+  const auto recipe = recipe_with(path, more);
+  return prepare_text(recipe.section("dataset"), *recipe.find("dataset")->as<Table>(), store,
+                      options);
+}
+
+std::vector<int64_t> tokens_of(const std::vector<TokenShard>& shards) {
+  std::vector<int64_t> tokens;
+  for (const TokenShard& shard : shards) {
+    const MappedFile file(shard.path);
+    for (int64_t i = 0; i < shard.tokens; ++i) {
+      uint16_t token;
+      std::memcpy(&token, file.bytes().data() + shard.first_byte + 2 * i, sizeof token);
+      tokens.push_back(token);
+    }
+  }
+  return tokens;
+}
+
+std::string text_of(const std::vector<TokenShard>& shards) {
+  std::string text;
+  for (const int64_t token : tokens_of(shards)) text += static_cast<char>(token);
+  return text;
+}
+
+std::string complaint(const fs::path& path, const fs::path& store, const std::string& more) {
+  try {
+    prepare(path, store, more);
+  } catch (const RecipeError& error) {
+    return error.diagnostics().at(0).message;
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The tokenizer's lines of a recipe, or nothing without other projects' files.
+std::optional<std::string> gpt2() {
+  const auto vocabulary = fixture("data/vocab.bpe");
+  if (!vocabulary) return std::nullopt;
+  return "tokenizer = \"gpt2\"\nvocabulary = '" + fs::absolute(*vocabulary).string() + "'\n";
+}
+
+std::string gzip(const std::string& bytes) {
+  std::string packed(bytes.size() + 100, '\0');
+  z_stream state{};
+  deflateInit2(&state, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+  state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  state.avail_in = static_cast<uInt>(bytes.size());
+  state.next_out = reinterpret_cast<Bytef*>(packed.data());
+  state.avail_out = static_cast<uInt>(packed.size());
+  deflate(&state, Z_FINISH);
+  packed.resize(state.total_out);
+  deflateEnd(&state);
+  return packed;
+}
+
+std::string zstd(const std::string& bytes) {
+  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 3));
+  return packed;
+}
+
+const std::string kBytes = "end_of_text = \"none\"\n";
+
+}  // namespace
+
+TEST_CASE("prepare: DDP-BASEMODEL-TRAIN's shards of tinyshakespeare, token for token") {
+  const auto text = fixture("data/tinyshakespeare.txt");
+  const auto train = fixture("data/tiny_shakespeare_train.bin");
+  const auto validation = fixture("data/tiny_shakespeare_val.bin");
+  const auto tokenizer = gpt2();
+  if (!text || !train || !validation || !tokenizer) return;
+  const TemporaryFolder folder;
+  const PreparedData data = prepare(
+      *text, folder.path(), *tokenizer + "separator = \"\\n\\n\"\nvalidation_tokens = 32768\n");
+  CHECK(token_count(data.train) == 298'039);
+  CHECK(token_count(data.validation) == 32'768);
+  CHECK(tokens_of(data.train) == tokens_of({inspect_shard(*train, ShardFormat::with_header)}));
+  CHECK(tokens_of(data.validation) ==
+        tokens_of({inspect_shard(*validation, ShardFormat::with_header)}));
+}
+
+TEST_CASE("prepare: llm.c's counts of tinyshakespeare, which keeps the blank lines") {
+  const auto text = fixture("data/tinyshakespeare.txt");
+  const auto tokenizer = gpt2();
+  if (!text || !tokenizer) return;
+  const TemporaryFolder folder;
+  const PreparedData data = prepare(
+      *text, folder.path(),
+      *tokenizer + "separator = \"\\n\\n\"\nkeep_separator = true\nvalidation_tokens = 32768\n");
+  CHECK(token_count(data.train) == 305'260);
+  CHECK(token_count(data.validation) == 32'768);
+}
+
+TEST_CASE("prepare: nanoGPT's counts of tinyshakespeare, split at a character") {
+  const auto text = fixture("data/tinyshakespeare.txt");
+  const auto tokenizer = gpt2();
+  if (!text || !tokenizer) return;
+  const TemporaryFolder folder;
+  const PreparedData data = prepare(*text, folder.path(), *tokenizer);
+  CHECK(token_count(data.train) == 301'966);
+  CHECK(token_count(data.validation) == 36'059);
+}
+
+TEST_CASE("prepare: threads, shard size and packing of the file change no token") {
+  const auto text = fixture("data/wikitext2_valid.txt");
+  const auto tokenizer = gpt2();
+  if (!text || !tokenizer) return;
+  const TemporaryFolder folder;
+  std::string bytes;
+  for (int i = 0; i < 3; ++i) bytes += read_file(*text);
+  const fs::path plain = folder.write("a.txt", bytes);
+  PrepareOptions options;
+  options.threads = 1;
+  const PreparedData data = prepare(plain, folder.path() / "1", *tokenizer, options);
+  const auto expected = tokens_of(data.train);
+  CHECK(load_tokenizer(data.tokenizer)->decode(expected) ==
+        bytes.substr(0, load_tokenizer(data.tokenizer)->decode(expected).size()));
+  options.threads = 3;
+  CHECK(tokens_of(prepare(plain, folder.path() / "3", *tokenizer, options).train) == expected);
+  const auto small = prepare(plain, folder.path() / "s", *tokenizer + "shard_tokens = 100000\n");
+  CHECK(small.train.size() == (expected.size() + 99'999) / 100'000);
+  CHECK(tokens_of(small.train) == expected);
+  for (const auto& [name, packed] :
+       {std::pair{"a.txt.gz", gzip(bytes.substr(0, 2'000'000)) + gzip(bytes.substr(2'000'000))},
+        std::pair{"a.txt.zst", zstd(bytes)}})
+    CHECK(tokens_of(
+              prepare(folder.write(name, packed), folder.path() / "packed", *tokenizer).train) ==
+          expected);
+}
+
+TEST_CASE("prepare: every rule of validation") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "data";
+  const fs::path file = folder.write("a.txt", "aa|bb|cc|dd|ee");
+  const auto parts = [&](const std::string& more) {
+    const PreparedData data = prepare(file, store, "separator = \"|\"\n" + more);
+    return text_of(data.train) + "/" + text_of(data.validation);
+  };
+  CHECK(parts("validation_every = 2\n") == "aaccee/bbdd");
+  CHECK(parts("validation_tokens = 3\n") == "bccddee/aab");
+  CHECK(parts("validation_fraction = 0.3\n") == "aabbccd/dee");
+  CHECK(parts("validation_fraction = 0.0\n") == "aabbccddee/");
+  const fs::path other = folder.write("b.txt", "xx|yy");
+  CHECK(parts("validation = '" + other.string() + "'\n") == "aabbccddee/xxyy");
+  CHECK(complaint(file, store, "validation_every = 2\nvalidation_fraction = 0.5\n") ==
+        "'validation_fraction' and 'validation_every' both say what is kept for validation");
+}
+
+TEST_CASE("prepare: a separator that is kept belongs to the document before it") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "a||b||");
+  const std::string rule = "separator = \"||\"\nvalidation_every = 2\n";
+  const PreparedData data = prepare(file, folder.path() / "data", rule + "keep_separator = true\n");
+  CHECK(text_of(data.train) == "a||");
+  CHECK(text_of(data.validation) == "b||");
+}
+
+TEST_CASE(
+    "prepare: JSON Lines and JSON are filled in a template, and their mistakes have a place") {
+  const TemporaryFolder folder;
+  const std::string rule =
+      "template = \"Q {q}: {a};\"\nfallback_template = \"A {a};\"\nvalidation_fraction = 0.0\n";
+  const std::string records[] = {R"({"q": "x]\"", "a": 1})", R"({"q": "", "a": "\u00e9"})"};
+  const fs::path lines = folder.write("a.jsonl", records[0] + "\n\n" + records[1]);
+  const fs::path array = folder.write("a.json", " [" + records[0] + ", " + records[1] + "\n] ");
+  for (const fs::path& file : {lines, array})
+    CHECK(text_of(prepare(file, folder.path() / "data", rule).train) == "Q x]\": 1;A \u00e9;");
+
+  const auto message = [&](const std::string& name, const std::string& bytes,
+                           const std::string& more = "") {
+    const fs::path file = folder.write(name, bytes);
+    std::string text = complaint(file, folder.path() / "bad", "validation_fraction = 0.0\n" + more);
+    const auto at = text.find(file.string());
+    return at == std::string::npos ? text : text.replace(at, file.string().size(), "FILE");
+  };
+  CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"a\": 1, \"b\": 2}\n") ==
+        "data: record 2 of 'FILE' has no field 'text'; it has 'a', 'b'");
+  CHECK(message("b.jsonl", "{\"text\": \"a\"}\n[1]\n") ==
+        "data: record 2 of 'FILE' is no JSON object");
+  CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")
+            .starts_with("data: record 2 of 'FILE' is no JSON: "));
+  CHECK(message("b.json", "{}") ==
+        "data: 'FILE' does not begin with '['; it must be one JSON array of records, or write "
+        "format = \"json_lines\"");
+  CHECK(message("b.json", "[{\"text\": \"a\"}") ==
+        "data: 'FILE' ends within the array; it must be one JSON array of records, or write "
+        "format = \"json_lines\"");
+  CHECK(message("b.jsonl", "{}", "template = \"a{b\"\n") ==
+        "template: '{' at character 2 begins no field; write {{ for a brace");
+  CHECK(message("b.txt.gz", gzip(std::string(5000, 'a')).substr(0, 30)) ==
+        "data: 'FILE' is damaged gzip (it ends early); fetch or make it again");
+  CHECK(message("b.zst", zstd(std::string(5000, 'a')).substr(0, 15)) ==
+        "data: 'FILE' is damaged zstd (it ends early); fetch or make it again");
+}
+
+TEST_CASE("prepare: Alpaca in the guide's way, whole blocks of each thousand records") {
+  const auto file = fixture("data/alpaca_format.json");
+  const auto tokenizer = gpt2();
+  if (!file || !tokenizer) return;
+  const TemporaryFolder folder;
+  const std::string rule = *tokenizer +
+                           "template = \"{instruction}\\n{output}\"\nend_of_text = \"none\"\n"
+                           "validation_fraction = 0.0\n";
+  const int64_t all = token_count(prepare(*file, folder.path(), rule).train);
+  const auto blocks = [&](int documents) {
+    return token_count(
+        prepare(*file, folder.path(),
+                rule + "block_tokens = 1024\nblock_documents = " + std::to_string(documents) + "\n")
+            .train);
+  };
+  CHECK(blocks(0) == all / 1024 * 1024);
+  // Each group loses its own rest.
+  const auto bpe = load_tokenizer(prepare(*file, folder.path(), rule).tokenizer);
+  const auto records = nlohmann::json::parse(read_file(*file));
+  int64_t expected = 0, group = 0;
+  for (size_t i = 0; i < records.size(); ++i) {
+    group += static_cast<int64_t>(bpe->encode(records[i]["instruction"].get<std::string>() + "\n" +
+                                              records[i]["output"].get<std::string>())
+                                      .size());
+    if ((i + 1) % 1000 != 0 && i + 1 != records.size()) continue;
+    expected += group / 1024 * 1024;
+    group = 0;
+  }
+  CHECK(blocks(1000) == expected);
+}
+
+TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; text.size() < 6'000'000; ++i) text += "line " + std::to_string(i) + "|";
+  const fs::path file = folder.write("a.txt", text);
+  const std::string rule =
+      kBytes + "separator = \"|\"\nvalidation_every = 7\nshard_tokens = 1000000\n";
+  PrepareOptions options;
+  options.threads = 2;
+  options.save_seconds = 0;
+  const auto whole = prepare(file, folder.path() / "whole", rule, options);
+  const fs::path store = folder.path() / "killed";
+  int kills = 0, gone_on = 0;
+  for (int delay = 2000;; delay += delay / 2) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      prepare(file, store, rule, options);
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(delay));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    for (const auto& entry : fs::directory_iterator(fs::exists(store) ? store : folder.path())) {
+      if (entry.path().filename().string().size() == 32)
+        CHECK_FALSE(manifest_problem(entry.path(), Verify::hashes));
+      gone_on += fs::exists(entry.path() / "progress.json");
+    }
+    if (WIFEXITED(status)) break;
+    ++kills;
+  }
+  CHECK(kills > 2);
+  CHECK(gone_on > 0);
+  const auto data = prepare(file, store, rule, options);
+  CHECK(tokens_of(data.train) == tokens_of(whole.train));
+  CHECK(tokens_of(data.validation) == tokens_of(whole.validation));
+}
+
+TEST_CASE(
+    "prepare: a folder of the user's own is made once, replaced when its source changes, and never "
+    "taken from others") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "abcd");
+  PrepareOptions options;
+  options.folder = folder.path() / "mine";
+  const auto rule = "validation_fraction = 0.0\n";
+  CHECK(text_of(prepare(file, folder.path() / "data", rule, options).train) == "abcd");
+  const auto written = fs::last_write_time(options.folder / "train_000000.bin");
+  prepare(file, folder.path() / "data", rule, options);
+  CHECK(fs::last_write_time(options.folder / "train_000000.bin") == written);
+  folder.write("a.txt", "abcde");
+  CHECK(text_of(prepare(file, folder.path() / "data", rule, options).train) == "abcde");
+
+  options.folder = folder.path() / "theirs";
+  folder.write("theirs/letter.txt", "dear");
+  try {
+    prepare(file, folder.path() / "data", rule, options);
+    FAIL("taken");
+  } catch (const Error& error) {
+    CHECK(error.what() == "data: '" + options.folder.string() +
+                              "' is there already and was not made by exprun data prepare; give "
+                              "another folder");
+  }
+  CHECK(read_file(options.folder / "letter.txt") == "dear");
+}
