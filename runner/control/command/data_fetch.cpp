@@ -1,0 +1,178 @@
+// exprun data fetch NAME
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "base/diagnostic.h"
+#include "base/file_error.h"
+#include "base/signals.h"
+#include "base/suggest.h"
+#include "control/command/arguments.h"
+#include "control/command/data.h"
+#include "control/data/catalogue.h"
+#include "control/data/download.h"
+#include "control/report/humane.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+const CatalogueEntry& entry_named(const std::string& name) {
+  if (const CatalogueEntry* entry = find_in_catalogue(name)) return *entry;
+  std::vector<std::string> names;
+  std::string list;
+  for (const CatalogueEntry& entry : catalogue()) {
+    names.emplace_back(entry.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto near = nearest(name, names);
+  throw Error("data fetch: '" + name + "' is not in the catalogue" +
+                  (near ? ", did you mean '" + *near + "'?" : "; it has " + list),
+              ExitCode::bad_recipe);
+}
+
+// "https://host/path" becomes "<mirror>/path".
+std::string mirrored(const std::string& address, std::string mirror) {
+  if (mirror.empty()) return address;
+  while (mirror.ends_with('/')) mirror.pop_back();
+  return mirror + address.substr(address.find('/', address.find("://") + 3));
+}
+
+std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
+                                   const fs::path& folder, const std::string& mirror) {
+  std::vector<Download> downloads;
+  for (const CatalogueFile& file : entry.files(shards))
+    downloads.push_back(
+        {mirrored(file.address, mirror), folder / file.path, file.bytes, file.sha256, file.tokens});
+  return downloads;
+}
+
+void check_space(const std::vector<Download>& downloads, const fs::path& folder) {
+  int64_t needed = 0;
+  for (const Download& download : downloads) needed += download.bytes;
+  std::error_code error;
+  const auto space = fs::space(folder, error);
+  if (!error && needed > static_cast<int64_t>(space.available))
+    throw Error("data fetch: " + binary_bytes(static_cast<double>(needed)) + " are needed in '" +
+                folder.string() + "', and " + binary_bytes(static_cast<double>(space.available)) +
+                " are free; ask for fewer --shards, or another folder with --to");
+}
+
+// Several files at once. The first failure ends the rest.
+class Fetching {
+ public:
+  Fetching(std::vector<Download> downloads, const DownloadOptions& options)
+      : downloads_(std::move(downloads)), options_(options) {
+    for (const Download& download : downloads_) bytes_ += download.bytes;
+  }
+
+  void run(size_t threads) {
+    std::vector<std::thread> pool;
+    for (size_t i = 0; i < std::min(threads, downloads_.size()); ++i)
+      pool.emplace_back([this] { fetch_files(); });
+    std::thread shower([this] { show(); });
+    for (std::thread& thread : pool) thread.join();
+    ended_ = true;
+    shower.join();
+    show_progress_line("");
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void fetch_files() {
+    for (size_t i = next_++; i < downloads_.size() && !failed_; i = next_++) try {
+        download(downloads_[i], options_, received_);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!failed_.exchange(true)) failure_ = std::current_exception();
+      }
+  }
+
+  void show() {
+    const auto start = Clock::now();
+    for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+      if (!has_progress_line()) continue;
+      const double done = static_cast<double>(received_), all = static_cast<double>(bytes_);
+      const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+      std::string line = "fetching: " + binary_bytes(done);
+      if (bytes_ > 0) line += " of " + binary_bytes(all);
+      if (taken > 1) line += ", " + binary_bytes(done / taken) + "/s";
+      if (bytes_ > 0 && done > 0 && taken > 1)
+        line += ", " + duration(std::max(0.0, all - done) * taken / done) + " left";
+      show_progress_line(line);
+    }
+  }
+
+  const std::vector<Download> downloads_;
+  const DownloadOptions options_;
+  int64_t bytes_ = 0;
+  std::atomic<size_t> next_{0};
+  std::atomic<int64_t> received_{0};
+  std::atomic<bool> failed_{false}, ended_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+int list_catalogue() {
+  std::string text;
+  for (const CatalogueEntry& entry : catalogue()) {
+    const std::string name = entry.name;
+    text += name + std::string(name.size() < 17 ? 17 - name.size() : 1, ' ') + entry.what + " (" +
+            entry.licence + ")\n";
+  }
+  print(text);
+  return 0;
+}
+
+int code_of_stop() {
+  return static_cast<int>(stop_requested() == StopRequest::terminate ? ExitCode::interrupted_term
+                                                                     : ExitCode::interrupted_int);
+}
+
+}  // namespace
+
+int run_data_fetch(const Words& words, const Globals&) {
+  const char* environment = std::getenv("EXPRUN_MIRROR");
+  std::string name, folder = "data", mirror = environment ? environment : "";
+  int64_t shards = 0, parallel = 4, retries = 5;
+  Arguments arguments("data fetch [NAME]",
+                      "Gets a public data set; without a name, lists them. A call that was stopped "
+                      "goes on. Proxies are taken from http_proxy, https_proxy and no_proxy.");
+  arguments.optional_word("NAME", name, "what the list says")
+      .number("--shards", shards, "only the first so many training shards")
+      .option("--to", "FOLDER", folder, "where to (data)")
+      .option("--mirror", "ADDRESS", mirror, "instead of https://host (default: EXPRUN_MIRROR)")
+      .number("--parallel", parallel, "files at once (4)")
+      .number("--retries", retries, "of each file (5)")
+      .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
+  if (!arguments.parse(words)) return 0;
+  if (name.empty()) return list_catalogue();
+  const CatalogueEntry& entry = entry_named(name);
+  if (shards < 0 || shards > entry.shards)
+    throw Error("data fetch: " + name + " has " + std::to_string(entry.shards) + " training shards",
+                ExitCode::bad_recipe);
+  const auto all = downloads_of(entry, shards ? shards : entry.shards, folder, mirror);
+  std::vector<Download> missing;
+  for (const Download& wanted : all) {
+    std::error_code error;
+    fs::create_directories(wanted.file.parent_path(), error);
+    if (error) throw file_error("make folder", wanted.file.parent_path(), error.value());
+    if (!is_downloaded(wanted)) missing.push_back(wanted);
+  }
+  watch_stop_signals();
+  check_space(missing, folder);
+  if (!missing.empty())
+    Fetching(missing, {static_cast<int>(std::max<int64_t>(0, retries))})
+        .run(static_cast<size_t>(std::clamp<int64_t>(parallel, 1, 64)));
+  if (stop_requested() != StopRequest::none) return code_of_stop();
+  for (const Download& wanted : all) print(wanted.file.string() + '\n');
+  return 0;
+}
+
+}  // namespace exprun

@@ -1,0 +1,32 @@
+// Public data that can be fetched by name: where it lies, how large it is, what it becomes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace exprun {
+
+struct CatalogueFile {
+  std::string address;
+  std::string path;     // below the data folder
+  int64_t bytes = 0;    // 0: not known
+  std::string sha256;   // empty: not known
+  bool tokens = false;  // a token shard: its header says whether it is whole
+};
+
+struct CatalogueEntry {
+  const char* name;
+  const char* what;
+  const char* licence;
+  int64_t shards;  // training shards, of which some may be asked for; 0: it has none
+  std::vector<CatalogueFile> (*files)(int64_t shards);
+};
+
+std::span<const CatalogueEntry> catalogue();
+
+// null if there is none
+const CatalogueEntry* find_in_catalogue(const std::string& name);
+
+}  // namespace exprun

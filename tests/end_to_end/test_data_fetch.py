@@ -1,0 +1,183 @@
+"""`exprun data fetch` against a real server on loopback that does what servers do: drops connections, answers
+ranges or does not, says 404 and 503, sends wrong bytes."""
+import hashlib
+import http.server
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from support import BUILD, TIMEOUT, fixture
+
+ALPACA = b'[{"instruction": "say", "input": "", "output": "hello"}]' * 40_000
+HELLASWAG = bytes(range(256)) * 4_000
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves `files` by path; `faults` are taken one a request: a status, ("drop", bytes), "no range", "slow"."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files, self.faults, self.requests = {}, [], []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        server = self.server
+        path = re.sub("^http://[^/]*", "", self.path)
+        ranged = self.headers.get("Range")
+        server.requests.append((self.path, ranged))
+        fault = server.faults.pop(0) if server.faults else None
+        body = server.files.get(path)
+        if isinstance(fault, int) or body is None:
+            return self.send_error(fault if isinstance(fault, int) else 404)
+        start = int(re.match(r"bytes=(\d+)-", ranged)[1]) if ranged and fault != "no range" else 0
+        if start > len(body):
+            return self.send_error(416)
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        try:
+            if fault == "slow":
+                for at in range(start, len(body), 10_000):
+                    self.wfile.write(body[at:at + 10_000])
+                    time.sleep(0.02)
+            elif isinstance(fault, tuple):
+                self.wfile.write(body[start:start + fault[1]])
+                self.wfile.flush()
+                self.connection.close()
+            else:
+                self.wfile.write(body[start:])
+        except OSError:
+            pass
+
+
+class Fetch(unittest.TestCase):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.server.files = {"/tatsu-lab/stanford_alpaca/main/alpaca_data.json": ALPACA,
+                             "/rowanz/hellaswag/master/data/hellaswag_val.jsonl": HELLASWAG}
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def command(self, *words):
+        return [BUILD / "exprun", "data", "fetch", *words]
+
+    def environment(self, **more):
+        clean = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+        return {**clean, "EXPRUN_MIRROR": self.server.address, **more}
+
+    def fetch(self, *words, code=0, **environment):
+        result = subprocess.run(self.command(*words), cwd=self.folder, env=self.environment(**environment),
+                                capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def test_a_file_arrives_once(self):
+        result = self.fetch("alpaca")
+        self.assertEqual(result.stdout, "data/alpaca_data.json\n")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+        self.fetch("alpaca")
+        self.assertEqual(len(self.server.requests), 1)
+
+    def test_dropped_connections_go_on_where_they_were(self):
+        self.server.faults = [("drop", 100_000), 503, ("drop", 1), None]
+        self.fetch("alpaca")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+        self.assertEqual([ranged for _, ranged in self.server.requests],
+                         [None, "bytes=100000-", "bytes=100000-", "bytes=100001-"])
+
+    def test_a_server_without_ranges_begins_again(self):
+        self.server.faults = [("drop", 100_000), "no range"]
+        self.fetch("alpaca")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+
+    def test_a_file_that_became_shorter_begins_again(self):
+        (self.folder / "data").mkdir()
+        (self.folder / "data/alpaca_data.json.part").write_bytes(b"x" * (len(ALPACA) + 1))
+        self.fetch("alpaca")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+
+    def test_not_found_is_an_error_at_once(self):
+        self.server.files = {}
+        result = self.fetch("alpaca", code=1)
+        self.assertEqual(result.stderr, "exprun: error: data fetch: '" + self.server.address +
+                         "/tatsu-lab/stanford_alpaca/main/alpaca_data.json': the server answers 404; it may have "
+                         "moved: give --mirror ADDRESS\n")
+        self.assertEqual(len(self.server.requests), 1)
+        self.assertEqual(list((self.folder / "data").iterdir()), [])
+
+    def test_wrong_bytes_are_never_kept(self):
+        vocabulary = fixture(self, "data/vocab.bpe").read_bytes()
+        paths = "/gpt-2/encodings/main/vocab.bpe", "/gpt-2/encodings/main/encoder.json"
+        self.server.files = {paths[0]: b"X" + vocabulary[1:],
+                             paths[1]: fixture(self, "data/encoder.json").read_bytes()}
+        result = self.fetch("gpt2_tokenizer", "--retries", "1", "--parallel", "1", code=1)
+        self.assertIn("what arrived has another SHA-256 than 1ce16647", result.stderr)
+        self.assertFalse((self.folder / "data/gpt2_tokenizer/vocab.bpe").exists())
+        self.server.files[paths[0]] = vocabulary
+        self.fetch("gpt2_tokenizer")
+        found = (self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes()
+        self.assertEqual(hashlib.sha256(found).digest(), hashlib.sha256(vocabulary).digest())
+
+    def test_several_shards_come_at_once_and_a_damaged_header_is_noticed(self):
+        self.server.files["/datasets/kjj0/fineweb10B-gpt2/resolve/main/fineweb_val_000000.bin"] = b"short"
+        result = self.fetch("fineweb10b", "--shards", "2", "--retries", "0", code=1)
+        self.assertIn("data fetch: '", result.stderr)
+        self.assertEqual(len(self.server.requests), 3)
+        result = self.fetch("fineweb10b", "--shards", "104", code=2)
+        self.assertEqual(result.stderr, "exprun: error: data fetch: fineweb10b has 103 training shards\n")
+
+    def test_interrupted_it_goes_on(self):
+        self.server.faults = ["slow"]
+        with subprocess.Popen(self.command("alpaca"), cwd=self.folder, env=self.environment(),
+                              stderr=subprocess.PIPE) as process:
+            part = self.folder / "data/alpaca_data.json.part"
+            for _ in range(1000):
+                if part.exists() and part.stat().st_size > 50_000:
+                    break
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(TIMEOUT), 130)
+        begun = part.stat().st_size
+        self.assertGreater(begun, 0)
+        self.fetch("alpaca")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+        self.assertEqual(self.server.requests[-1][1], f"bytes={begun}-")
+
+    def test_a_proxy_and_a_folder_are_taken(self):
+        self.fetch("hellaswag", "--to", "there", "--mirror", "http://nowhere.invalid",
+                   http_proxy=self.server.address)
+        self.assertEqual((self.folder / "there/hellaswag/hellaswag_val.jsonl").read_bytes(), HELLASWAG)
+        self.assertTrue(self.server.requests[0][0].startswith("http://nowhere.invalid/"))
+
+    def test_an_unknown_name_has_a_suggestion(self):
+        self.assertEqual(self.fetch("alpacca", code=2).stderr,
+                         "exprun: error: data fetch: 'alpacca' is not in the catalogue, did you mean 'alpaca'?\n")
+
+    def test_no_other_command_loads_libcurl(self):
+        libraries = subprocess.run(["ldd", BUILD / "exprun"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("curl", libraries)
+
+
+if __name__ == "__main__":
+    unittest.main()
