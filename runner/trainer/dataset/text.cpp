@@ -5,7 +5,7 @@ namespace exprun {
 namespace {
 
 std::unique_ptr<Dataset> build(const Section& section, const DatasetContext& context) {
-  return make_token_dataset(context, sample_order(section.get<std::string>("order")));
+  return make_token_dataset(section, context);
 }
 
 const Register<Dataset> registration{"text", build};

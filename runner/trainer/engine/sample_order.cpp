@@ -35,7 +35,7 @@ uint64_t shuffled_block(uint64_t position, uint64_t blocks, uint64_t seed, uint6
 
 int64_t random_offset(const SampleSpace& space, int64_t seed, int64_t index) {
   static const uint64_t kStream = random_word("random_offsets");
-  const auto starts = static_cast<uint64_t>(space.tokens - space.sequence_length);
+  const auto starts = static_cast<uint64_t>(space.tokens - space.sample_tokens() + 1);
   return static_cast<int64_t>(
       random_below(starts, {kStream, static_cast<uint64_t>(seed), static_cast<uint64_t>(index)}));
 }

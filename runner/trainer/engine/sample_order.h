@@ -16,13 +16,21 @@ enum class SampleOrder {
 // By its word in a recipe: "shuffled_blocks".
 SampleOrder sample_order(const std::string& name);
 
-// A split as samples see it: sample T inputs and T targets, shifted by one, are T + 1 tokens, and
-// block i begins at token i * T, so that neighbours share one token.
+// Whether the target of a sequence's last token is the first token of what follows.
+enum class Blocks {
+  overlapping,  // it is: neighbours share a token, and every token is predicted
+  separate,     // there is none: blocks that were packed each for itself
+};
+
+// A split as samples see it: T inputs and T targets, shifted by one, are T + 1 tokens (T where
+// blocks are separate), and block i begins at token i * T.
 struct SampleSpace {
   int64_t tokens = 0;
   int64_t sequence_length = 0;
+  bool separate = false;
 
-  int64_t blocks() const { return tokens > 0 ? (tokens - 1) / sequence_length : 0; }
+  int64_t sample_tokens() const { return sequence_length + !separate; }
+  int64_t blocks() const { return tokens > 0 ? (tokens - !separate) / sequence_length : 0; }
 };
 
 // 0 if the order has no epochs.

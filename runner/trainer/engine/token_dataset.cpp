@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "engine/look_ahead.h"
 #include "engine/token_reader.h"
 
 namespace exprun {
@@ -11,31 +12,34 @@ namespace {
 
 void check_one_sample(const char* split, const SampleSpace& space) {
   if (space.blocks() == 0)
-    throw Error(std::string("dataset: the ") + split + " split has " +
-                std::to_string(space.tokens) + " tokens, and one sample takes " +
-                std::to_string(space.sequence_length + 1) +
-                " (batch.sequence_length and one more); give more data or a shorter sequence");
+    throw Error(
+        std::string("dataset: the ") + split + " split has " + std::to_string(space.tokens) +
+        " tokens, and one sample takes " + std::to_string(space.sample_tokens()) +
+        (space.separate ? " (batch.sequence_length)" : " (batch.sequence_length and one more)") +
+        "; give more data or a shorter sequence");
 }
 
 class TokenDataset final : public Dataset {
  public:
-  TokenDataset(const DatasetContext& context, SampleOrder order)
+  TokenDataset(const DatasetContext& context, SampleOrder order, Blocks blocks)
       : train_(context.data.train),
         validation_(context.data.validation),
         length_(context.sequence_length),
         seed_(context.seed),
-        order_(order) {
+        order_(order),
+        blocks_(blocks),
+        next_train_(
+            [this](int64_t first, int64_t count) { return read(Split::train, first, count); }) {
     check_one_sample("training", space(Split::train));
     if (validation_.tokens() > 0) check_one_sample("validation", space(Split::validation));
     if (order == SampleOrder::sequential) train_.expect_sequential();
     validation_.expect_sequential();
   }
 
+  // Training goes straight on, evaluations jump.
   Batch batch(Split split, int64_t first_sample, int64_t count) const override {
-    std::vector<int64_t> offsets;
-    for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
-      offsets.push_back(sample_offset(order(split), space(split), seed_, sample));
-    return reader(split).read(offsets, length_);
+    return split == Split::train ? next_train_.take(first_sample, count)
+                                 : read(split, first_sample, count);
   }
 
   int64_t samples_per_epoch(Split split) const override {
@@ -43,25 +47,42 @@ class TokenDataset final : public Dataset {
   }
 
  private:
+  Batch read(Split split, int64_t first_sample, int64_t count) const {
+    std::vector<int64_t> offsets;
+    for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
+      offsets.push_back(sample_offset(order(split), space(split), seed_, sample));
+    return reader(split).read(offsets, length_, blocks_);
+  }
   const TokenReader& reader(Split split) const {
     return split == Split::train ? train_ : validation_;
   }
   SampleOrder order(Split split) const {
     return split == Split::train ? order_ : SampleOrder::sequential;
   }
-  SampleSpace space(Split split) const { return {reader(split).tokens(), length_}; }
+  SampleSpace space(Split split) const {
+    return {reader(split).tokens(), length_, blocks_ == Blocks::separate};
+  }
 
   TokenReader train_;
   TokenReader validation_;
   int64_t length_;
   int64_t seed_;
   SampleOrder order_;
+  Blocks blocks_;
+  mutable LookAhead next_train_;
 };
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order) {
-  return std::make_unique<TokenDataset>(context, order);
+std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order,
+                                            Blocks blocks) {
+  return std::make_unique<TokenDataset>(context, order, blocks);
+}
+
+std::unique_ptr<Dataset> make_token_dataset(const Section& section, const DatasetContext& context) {
+  const bool separate = section.get<std::string>("blocks") == "separate";
+  return make_token_dataset(context, sample_order(section.get<std::string>("order")),
+                            separate ? Blocks::separate : Blocks::overlapping);
 }
 
 }  // namespace exprun

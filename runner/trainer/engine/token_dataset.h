@@ -8,8 +8,10 @@
 
 namespace exprun {
 
-// Train samples in `order`, validation in order from the start. Throws Error when a split is
-// shorter than one sample; an empty validation split has no samples.
-std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order);
+// Train samples in the section's `order`, of its `blocks`; validation in order from the start.
+// Throws Error when a split is shorter than one sample; an empty validation split has no samples.
+std::unique_ptr<Dataset> make_token_dataset(const Section& section, const DatasetContext& context);
+std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, SampleOrder order,
+                                            Blocks blocks = Blocks::overlapping);
 
 }  // namespace exprun

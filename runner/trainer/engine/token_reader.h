@@ -8,6 +8,7 @@
 
 #include "base/mapped_file.h"
 #include "engine/dataset.h"
+#include "engine/sample_order.h"
 #include "text/token_shard.h"
 
 namespace exprun {
@@ -20,7 +21,8 @@ class TokenReader {
   int64_t tokens() const { return tokens_; }
 
   // The samples of `length` inputs that begin at the given tokens. Any thread.
-  Batch read(std::span<const int64_t> offsets, int64_t length) const;
+  Batch read(std::span<const int64_t> offsets, int64_t length,
+             Blocks blocks = Blocks::overlapping) const;
 
   // Tells the kernel that tokens are read in order.
   void expect_sequential() const;

@@ -72,7 +72,7 @@ class Sample : public Evaluation {
  private:
   std::vector<int64_t> encoded(const Tokenizer& tokenizer) const {
     try {
-      const auto tokens = tokenizer.encode(settings_.prompt);
+      const auto tokens = tokenizer.encode_with_special(settings_.prompt);
       return {tokens.begin(), tokens.end()};
     } catch (const Error& error) {
       throw section_.error("prompt", error.what());

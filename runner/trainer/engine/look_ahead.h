@@ -1,0 +1,46 @@
+// Batches ahead of need: while a step computes, one thread reads what the next step will ask for
+// (pages from the disk, tokens widened to int64). Batches are pure functions of their place, so a
+// wrong guess costs time only.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "engine/dataset.h"
+
+namespace exprun {
+
+class LookAhead {
+ public:
+  using Read = std::function<Batch(int64_t first_sample, int64_t count)>;
+
+  explicit LookAhead(Read read);
+  ~LookAhead();
+
+  // The batch, and the thread goes on to the next of the same size. Throws what reading throws.
+  Batch take(int64_t first_sample, int64_t count);
+
+ private:
+  struct Place {
+    int64_t first_sample, count;
+    bool operator==(const Place&) const = default;
+  };
+
+  void run();
+
+  const Read read_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Place> asked_;  // what the thread reads, or has read
+  std::optional<Batch> batch_;
+  std::exception_ptr failure_;
+  bool begun_ = false, ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace exprun
