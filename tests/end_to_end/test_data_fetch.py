@@ -139,13 +139,21 @@ class Fetch(unittest.TestCase):
         found = (self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes()
         self.assertEqual(hashlib.sha256(found).digest(), hashlib.sha256(vocabulary).digest())
 
-    def test_several_shards_come_at_once_and_a_damaged_header_is_noticed(self):
+    def test_a_damaged_shard_is_noticed(self):
         self.server.files["/datasets/kjj0/fineweb10B-gpt2/resolve/main/fineweb_val_000000.bin"] = b"short"
-        result = self.fetch("fineweb10b", "--shards", "2", "--retries", "0", code=1)
-        self.assertIn("data fetch: '", result.stderr)
-        self.assertEqual(len(self.server.requests), 3)
+        result = self.fetch("fineweb10b", "--shards", "1", "--retries", "0", "--parallel", "1", code=1)
+        self.assertIn("fineweb_val_000000.bin': what arrived has 5 bytes instead of 200001024 (after 0 retries)",
+                      result.stderr)
         result = self.fetch("fineweb10b", "--shards", "104", code=2)
         self.assertEqual(result.stderr, "exprun: error: data fetch: fineweb10b has 103 training shards\n")
+
+    def test_files_come_side_by_side(self):
+        paths = [f"/gpt-2/encodings/main/{name}" for name in ("vocab.bpe", "encoder.json")]
+        for path in paths:
+            self.server.files[path] = fixture(self, "data/" + path.rsplit("/", 1)[1]).read_bytes()
+        self.server.faults = ["slow", "slow"]
+        self.fetch("gpt2_tokenizer")
+        self.assertEqual(sorted(path for path, _ in self.server.requests), sorted(paths))
 
     def test_interrupted_it_goes_on(self):
         self.server.faults = ["slow"]

@@ -263,7 +263,8 @@ TEST_CASE("prepare: Alpaca in the guide's way, whole blocks of each thousand rec
   CHECK(blocks(1000) == expected);
 }
 
-TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same") {
+TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same" *
+          doctest::test_suite("slow")) {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; text.size() < 6'000'000; ++i) text += "line " + std::to_string(i) + "|";
@@ -327,4 +328,23 @@ TEST_CASE(
                               "another folder");
   }
   CHECK(read_file(options.folder / "letter.txt") == "dear");
+}
+
+TEST_CASE("prepare: files known by their times are not read again, and a change in place is seen" *
+          doctest::test_suite("slow")) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "abcd");
+  const fs::path store = folder.path() / "data";
+  const auto rule = "validation_fraction = 0.0\n";
+  prepare(file, store, rule);
+  CHECK_FALSE(fs::exists(store / "known"));  // it changed just now, and might again
+  ::sleep(5);
+  const auto first = prepare(file, store, rule);
+  REQUIRE(std::distance(fs::directory_iterator(store / "known"), {}) == 1);
+  CHECK(prepare(file, store, rule).to_json() == first.to_json());
+  folder.write("a.txt", "abce");
+  CHECK(text_of(prepare(file, store, rule).train) == "abce");
+  fs::remove_all(store / first.fingerprint);  // what is known but gone is made again
+  folder.write("a.txt", "abcd");
+  CHECK(text_of(prepare(file, store, rule).train) == "abcd");
 }
