@@ -11,6 +11,7 @@ enum class ExitCode : int {
   no_such_run = 4,
   store_error = 5,
   failed_trials = 6,       // a sweep ended, with failed trials
+  lost_ranks = 74,         // between a rank and its launcher only, which answers 1
   preempted = 75,          // saved; run me again (EX_TEMPFAIL)
   interrupted_int = 130,   // saved after SIGINT
   interrupted_term = 143,  // saved after SIGTERM

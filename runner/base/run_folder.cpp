@@ -24,6 +24,10 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 }  // namespace
 
+fs::path RunFolder::log(int rank) const {
+  return logs() / ("rank-" + std::to_string(rank) + ".log");
+}
+
 std::string checkpoint_name(int64_t step) {
   char name[40];
   std::snprintf(name, sizeof name, "step_%08lld", static_cast<long long>(step));

@@ -63,7 +63,12 @@ ExitCode train(const TrainerOptions& options) {
   watch_stop_signals();
   std::optional<FileLock> lock;
   if (options.lock_fd) lock = adopt_lock(*options.lock_fd);
-  return run_attempt(options.run, options.checkpoint);
+  return run_attempt(options.run, options.checkpoint, options.place);
+}
+
+ExitCode follow(const TrainerOptions& options) {
+  watch_stop_signals();
+  return follow_attempt(options.place);
 }
 
 ExitCode perform(const TrainerOptions& options) {
@@ -72,6 +77,8 @@ ExitCode perform(const TrainerOptions& options) {
       return print_description();
     case TrainerOptions::Task::evaluate:
       return print_evaluations(options);
+    case TrainerOptions::Task::follow:
+      return follow(options);
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:

@@ -24,11 +24,23 @@ int64_t number(const std::string& option, const std::string& text) {
   return value;
 }
 
+int small(const std::string& option, const std::string& text) {
+  return static_cast<int>(number(option, text));
+}
+
+void set_rendezvous(RankPlace& place, const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) throw wrong_usage("--rendezvous takes HOST:PORT");
+  place.address = text.substr(0, colon);
+  place.port = static_cast<uint16_t>(number("--rendezvous", text.substr(colon + 1)));
+}
+
 using Options = TrainerOptions;
 using Setter = std::function<void(Options&, const std::string&)>;
 
 const std::map<std::string, Setter, std::less<>>& flags() {
   static const std::map<std::string, Setter, std::less<>> table{
+      {"--follow", [](Options& o, auto&) { o.task = Options::Task::follow; }},
       {"--describe", [](Options& o, auto&) { o.task = Options::Task::describe; }},
       {"--evaluate", [](Options& o, auto&) { o.task = Options::Task::evaluate; }},
       {"--version", [](Options& o, auto&) { o.task = Options::Task::version; }},
@@ -45,9 +57,20 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--store", [](Options& o, auto& text) { o.run.store = text; }},
       {"--run-id", [](Options& o, auto& text) { o.run.id = number("--run-id", text); }},
       {"--attempt", [](Options& o, auto& text) { o.run.attempt = number("--attempt", text); }},
-      {"--lock-fd",
-       [](Options& o, auto& text) { o.lock_fd = static_cast<int>(number("--lock-fd", text)); }},
+      {"--lock-fd", [](Options& o, auto& text) { o.lock_fd = small("--lock-fd", text); }},
       {"--resume-from", [](Options& o, auto& text) { o.checkpoint = text; }},
+      {"--rank", [](Options& o, auto& text) { o.place.rank = small("--rank", text); }},
+      {"--world-size",
+       [](Options& o, auto& text) { o.place.world_size = small("--world-size", text); }},
+      {"--local-rank",
+       [](Options& o, auto& text) { o.place.local_rank = small("--local-rank", text); }},
+      {"--local-world-size",
+       [](Options& o, auto& text) {
+         o.place.local_world_size = small("--local-world-size", text);
+       }},
+      {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
+      {"--rendezvous-fd",
+       [](Options& o, auto& text) { o.place.listening_fd = small("--rendezvous-fd", text); }},
   };
   return table;
 }
@@ -67,10 +90,13 @@ void check_complete(const Options& options) {
 const char* const kTrainerUsage =
     "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
     "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
+    "                      [PLACE --rendezvous-fd FD]\n"
+    "       exprun-trainer --follow PLACE   (any rank but 0)\n"
     "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
     "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
+    "PLACE: --rank N --world-size N --local-rank N --local-world-size N --rendezvous HOST:PORT\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

@@ -6,13 +6,15 @@
 #include <string>
 
 #include "base/log.h"
+#include "dist/rank_place.h"
 #include "engine/store_recorder.h"
 
 namespace exprun {
 
 struct TrainerOptions {
-  enum class Task { train, describe, evaluate, version, help } task = Task::train;
+  enum class Task { train, follow, describe, evaluate, version, help } task = Task::train;
   StoredRun run;
+  RankPlace place;
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
   LogLevel log_level = LogLevel::info;

@@ -36,6 +36,7 @@ Pipeline pipeline_of(const ResolvedRecipe& recipe, const ParitySettings& setting
   const Section schedule = recipe.section("schedule");
   return {recipe,
           "",
+          single_process(),
           std::move(learner),
           std::move(dataset),
           nullptr,

@@ -37,6 +37,8 @@ const char* meaning(ExitCode code) {
       return "the store cannot be used";
     case ExitCode::failed_trials:
       return "the sweep ended, and trials failed";
+    case ExitCode::lost_ranks:
+      return "a rank has lost the others";
     case ExitCode::preempted:
       return "saved; run the same line again";
     case ExitCode::interrupted_int:

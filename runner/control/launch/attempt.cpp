@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "control/launch/child.h"
+#include "control/launch/child_group.h"
 #include "control/launch/end_state.h"
+#include "control/launch/last_lines.h"
+#include "control/launch/ranks.h"
 #include "control/launch/trainer_program.h"
 #include "store/last_words.h"
 
@@ -24,7 +26,7 @@ ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLeve
   if (level == LogLevel::warning) command.words.push_back("--quiet");
   if (level == LogLevel::debug) command.words.push_back("--verbose");
   command.environment = trainer_environment();
-  command.kept_fd = attempt.lock.fd();
+  command.kept_fds = {attempt.lock.fd()};
   command.holds_stop_signals = true;
   return command;
 }
@@ -52,21 +54,49 @@ LastWords words_of(const Attempt& attempt, RunState state, const std::string& me
   return {attempt.number, now_ms(), state, std::nullopt, std::nullopt, message};
 }
 
+GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
+                   LogLevel level) {
+  const ListeningSocket rendezvous = listen_on_loopback();
+  if (attempt.world_size > 1) std::filesystem::create_directories(attempt.folder.logs());
+  return run_children(rank_commands(trainer_command(store, attempt, level), attempt.world_size,
+                                    rendezvous, attempt.folder),
+                      signals);
+}
+
+// A rank above 0 writes to its log only: its end is shown from there.
+std::string end_of_other_rank(const Attempt& attempt, const GroupEnd& group) {
+  const auto rank = static_cast<int>(group.child);
+  const auto log_file = attempt.folder.log(rank);
+  const auto lines = last_lines(log_file, 10);
+  std::string cause = signal_message(group.end);
+  if (cause.empty()) cause = lines.empty() ? "it failed" : lines.back();
+  const std::string message = "rank " + std::to_string(rank) + ": " + cause;
+  std::string shown = message + "\n  the last lines of " + log_file.string() + ":";
+  for (const std::string& line : lines) shown += "\n  | " + line;
+  log(LogLevel::error, shown);
+  return message;
+}
+
+std::string why_it_ended(const Store& store, const Attempt& attempt, const GroupEnd& group) {
+  if (group.child != 0) return end_of_other_rank(attempt, group);
+  const std::string by_signal = signal_message(group.end);
+  return by_signal.empty() ? end_message(store, attempt) : by_signal;
+}
+
 }  // namespace
 
 int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
               LogLevel level) {
-  ChildEnd end;
+  GroupEnd group;
   try {
-    end = run_child(trainer_command(store, attempt, level), signals);
+    group = run_ranks(store, attempt, signals, level);
   } catch (const Error& error) {
     record_end(store, attempt, words_of(attempt, RunState::failed, error.what()));
     throw;
   }
-  std::string message = signal_message(end);
-  if (message.empty()) message = end_message(store, attempt);
-  LastWords words = words_of(attempt, end_state(end), message);
-  words.exit_code = end.exit_code;
+  const ChildEnd& end = group.end;
+  LastWords words = words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
+  if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);
   return exit_status(end);

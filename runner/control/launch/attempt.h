@@ -21,10 +21,11 @@ struct Attempt {
   RunFolder folder;
   FileLock lock;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint's folder
+  int world_size = 1;
 };
 
-// Runs the trainer in the current working directory to its end, records that end, and returns
-// the exit code for the shell. Throws Error; the run has then failed.
+// Runs a trainer a rank in the current working directory to their end, records that end, and
+// returns the exit code for the shell. Throws Error; the run has then failed.
 int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
               LogLevel level);
 

@@ -20,6 +20,7 @@ namespace {
 struct Prepared {
   std::vector<std::string> environment;
   std::vector<char*> argv, envp;
+  const char* log = nullptr;
 };
 
 Prepared prepare(const ChildCommand& command) {
@@ -30,15 +31,21 @@ Prepared prepare(const ChildCommand& command) {
   for (const std::string& word : command.words)
     prepared.argv.push_back(const_cast<char*>(word.c_str()));
   for (std::string& entry : prepared.environment) prepared.envp.push_back(entry.data());
+  if (!command.log.empty()) prepared.log = command.log.c_str();
   prepared.argv.push_back(nullptr);
   prepared.envp.push_back(nullptr);
   return prepared;
 }
 
-// The last descriptor of every pipe and file but the kept one closes at exec.
-void keep_only(int fd) {
+// The last descriptor of every pipe and file but the kept ones closes at exec.
+void keep_only(const std::vector<int>& fds) {
   ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // an older kernel: ours are opened so anyway
-  if (fd >= 0) ::fcntl(fd, F_SETFD, 0);
+  for (const int fd : fds) ::fcntl(fd, F_SETFD, 0);
+}
+
+// Behind the fork too, so errors are left to the one who looks for the log.
+void redirect(int fd, int to) {
+  if (fd >= 0) ::dup2(fd, to);
 }
 
 [[noreturn]] void become(const Prepared& prepared, const ChildCommand& command, pid_t launcher,
@@ -48,9 +55,13 @@ void keep_only(int fd) {
   if (::getppid() != launcher) ::_exit(1);  // it died before the kernel was told
   ::signal(SIGTTOU, SIG_IGN);               // `stty tostop` must not stop the trainer
   ::signal(SIGHUP, SIG_IGN);                // the launcher passes it on as SIGTERM
-  const int nothing = ::open("/dev/null", O_RDONLY);
-  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
-  keep_only(command.kept_fd);
+  redirect(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  if (prepared.log) {
+    const int log = ::open(prepared.log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+    redirect(log, STDOUT_FILENO);
+    redirect(log, STDERR_FILENO);
+  }
+  keep_only(command.kept_fds);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execve(prepared.argv[0], prepared.argv.data(), prepared.envp.data());
   const int error = errno;
@@ -68,7 +79,10 @@ sigset_t mask_of(const ChildCommand& command, sigset_t mask) {
   return mask;
 }
 
-pid_t start(const ChildCommand& command, const sigset_t& mask) {
+}  // namespace
+
+pid_t start_child(const ChildCommand& command, const ForwardedSignals& signals) {
+  const sigset_t mask = mask_of(command, signals.former_mask());
   const Prepared prepared = prepare(command);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail(command.words[0], errno);
@@ -87,36 +101,11 @@ pid_t start(const ChildCommand& command, const sigset_t& mask) {
   return child;
 }
 
-std::optional<ChildEnd> ended(pid_t child) {
+std::optional<ChildEnd> take_end(pid_t child) {
   int status = 0;
   if (::waitpid(child, &status, WNOHANG) != child) return std::nullopt;
   if (WIFSIGNALED(status)) return ChildEnd{std::nullopt, WTERMSIG(status)};
   return ChildEnd{WEXITSTATUS(status), std::nullopt};
-}
-
-void pass_on(pid_t child, int signal) {
-  if (signal == SIGTSTP) {
-    ::kill(child, SIGSTOP);
-    ::raise(SIGSTOP);  // returns when the shell continues us
-    ::kill(child, SIGCONT);
-  } else {
-    ::kill(child, signal == SIGHUP ? SIGTERM : signal);
-  }
-}
-
-}  // namespace
-
-ChildEnd run_child(const ChildCommand& command, const ForwardedSignals& signals) {
-  const pid_t child = start(command, mask_of(command, signals.former_mask()));
-  for (;;) {
-    const int signal = ::sigwaitinfo(&signals.set(), nullptr);
-    if (signal < 0) continue;  // interrupted by a signal outside the set
-    if (signal != SIGCHLD) {
-      pass_on(child, signal);
-    } else if (const auto end = ended(child)) {
-      return *end;
-    }
-  }
 }
 
 }  // namespace exprun

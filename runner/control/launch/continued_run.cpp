@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
+#include "control/launch/ranks.h"
 #include "store/last_words.h"
 
 namespace exprun {
@@ -55,7 +56,8 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   write_hand_over(run_folder, request, prepared.data);
   say_where(run, from_step);
   const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance);
-  Attempt attempt{run.id, number, run_folder, std::move(lock), std::nullopt};
+  Attempt attempt{run.id,          number,       run_folder,
+                  std::move(lock), std::nullopt, world_size(prepared.resolved)};
   if (checkpoint) attempt.resume_from = checkpoint->path;
   return attempt;
 }

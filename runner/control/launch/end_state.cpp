@@ -24,7 +24,9 @@ RunState end_state(const ChildEnd& end) {
 }
 
 int exit_status(const ChildEnd& end) {
-  return end.signal ? 128 + *end.signal : end.exit_code.value_or(1);
+  if (end.signal) return 128 + *end.signal;
+  const int code = end.exit_code.value_or(1);
+  return code == static_cast<int>(ExitCode::lost_ranks) ? static_cast<int>(ExitCode::failed) : code;
 }
 
 std::string signal_message(const ChildEnd& end) {

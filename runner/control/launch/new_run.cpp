@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "control/launch/fresh_folder.h"
 #include "control/launch/parameter_rows.h"
+#include "control/launch/ranks.h"
 #include "control/launch/uid.h"
 #include "store/last_words.h"
 
@@ -51,7 +52,7 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   write_hand_over(run_folder, request, prepared.data);
   const int64_t id = store.create_run(row);
   fresh.keep();
-  return {id, 1, run_folder, std::move(*lock), std::nullopt};
+  return {id, 1, run_folder, std::move(*lock), std::nullopt, world_size(prepared.resolved)};
 }
 
 }  // namespace exprun

@@ -4,9 +4,21 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <vector>
 
 namespace exprun {
 
+// A collective under way. Its tensors stay alive and untouched until wait() has returned.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  // Until this rank's result is there. Throws Error: another rank is gone, or the time-out passed.
+  virtual void wait() = 0;
+};
+
+// Every rank calls the same collectives in the same order with tensors of equal size and dtype, all
+// contiguous. They overlap with what the caller does until it waits.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -14,11 +26,23 @@ class ProcessGroup {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Replaces the tensor by its sum over all ranks, on every rank.
-  virtual void all_reduce(at::Tensor& tensor) = 0;
+  // Replaces the tensor by its sum over all ranks: the same bits on every rank.
+  virtual std::unique_ptr<Collective> all_reduce(at::Tensor tensor) = 0;
+
+  // The sum over all ranks of `whole`, in world_size() equal parts: the rank-th into `part`.
+  virtual std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) = 0;
+
+  // The parts of all ranks, one behind the other, into `whole`.
+  virtual std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) = 0;
+
+  // The tensor of one rank into that of all others.
+  virtual std::unique_ptr<Collective> broadcast(at::Tensor tensor, int from) = 0;
 };
 
 // Rank 0 of a world of 1: every collective is the identity.
 std::unique_ptr<ProcessGroup> single_process();
+
+// Sums of a few numbers over all ranks, at once.
+std::vector<double> sum_over_ranks(ProcessGroup& group, const std::vector<double>& values);
 
 }  // namespace exprun

@@ -1,44 +1,23 @@
 #include "engine/attempt.h"
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "base/processor.h"
+#include "dist/meeting.h"
 #include "engine/checkpoint_writer.h"
-#include "engine/format_support.h"
-#include "engine/kernel_choices.h"
+#include "engine/hand_over.h"
 #include "engine/kernel_file.h"
 #include "engine/mfu.h"
 #include "engine/pipeline.h"
 #include "engine/progress.h"
-#include "engine/resume.h"
+#include "engine/rank_attempt.h"
 #include "engine/summary.h"
 #include "engine/tensorboard_recorder.h"
 #include "engine/timer_recorder.h"
-#include "engine/token_reader.h"
 #include "engine/trainer.h"
 
 namespace exprun {
 
 namespace {
-
-ResolvedRecipe read_resolved(const RunFolder& folder, const PreparedData& data) {
-  return resolve(RecipeText::from_json(read_file(folder.recipe())),
-                 {data.vocab_size, token_count(data.train), token_count(data.validation)});
-}
-
-// A checkpoint goes on with the threads that it was made with.
-int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint) {
-  if (checkpoint) return checkpoint->machine.threads;
-  const auto* threads = recipe.find("run.threads")->as<int64_t>();
-  return threads ? static_cast<int>(*threads) : usable_cores();
-}
-
-void choose_kernels(const ResolvedRecipe& recipe,
-                    const std::optional<CheckpointState>& checkpoint) {
-  if (recipe.section("run").get<bool>("deterministic")) kernel_choices::fix();
-  if (checkpoint) kernel_choices::load(checkpoint->kernels);
-}
 
 // The store first: nothing is shown that is not recorded.
 class Everywhere : public Recorder {
@@ -90,41 +69,27 @@ ExitCode exit_code(const TrainingResult& result) {
   }
 }
 
-Position restore(const Pipeline& pipeline, const std::filesystem::path& folder,
-                 const CheckpointState& state, Recorder& recorder) {
-  load_tensors(folder, pipeline);
-  const std::string warning = bits_may_differ(state.machine, this_machine());
-  if (!warning.empty()) recorder.event("warning", "resume", warning);
-  log_info("continues from step " + std::to_string(state.position.step));
-  return state.position;
-}
-
 void say(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) log_info(line);
 }
 
+// No rank leaves before all have come this far: rank 0 serves the rendezvous.
+void leave_together(ProcessGroup& group) {
+  sum_over_ranks(group, {1});
+}
+
 }  // namespace
 
-ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint) {
-  const auto data = PreparedData::from_json(read_file(run.folder.data()));
-  const ResolvedRecipe recipe = read_resolved(run.folder, data);
-  std::optional<CheckpointState> state;
-  if (checkpoint) state = open_checkpoint(*checkpoint, recipe.hash(), data.fingerprint);
-  if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
-    log_warning(*slow);
-  use_formats(recipe.section("precision"));
-  use_threads(thread_count(recipe, state));
-  choose_kernels(recipe, state);
+ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
+                     const RankPlace& place) {
+  const HandOver hand_over = read_hand_over(run.folder, checkpoint);
+  Meeting meeting(place);
+  if (meeting.rendezvous) tell(*meeting.rendezvous, hand_over);
+  const RankAttempt attempt(hand_over, place, meeting.group);
+  const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
 
-  const Pipeline pipeline = build_pipeline(recipe, data);
-  const Machine machine = this_machine();
-  say(start_summary(pipeline, data, machine));
-  if (machine.blas == "generic")
-    log_warning(
-        "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
-
-  record_libraries(run, libraries_json(machine));
+  record_libraries(run, libraries_json(attempt.machine()));
   MetricWriter metrics(run.store, run.id);
   StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
   Progress progress(pipeline.plan);
@@ -135,21 +100,33 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   std::optional<MfuRecorder> utilisation;
   if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
   std::optional<TensorboardRecorder> tensorboard;
-  if (recipe.section("metrics").get<bool>("tensorboard"))
+  if (attempt.recipe().section("metrics").get<bool>("tensorboard"))
     recorder.add(tensorboard.emplace(run.folder.path / "tensorboard", pipeline.plan.metrics_every,
-                                     hyper_parameters(recipe)));
-  Position start;
-  if (state) start = restore(pipeline, *checkpoint, *state, recorder);
+                                     hyper_parameters(attempt.recipe())));
+  const std::optional<Position> start = attempt.restore(recorder);
 
   StoreLedger ledger(run, metrics);
-  CheckpointWriter saver(run.folder, ledger, recorder, state ? std::optional(start) : std::nullopt);
+  CheckpointWriter saver(run.folder, ledger, recorder, start);
   Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
-  const TrainingResult result = trainer.run(start);
+  const TrainingResult result = trainer.run(start.value_or(Position{}));
   metrics.flush();
   if (!result.message.empty()) recorder.event("error", "end", result.message);
   show_progress_line("");
   say(end_summary(pipeline, progress, result, run.folder.path));
   if (mfu) log_info(mfu->text(progress.tokens_per_second()));
+  leave_together(*meeting.group);
+  return exit_code(result);
+}
+
+ExitCode follow_attempt(const RankPlace& place) {
+  Meeting meeting(place);
+  const HandOver hand_over = hear(*meeting.rendezvous);
+  const RankAttempt attempt(hand_over, place, meeting.group);
+  Progress progress(attempt.pipeline().plan);
+  const std::optional<Position> start = attempt.restore(progress);
+  Trainer trainer(attempt.pipeline(), {progress});
+  const TrainingResult result = trainer.run(start.value_or(Position{}));
+  leave_together(*meeting.group);
   return exit_code(result);
 }
 

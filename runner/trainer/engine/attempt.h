@@ -5,12 +5,17 @@
 #include <optional>
 
 #include "base/exit_code.h"
+#include "dist/rank_place.h"
 #include "engine/store_recorder.h"
 
 namespace exprun {
 
-// Trains the run from its start or from a checkpoint until it ends or is stopped. Throws
-// RecipeError, Error.
-ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint);
+// As rank 0: trains the run from its start or from a checkpoint until it ends or is stopped, and
+// records it. Throws RecipeError, Error.
+ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
+                     const RankPlace& place);
+
+// As any other rank: trains along, with what rank 0 says at the rendezvous. Throws likewise.
+ExitCode follow_attempt(const RankPlace& place);
 
 }  // namespace exprun

@@ -50,7 +50,8 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
           std::move(stop_requested),
           [&pipeline](Split split, int64_t first, int64_t count) {
             return pipeline.read(split, first, count);
-          }};
+          },
+          pipeline.group};
 }
 
 json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,

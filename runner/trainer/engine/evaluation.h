@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dist/process_group.h"
 #include "engine/dataset.h"
 #include "engine/model.h"
 #include "engine/registry.h"
@@ -28,6 +29,9 @@ struct EvaluationContext {
   std::function<bool()> stop_requested;  // look after every batch or sampled token
   // Reads a batch and checks it against the vocabulary (throws RecipeError).
   std::function<Batch(Split, int64_t first_sample, int64_t count)> read;
+  // Every rank evaluates, and ends with the same result; they may divide the work. Looks at
+  // stop_requested are collective: all ranks make the same number of them.
+  std::shared_ptr<ProcessGroup> group = single_process();
 };
 
 struct EvaluationResult {

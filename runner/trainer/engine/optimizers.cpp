@@ -44,14 +44,22 @@ std::vector<Parameter> matrices_of(const std::vector<FlatBuffer>& buffers) {
   return matrices;
 }
 
+void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters) {
+  for (const Parameter& parameter : parameters)
+    group.broadcast(parameter.tensor.detach().contiguous(), 0)->wait();
+}
+
 }  // namespace
 
 Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-                       Ownership ownership, std::optional<int64_t> rounding_seed)
-    : ownership_(std::move(ownership)),
-      rounding_seed_(rounding_seed),
-      groups_(optimizer_groups(section, parameters)) {
-  for (const OptimizerGroup& group : groups_) steppers_.push_back(build(group));
+                       std::shared_ptr<ProcessGroup> group, std::optional<int64_t> rounding_seed)
+    : rounding_seed_(rounding_seed), groups_(optimizer_groups(section, parameters)) {
+  share_values(*group, parameters);
+  for (const OptimizerGroup& each : groups_) steppers_.push_back(build(each));
+  std::vector<const FlatBuffer*> buffers;
+  for (const Stepper& stepper : steppers_)
+    for (const FlatBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
+  sync_ = std::make_unique<GradientSync>(std::move(group), buffers, parameters);
 }
 
 Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
@@ -72,7 +80,7 @@ Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
 std::vector<FlatRange> Optimizers::ranges_of(Stepper& stepper) const {
   std::vector<FlatRange> ranges;
   for (const FlatBuffer& buffer : stepper.buffers) {
-    const FlatRange range = ownership_.owned(buffer.range());
+    const FlatRange range = buffer.range();
     const bool rounds = rounding_seed_ && range.values.scalar_type() == at::kBFloat16;
     if (rounds) stepper.rounded.emplace_back(range);
     ranges.push_back(rounds ? stepper.rounded.back().wide() : range);
@@ -87,11 +95,6 @@ double Optimizers::lr(double factor) const {
 void Optimizers::zero_gradients() {
   for (const Stepper& stepper : steppers_)
     for (const FlatBuffer& buffer : stepper.buffers) buffer.range().gradients.zero_();
-}
-
-void Optimizers::reduce_gradients() {
-  for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers) ownership_.reduce(buffer.range());
 }
 
 double Optimizers::gradient_norm() const {

@@ -7,20 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "dist/process_group.h"
 #include "engine/flat_buffers.h"
+#include "engine/gradient_sync.h"
 #include "engine/named_tensor.h"
 #include "engine/optimizer.h"
 #include "engine/optimizer_groups.h"
-#include "engine/ownership.h"
 #include "engine/stochastic_rounding.h"
 
 namespace exprun {
 
 class Optimizers {
  public:
-  // Moves the parameters into flat buffers. With a seed, bf16 weights of element-wise optimizers
-  // are rounded stochastically. Throws RecipeError (see optimizer_groups).
-  Optimizers(const Section& section, const std::vector<Parameter>& parameters, Ownership ownership,
+  // Moves the parameters into flat buffers; rank 0's values become those of all. With a seed, bf16
+  // weights of element-wise optimizers are rounded stochastically. Throws RecipeError (see
+  // optimizer_groups).
+  Optimizers(const Section& section, const std::vector<Parameter>& parameters,
+             std::shared_ptr<ProcessGroup> group,
              std::optional<int64_t> rounding_seed = std::nullopt);
 
   const std::vector<OptimizerGroup>& groups() const { return groups_; }
@@ -29,7 +32,9 @@ class Optimizers {
   double lr(double factor) const;
 
   void zero_gradients();
-  void reduce_gradients();
+  // Around the last backward of a step: gradients become their sums over the ranks.
+  void begin_gradient_sync() { sync_->begin(); }
+  void finish_gradient_sync() { sync_->finish(); }
   // L2 over all parameters.
   double gradient_norm() const;
   void scale_gradients(double coefficient);
@@ -49,10 +54,10 @@ class Optimizers {
   Stepper build(const OptimizerGroup& group) const;
   std::vector<FlatRange> ranges_of(Stepper& stepper) const;
 
-  Ownership ownership_;
   std::optional<int64_t> rounding_seed_;
   std::vector<OptimizerGroup> groups_;
   std::vector<Stepper> steppers_;  // one a group
+  std::unique_ptr<GradientSync> sync_;
 };
 
 }  // namespace exprun

@@ -1,12 +1,11 @@
 #include "engine/pipeline.h"
 
-#include "dist/process_group.h"
-
 namespace exprun {
 
 namespace {
 
-Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data) {
+Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
+                 const std::shared_ptr<ProcessGroup>& group) {
   const Section section = recipe.section("dataset");
   const BatchShape batch = batch_shape(recipe);
   const DatasetContext context{data, batch.sequence_length,
@@ -16,7 +15,8 @@ Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data) {
   const Section schedule = recipe.section("schedule");
   return {recipe,
           data.fingerprint,
-          build_learner(recipe, at::kCPU),
+          group,
+          build_learner(recipe, at::kCPU, group),
           std::move(dataset),
           data.tokenizer.is_null() ? nullptr : load_tokenizer(data.tokenizer),
           plan,
@@ -33,7 +33,8 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
 
 }  // namespace
 
-Learner build_learner(const ResolvedRecipe& recipe, at::Device device) {
+Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
+                      std::shared_ptr<ProcessGroup> group) {
   const Section section = recipe.section("model");
   Learner learner;
   learner.parameters =
@@ -42,13 +43,14 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device) {
   learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
   const bool rounds = recipe.section("precision").get<bool>("stochastic_rounding");
   learner.optimizers = std::make_unique<Optimizers>(
-      recipe.section("optimizer"), learner.parameters->items(), Ownership(single_process()),
+      recipe.section("optimizer"), learner.parameters->items(), std::move(group),
       rounds ? std::optional(recipe.section("run").get<int64_t>("seed")) : std::nullopt);
   return learner;
 }
 
-Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data) {
-  Pipeline pipeline = connect(recipe, data);
+Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
+                        std::shared_ptr<ProcessGroup> group) {
+  Pipeline pipeline = connect(recipe, data, group);
   const Section evaluations = recipe.section("evaluation");
   for (const std::string& name : evaluations.keys()) {
     pipeline.evaluations.push_back(
@@ -56,6 +58,11 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data) 
     pipeline.evaluations.back().evaluation->check(*pipeline.dataset, pipeline.tokenizer.get());
   }
   return pipeline;
+}
+
+Pipeline::Share Pipeline::share() const {
+  const int64_t count = plan.batch.sequences / group->world_size();
+  return {group->rank() * count, count};
 }
 
 Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/process_group.h"
 #include "engine/dataset.h"
 #include "engine/evaluation.h"
 #include "engine/model.h"
@@ -24,8 +25,10 @@ struct Learner {
   std::unique_ptr<Optimizers> optimizers;
 };
 
-// Parameters are initialised from the run's seed (not on the meta device). Throws RecipeError.
-Learner build_learner(const ResolvedRecipe& recipe, at::Device device);
+// Parameters are initialised from the run's seed (not on the meta device), and are the same on all
+// ranks of the group. Throws RecipeError.
+Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
+                      std::shared_ptr<ProcessGroup> group = single_process());
 
 struct NamedEvaluation {
   std::string name;
@@ -36,6 +39,7 @@ struct NamedEvaluation {
 struct Pipeline {
   const ResolvedRecipe& recipe;
   std::string data_fingerprint;
+  std::shared_ptr<ProcessGroup> group;
   Learner learner;
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Tokenizer> tokenizer;  // null if the data has none
@@ -46,12 +50,19 @@ struct Pipeline {
   Model& model() const { return *learner.model; }
   Optimizers& optimizers() const { return *learner.optimizers; }
 
+  // This rank's part of the global batch: the samples [first, first + count) of it.
+  struct Share {
+    int64_t first = 0, count = 0;
+  };
+  Share share() const;
+
   // A batch of the dataset; a token outside of the vocabulary is a RecipeError at
   // model.vocab_size.
   Batch read(Split split, int64_t first_sample, int64_t count) const;
 };
 
-// Both arguments outlive the pipeline. Throws RecipeError, Error.
-Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data);
+// Recipe and data outlive the pipeline. Throws RecipeError, Error.
+Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
+                        std::shared_ptr<ProcessGroup> group = single_process());
 
 }  // namespace exprun

@@ -45,7 +45,8 @@ StepResult TrainingStep::run(int64_t k) {
   const RunPlan& plan = pipeline_.plan;
   timer_.start();
   const int64_t first = plan.overfit_single_batch ? 0 : k * plan.batch.sequences;
-  const Batch batch = pipeline_.read(Split::train, first, plan.batch.sequences);
+  const auto share = pipeline_.share();
+  const Batch batch = pipeline_.read(Split::train, first + share.first, share.count);
   timer_.lap(&StepTimes::data);
 
   StepResult result = gradients(k, batch);
@@ -68,16 +69,15 @@ StepResult TrainingStep::run(int64_t k) {
 
 StepResult TrainingStep::gradients(int64_t k, const Batch& batch) {
   Optimizers& optimizers = pipeline_.optimizers();
-  const double valid_tokens = count_valid(batch);
+  const double valid_tokens = sum_over_ranks(*pipeline_.group, {count_valid(batch)})[0];
   pipeline_.model().set_training(true);
   optimizers.zero_gradients();
   const auto loss_sum = accumulate(k, batch, valid_tokens);
   if (!loss_sum) return {StepResult::End::stopped};
-  optimizers.reduce_gradients();
   if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
   StepResult result;
-  result.loss = *loss_sum / valid_tokens;
+  result.loss = sum_over_ranks(*pipeline_.group, {*loss_sum})[0] / valid_tokens;
   result.grad_norm = optimizers.gradient_norm();
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm))
     result.end = StepResult::End::diverged;
@@ -86,16 +86,21 @@ StepResult TrainingStep::gradients(int64_t k, const Batch& batch) {
 
 std::optional<double> TrainingStep::accumulate(int64_t k, const Batch& batch, double valid_tokens) {
   const RunPlan& plan = pipeline_.plan;
-  const int64_t sequences = plan.batch.sequences;
+  Optimizers& optimizers = pipeline_.optimizers();
+  const auto share = pipeline_.share();
+  const int64_t first_sample = k * plan.batch.sequences + share.first;
   double loss_sum = 0;
-  for (int64_t first = 0; first < sequences; first += plan.batch.micro_batch) {
-    const int64_t count = std::min(plan.batch.micro_batch, sequences - first);
-    seed_generator(plan.seed, k, k * sequences + first);
+  for (int64_t first = 0; first < share.count; first += plan.batch.micro_batch) {
+    const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
+    const bool is_last = first + count == share.count;
+    seed_generator(plan.seed, k, first_sample + first);
     const at::Tensor loss = pipeline_.model().loss_sum(batch.inputs.narrow(0, first, count),
                                                        batch.targets.narrow(0, first, count));
     loss_sum += loss.item<double>();
     timer_.lap(&StepTimes::forward);
+    if (is_last) optimizers.begin_gradient_sync();
     backward(loss, valid_tokens);
+    if (is_last) optimizers.finish_gradient_sync();
     timer_.lap(&StepTimes::backward);
     if (stop_requested_()) return std::nullopt;
   }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/number.h"
@@ -34,6 +35,17 @@ std::string early_stop(const BestRule& rule, const Position& position) {
          (position.best ? ", its best is " + shortest(position.best->value) + " of step " +
                               std::to_string(position.best->step)
                         : "");
+}
+
+// What some rank wants, all do; of several wishes the first in the order of StopRequest.
+StopRequest agreed(ProcessGroup& group, StopRequest wish) {
+  if (group.world_size() == 1) return wish;
+  std::vector<double> wishes(static_cast<size_t>(StopRequest::preempt) + 1);
+  wishes[static_cast<size_t>(wish)] = 1;
+  wishes = sum_over_ranks(group, wishes);
+  const auto found = std::find_if(wishes.begin() + 1, wishes.end(), [](double n) { return n > 0; });
+  return found == wishes.end() ? StopRequest::none
+                               : static_cast<StopRequest>(found - wishes.begin());
 }
 
 }  // namespace
@@ -69,11 +81,16 @@ TrainingResult Trainer::run(Position start) {
 }
 
 bool Trainer::stopping() {
-  const auto& limit = pipeline_.plan.max_minutes;
-  if (stop_ == StopRequest::none) stop_ = links_.stop_requested();
-  if (stop_ == StopRequest::none && limit && seconds_since(started_) > *limit * 60)
-    stop_ = StopRequest::preempt;
+  if (stop_ == StopRequest::none) stop_ = agreed(*pipeline_.group, wish_to_stop());
   return stop_ != StopRequest::none;
+}
+
+StopRequest Trainer::wish_to_stop() const {
+  const auto& limit = pipeline_.plan.max_minutes;
+  const StopRequest request = links_.stop_requested();
+  if (request == StopRequest::none && limit && seconds_since(started_) > *limit * 60)
+    return StopRequest::preempt;
+  return request;
 }
 
 bool Trainer::is_due(const NamedEvaluation& named) const {

@@ -51,6 +51,7 @@ class Trainer {
 
  private:
   bool stopping();
+  StopRequest wish_to_stop() const;
   bool is_due(const NamedEvaluation& named) const;
   bool evaluate_due();
   bool evaluate(const NamedEvaluation& named);

@@ -19,20 +19,29 @@ class ValidationLoss : public Evaluation {
   }
 
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
-    const int64_t samples = sample_count(context);
-    double loss_sum = 0, valid_tokens = 0;
-    for (int64_t first = 0; first < samples; first += context.micro_batch) {
-      Batch batch =
-          context.read(Split::validation, first, std::min(context.micro_batch, samples - first));
-      if (tokens_ > 0) ignore_behind(batch.targets, tokens_ - first * context.sequence_length);
-      loss_sum += context.model.loss_sum(batch.inputs, batch.targets).item<double>();
-      valid_tokens += batch.targets.ne(kIgnoredTarget).sum().item<double>();
+    const int64_t samples = sample_count(context), size = context.micro_batch;
+    const int64_t ranks = context.group->world_size();
+    std::vector<double> loss_and_tokens{0, 0};
+    // The ranks take the batches in turn.
+    for (int64_t round = 0; round < samples; round += size * ranks) {
+      const int64_t first = round + size * context.group->rank();
+      if (first < samples)
+        add_batch(loss_and_tokens, context, first, std::min(size, samples - first));
       if (context.stop_requested()) return std::nullopt;
     }
-    return EvaluationResult{{{"val/loss", loss_sum / valid_tokens}}, ""};
+    const auto sums = sum_over_ranks(*context.group, loss_and_tokens);
+    return EvaluationResult{{{"val/loss", sums[0] / sums[1]}}, ""};
   }
 
  private:
+  void add_batch(std::vector<double>& loss_and_tokens, const EvaluationContext& context,
+                 int64_t first, int64_t count) const {
+    Batch batch = context.read(Split::validation, first, count);
+    if (tokens_ > 0) ignore_behind(batch.targets, tokens_ - first * context.sequence_length);
+    loss_and_tokens[0] += context.model.loss_sum(batch.inputs, batch.targets).item<double>();
+    loss_and_tokens[1] += batch.targets.ne(kIgnoredTarget).sum().item<double>();
+  }
+
   int64_t sample_count(const EvaluationContext& context) const {
     const int64_t all = context.dataset.samples_per_epoch(Split::validation);
     if (tokens_ == 0) return all;

@@ -1,5 +1,3 @@
-#include "control/launch/child.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,7 +9,9 @@
 #include <thread>
 
 #include "base/diagnostic.h"
+#include "base/exit_code.h"
 #include "control/launch/capture.h"
+#include "control/launch/child_group.h"
 
 using namespace exprun;
 
@@ -19,10 +19,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ChildEnd run_script(const std::string& script, int kept_fd = -1) {
+ChildCommand shell(const std::string& script) {
+  ChildCommand command;
+  command.words = {"/bin/sh", "-c", script};
+  command.environment = {{"EXPRUN_TEST_VALUE", "7"}};
+  return command;
+}
+
+ChildEnd run_child(const ChildCommand& command, const ForwardedSignals& signals) {
+  return run_children({command}, signals).end;
+}
+
+ChildEnd run_script(const std::string& script, std::vector<int> kept_fds = {}) {
   const ForwardedSignals signals;
-  return run_child({{"/bin/sh", "-c", script}, {{"EXPRUN_TEST_VALUE", "7"}}, kept_fd, false},
-                   signals);
+  ChildCommand command = shell(script);
+  command.kept_fds = std::move(kept_fds);
+  return run_child(command, signals);
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 // Waits for a file that a child makes, then does something.
@@ -53,7 +70,7 @@ TEST_CASE("child: exit code and death by a signal") {
 
 TEST_CASE("child: a program that is not there is an error that names it") {
   const ForwardedSignals signals;
-  CHECK_THROWS_WITH_AS(run_child({{"/nowhere/exprun-trainer"}, {}, -1, false}, signals),
+  CHECK_THROWS_WITH_AS(run_child({{"/nowhere/exprun-trainer"}, {}, {}, false, {}}, signals),
                        "launch: cannot start /nowhere/exprun-trainer: No such file or directory",
                        Error);
 }
@@ -70,7 +87,7 @@ TEST_CASE("child: only the descriptor that is handed over stays open") {
   const int kept = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const std::string look = "test -e /proc/self/fd/" + std::to_string(kept) +
                            " && test ! -e /proc/self/fd/" + std::to_string(leaked);
-  CHECK(run_script(look, kept).exit_code == 0);
+  CHECK(run_script(look, {kept}).exit_code == 0);
   ::close(leaked);
   ::close(kept);
 }
@@ -81,7 +98,7 @@ TEST_CASE("child: stop signals are passed on, once each") {
                              scratch.file("ready") + "; while :; do sleep 0.02; done";
   const ForwardedSignals signals;  // before the thread, which must have them blocked as well
   std::thread sender = when_there(scratch.file("ready"), [] { ::kill(::getpid(), SIGINT); });
-  CHECK(run_child({{"/bin/sh", "-c", script}, {}, -1, false}, signals).exit_code == 130);
+  CHECK(run_child(shell(script), signals).exit_code == 130);
   sender.join();
   CHECK(fs::file_size(scratch.file("got")) == 2);
 }
@@ -89,14 +106,14 @@ TEST_CASE("child: stop signals are passed on, once each") {
 TEST_CASE("child: a stop signal waits for a child that cannot take it yet") {
   const ForwardedSignals signals;
   ::kill(::getpid(), SIGTERM);
-  const ChildCommand blind{{"/bin/sleep", "0.2"}, {}, -1, true};  // never unblocks anything
+  const ChildCommand blind{{"/bin/sleep", "0.2"}, {}, {}, true, {}};  // never unblocks anything
   CHECK(run_child(blind, signals).exit_code == 0);
 }
 
 TEST_CASE("child: a hang-up asks it to end, and a signal before its start is not lost") {
   const ForwardedSignals signals;
   ::kill(::getpid(), SIGHUP);
-  const ChildEnd end = run_child({{"/bin/sh", "-c", "sleep 20"}, {}, -1, false}, signals);
+  const ChildEnd end = run_child(shell("sleep 20"), signals);
   CHECK(end.signal == SIGTERM);
 }
 
@@ -112,6 +129,73 @@ TEST_CASE("child: it does not outlive its launcher") {
   when_there(scratch.file("saved"), [] {}).join();
   CHECK(fs::exists(scratch.file("saved")));
   ::waitpid(launcher, nullptr, 0);
+}
+
+TEST_CASE("child: its outputs go behind what its log holds") {
+  const Scratch scratch;
+  std::ofstream(scratch.file("log")) << "before\n";
+  ChildCommand command = shell("echo out; echo err >&2");
+  command.log = scratch.file("log");
+  CHECK(run_child(command, ForwardedSignals()).exit_code == 0);
+  CHECK(text_of(scratch.file("log")) == "before\nout\nerr\n");
+}
+
+TEST_CASE("child group: it ends with its last child, as its first one did") {
+  const Scratch scratch;
+  const GroupEnd end = run_children(
+      {shell("exit 130"), shell("sleep 0.2; : > " + scratch.file("late") + "; exit 130")},
+      ForwardedSignals());
+  CHECK(end.child == 0);
+  CHECK(end.end.exit_code == 130);
+  CHECK(fs::exists(scratch.file("late")));
+}
+
+TEST_CASE("child group: the cause is who died first, not who lost it or was killed for it") {
+  const std::string lost = "exit " + std::to_string(static_cast<int>(ExitCode::lost_ranks));
+  struct Case {
+    std::vector<std::string> scripts;
+    size_t child;
+    ChildEnd end;
+  };
+  for (const Case& expected : {
+           Case{{lost, "sleep 0.2; exit 5", lost}, 1, {5, {}}},
+           Case{{"sleep 0.2; " + lost, "kill -9 $$"}, 1, {{}, 9}},
+           Case{{"sleep 100", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
+           Case{{lost, "sleep 0.3; kill -9 $$"}, 1, {{}, 9}},
+       }) {
+    std::vector<ChildCommand> commands;
+    for (const auto& script : expected.scripts) commands.push_back(shell(script));
+    const auto start = std::chrono::steady_clock::now();
+    const GroupEnd end = run_children(commands, ForwardedSignals());
+    CHECK(end.child == expected.child);
+    CHECK(end.end.exit_code == expected.end.exit_code);
+    CHECK(end.end.signal == expected.end.signal);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  }
+}
+
+TEST_CASE("child group: stop signals reach every child") {
+  const Scratch scratch;
+  const auto script = [&](const char* ready) {
+    return shell("trap 'exit 143' TERM; : > " + scratch.file(ready) +
+                 "; while :; do sleep 0.02; done");
+  };
+  const ForwardedSignals signals;
+  std::thread sender = when_there(scratch.file("one"), [&] {
+    when_there(scratch.file("two"), [] { ::kill(::getpid(), SIGTERM); }).join();
+  });
+  CHECK(run_children({script("one"), script("two")}, signals).end.exit_code == 143);
+  sender.join();
+}
+
+TEST_CASE("child group: when one cannot be started, none runs") {
+  const Scratch scratch;
+  const ChildCommand missing{{"/nowhere/exprun-trainer"}, {}, {}, false, {}};
+  CHECK_THROWS_AS(
+      run_children({shell("sleep 0.5; : > " + scratch.file("alive")), missing}, ForwardedSignals()),
+      Error);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  CHECK_FALSE(fs::exists(scratch.file("alive")));
 }
 
 TEST_CASE("capture: input, output and exit code") {

@@ -1,0 +1,23 @@
+// The processes of one run, from their start to the end of the last of them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "control/launch/child.h"
+
+namespace exprun {
+
+// How a group ended: by the child that was the cause, or as its first child did when none failed.
+struct GroupEnd {
+  size_t child = 0;
+  ChildEnd end;
+};
+
+// Starts all and waits for all. Every stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z
+// pauses all. When one fails, the others have five seconds to notice and are killed then; the cause
+// is a death by a signal before a failure, and that before having lost the others. Throws Error
+// when one cannot be started; none runs then.
+GroupEnd run_children(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals);
+
+}  // namespace exprun

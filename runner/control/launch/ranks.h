@@ -1,0 +1,22 @@
+// The trainers of one attempt: one process a rank.
+#pragma once
+
+#include <vector>
+
+#include "base/listening_socket.h"
+#include "base/run_folder.h"
+#include "control/launch/child.h"
+#include "recipe/resolved.h"
+
+namespace exprun {
+
+// How many ranks a recipe wants on this machine; "auto" is one a device, so one on the CPU.
+int world_size(const ResolvedRecipe& resolved);
+
+// The command of every rank, made from the one of a run with a single rank. Rank 0 serves the
+// rendezvous at the socket, which must stay open until it has started; the others get everything
+// there and write what they say to the run's logs.
+std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
+                                        const ListeningSocket& rendezvous, const RunFolder& folder);
+
+}  // namespace exprun

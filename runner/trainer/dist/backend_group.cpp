@@ -1,0 +1,70 @@
+#include "dist/backend_group.h"
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "dist/failure.h"
+
+namespace exprun {
+
+namespace {
+
+using Work = c10::intrusive_ptr<c10d::Work>;
+
+class UnderWay : public Collective {
+ public:
+  UnderWay(std::string what, Work work) : what_(std::move(what)), work_(std::move(work)) {}
+
+  void wait() override {
+    dist_call(what_, [this] { work_->wait(); });
+  }
+
+ private:
+  std::string what_;
+  Work work_;
+};
+
+class BackendGroup : public ProcessGroup {
+ public:
+  explicit BackendGroup(c10::intrusive_ptr<c10d::Backend> backend) : backend_(std::move(backend)) {}
+
+  int rank() const override { return backend_->getRank(); }
+  int world_size() const override { return backend_->getSize(); }
+
+  std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
+    return start("all-reduce", [&] {
+      std::vector<at::Tensor> tensors{tensor};
+      return backend_->allreduce(tensors);
+    });
+  }
+  std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) override {
+    return start("reduce-scatter", [&] { return backend_->_reduce_scatter_base(part, whole); });
+  }
+  std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) override {
+    return start("all-gather", [&] { return backend_->_allgather_base(whole, part); });
+  }
+  std::unique_ptr<Collective> broadcast(at::Tensor tensor, int from) override {
+    return start("broadcast", [&] {
+      std::vector<at::Tensor> tensors{tensor};
+      c10d::BroadcastOptions options;
+      options.rootRank = from;
+      return backend_->broadcast(tensors, options);
+    });
+  }
+
+ private:
+  template <class Function>
+  std::unique_ptr<Collective> start(const char* name, Function function) {
+    const std::string what = "rank " + std::to_string(rank()) + " has lost the others in " + name;
+    return std::make_unique<UnderWay>(what, dist_call(what, function));
+  }
+
+  c10::intrusive_ptr<c10d::Backend> backend_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend) {
+  return std::make_unique<BackendGroup>(std::move(backend));
+}
+
+}  // namespace exprun

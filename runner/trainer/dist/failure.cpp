@@ -1,0 +1,26 @@
+#include "dist/failure.h"
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+
+namespace {
+
+// "[/some/build/gloo/transport/tcp/pair.cc:544] Connection closed by peer [127.0.0.1]:3212" and a
+// stack trace: the sentence alone.
+std::string sentence(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  if (!text.empty() && text.front() == '[') {
+    const size_t end = text.find("] ");
+    if (end != std::string::npos) text = text.substr(end + 2);
+  }
+  return text;
+}
+
+}  // namespace
+
+void throw_dist_error(const std::string& what, const std::exception& cause) {
+  throw Error("dist: " + what + ": " + sentence(cause.what()), ExitCode::lost_ranks);
+}
+
+}  // namespace exprun

@@ -1,0 +1,22 @@
+// What c10d throws, as an Error that says what was tried.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace exprun {
+
+// Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line of what LibTorch says>".
+[[noreturn]] void throw_dist_error(const std::string& what, const std::exception& cause);
+
+template <class Function>
+auto dist_call(const std::string& what, Function&& function) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (const std::exception& cause) {
+    throw_dist_error(what, cause);
+  }
+}
+
+}  // namespace exprun

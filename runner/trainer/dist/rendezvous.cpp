@@ -1,0 +1,49 @@
+#include "dist/rendezvous.h"
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "dist/failure.h"
+
+namespace exprun {
+
+namespace {
+
+c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
+  c10d::TCPStoreOptions options;
+  options.port = place.port;
+  options.isServer = place.rank == 0 && !place.served_by_agent;
+  options.numWorkers = static_cast<size_t>(place.world_size);
+  options.waitWorkers = !place.served_by_agent;
+  options.timeout = place.timeout;
+  options.useLibUV = false;  // not every build of LibTorch has it
+  if (options.isServer) options.masterListenFd = place.listening_fd;
+  return c10::make_intrusive<c10d::PrefixStore>(
+      place.prefix, c10::make_intrusive<c10d::TCPStore>(place.address, options));
+}
+
+std::string what_meeting(const RankPlace& place) {
+  return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size) +
+         " cannot meet the others at " + place.address + ":" + std::to_string(place.port);
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(RankPlace place)
+    : place_(std::move(place)),
+      store_(dist_call(what_meeting(place_), [this] { return meet(place_); })) {}
+
+Rendezvous::~Rendezvous() = default;
+
+void Rendezvous::set(const std::string& key, const std::string& text) {
+  dist_call("cannot tell the other ranks '" + key + "'",
+            [&] { store_->set(key, std::vector<uint8_t>(text.begin(), text.end())); });
+}
+
+std::string Rendezvous::get(const std::string& key) {
+  const auto bytes =
+      dist_call("cannot get '" + key + "' from the other ranks", [&] { return store_->get(key); });
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace exprun

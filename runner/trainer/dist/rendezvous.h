@@ -1,0 +1,38 @@
+// Where ranks meet: a small key-value store that all of them reach.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "dist/rank_place.h"
+
+namespace c10d {
+class Store;
+}
+
+namespace exprun {
+
+class Rendezvous {
+ public:
+  // Rank 0 serves it (unless an agent does), the others connect. Throws Error when they do not
+  // meet within the time-out.
+  explicit Rendezvous(RankPlace place);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  const RankPlace& place() const { return place_; }
+
+  void set(const std::string& key, const std::string& text);
+  // Waits until some rank has set it.
+  std::string get(const std::string& key);
+
+  const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
+
+ private:
+  RankPlace place_;
+  c10::intrusive_ptr<c10d::Store> store_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,36 @@
+// What every rank needs to know of an attempt: rank 0 reads it in the run's folder, where its
+// launcher put it, and tells the others at the rendezvous.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/run_folder.h"
+#include "dist/rendezvous.h"
+#include "recipe/resolved.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+struct HandOver {
+  RunFolder folder;
+  std::string recipe;  // RecipeText as JSON
+  PreparedData data;
+  std::optional<std::filesystem::path> checkpoint;  // to go on from
+
+  // Throws RecipeError, as a late mistake in the recipe shows itself here.
+  ResolvedRecipe resolved() const;
+};
+
+// Throws Error.
+HandOver read_hand_over(const RunFolder& folder,
+                        const std::optional<std::filesystem::path>& checkpoint);
+
+// From rank 0 to all others.
+void tell(Rendezvous& rendezvous, const HandOver& hand_over);
+
+// Throws Error when rank 0 is another version of exprun, or takes the recipe for another.
+HandOver hear(Rendezvous& rendezvous);
+
+}  // namespace exprun

@@ -1,0 +1,71 @@
+#include "engine/rank_attempt.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/processor.h"
+#include "engine/format_support.h"
+#include "engine/kernel_choices.h"
+#include "engine/resume.h"
+#include "engine/summary.h"
+
+namespace exprun {
+
+namespace {
+
+std::optional<CheckpointState> state_of(const HandOver& hand_over, const ResolvedRecipe& recipe) {
+  if (!hand_over.checkpoint) return std::nullopt;
+  return open_checkpoint(*hand_over.checkpoint, recipe.hash(), hand_over.data.fingerprint);
+}
+
+// A checkpoint goes on with the threads that it was made with; ranks of one machine share its
+// cores.
+int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
+                 const RankPlace& place) {
+  if (checkpoint) return checkpoint->machine.threads;
+  const auto* threads = recipe.find("run.threads")->as<int64_t>();
+  return threads ? static_cast<int>(*threads)
+                 : std::max(1, usable_cores() / place.local_world_size);
+}
+
+// What ranks measure each for itself they would choose differently: several make fixed choices.
+void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
+                    const RankPlace& place) {
+  if (recipe.section("run").get<bool>("deterministic") || place.world_size > 1)
+    kernel_choices::fix();
+  if (checkpoint) kernel_choices::load(checkpoint->kernels);
+}
+
+void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine) {
+  if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
+    log_warning(*slow);
+  if (machine.blas == "generic")
+    log_warning(
+        "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
+}
+
+}  // namespace
+
+RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place,
+                         std::shared_ptr<ProcessGroup> group)
+    : hand_over_(hand_over), recipe_(hand_over.resolved()), state_(state_of(hand_over, recipe_)) {
+  use_formats(recipe_.section("precision"));
+  use_threads(thread_count(recipe_, state_, place));
+  choose_kernels(recipe_, state_, place);
+  machine_ = this_machine();
+  warn_of_what_is_slow(recipe_, machine_);
+  pipeline_.emplace(build_pipeline(recipe_, hand_over.data, std::move(group)));
+  for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))
+    log_info(line);
+}
+
+std::optional<Position> RankAttempt::restore(Recorder& recorder) const {
+  if (!state_) return std::nullopt;
+  load_tensors(*hand_over_.checkpoint, *pipeline_);
+  const std::string warning = bits_may_differ(state_->machine, this_machine());
+  if (!warning.empty()) recorder.event("warning", "resume", warning);
+  log_info("continues from step " + std::to_string(state_->position.step));
+  return state_->position;
+}
+
+}  // namespace exprun

@@ -1,0 +1,41 @@
+// A rank's part of an attempt, whatever it records where: threads, kernels, pipeline, where to go
+// on.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "dist/process_group.h"
+#include "dist/rank_place.h"
+#include "engine/checkpoint.h"
+#include "engine/hand_over.h"
+#include "engine/machine.h"
+#include "engine/pipeline.h"
+#include "engine/recorder.h"
+
+namespace exprun {
+
+class RankAttempt {
+ public:
+  // Builds the pipeline and says what it is. Throws RecipeError, Error.
+  RankAttempt(const HandOver& hand_over, const RankPlace& place,
+              std::shared_ptr<ProcessGroup> group);
+  RankAttempt(const RankAttempt&) = delete;
+  RankAttempt& operator=(const RankAttempt&) = delete;
+
+  const ResolvedRecipe& recipe() const { return recipe_; }
+  const Pipeline& pipeline() const { return *pipeline_; }
+  const Machine& machine() const { return machine_; }
+
+  // Loads the checkpoint to go on from, if there is one: its position.
+  std::optional<Position> restore(Recorder& recorder) const;
+
+ private:
+  const HandOver& hand_over_;
+  ResolvedRecipe recipe_;
+  std::optional<CheckpointState> state_;
+  Machine machine_;
+  std::optional<Pipeline> pipeline_;
+};
+
+}  // namespace exprun

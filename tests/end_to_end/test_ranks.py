@@ -1,0 +1,105 @@
+"""One run in several processes: the same numbers as one process makes, one end for all, nothing left behind."""
+import os
+import pathlib
+import signal
+import time
+import unittest
+
+from support import ExprunTest, children, tensors
+
+# Dropout and several micro-batches: a rank's share of samples and random numbers must be the one process's.
+WORDS = ("tiny.toml", "sequences=24", "micro_batch=2", "model.dropout=0.1", "max_grad_norm=1.0",
+         "evaluation.val_loss.every='10 steps'")
+ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every='1000000 steps'", "world_size=2")
+
+
+class Ranks(ExprunTest):
+    def train(self, world_size, *words):
+        """The series of a new run, and its last checkpoint's tensors."""
+        self.exprun(*WORDS, f"world_size={world_size}", f"run.name=\"of{world_size}\"", *words)
+        series = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                           "WHERE NOT timing AND run = (SELECT max(run) FROM runs) ORDER BY name, step")
+        ((last,),) = self.rows("SELECT last_step FROM runs ORDER BY run DESC LIMIT 1")
+        return series, tensors(self.run_folder() / f"checkpoints/step_{last:08d}/model.safetensors")
+
+    def assert_close(self, one, several):
+        self.assertEqual([row[:2] for row in one], [row[:2] for row in several])
+        for (name, step, expected), (_, _, found) in zip(one, several):
+            self.assertLess(abs(found - expected), 1e-5 * abs(expected), f"{name} of step {step}")
+
+    def test_they_make_the_numbers_of_one_process(self):
+        one, _ = self.train(1)
+        for world_size in (2, 3, 4):
+            with self.subTest(world_size=world_size):
+                self.assert_close(one, self.train(world_size)[0])
+
+    def test_a_run_of_ranks_repeats_to_the_bit(self):
+        first = self.train(2)
+        self.assertEqual(first, self.train(2, "--new"))
+
+    def test_killed_and_continued_it_ends_with_the_same_bits(self):
+        words = ("steps=300", "checkpoint.every='20 steps'")
+        whole = self.train(2, *words)
+        (self.folder / "runs").rename(self.folder / "whole")
+        for rank in (0, 1):
+            process = self.start(*WORDS, "world_size=2", 'run.name="of2"', *words)
+            self.wait_for_step(max(self.last_step(), 0) + 40, process)
+            os.kill(children(process.pid)[rank], signal.SIGKILL)
+            self.assertEqual(self.finish(process, timeout=20).code, 128 + signal.SIGKILL)
+            self.assertEqual(self.state(), "killed")
+        self.assertEqual(whole, self.train(2, *words))
+        self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 3)])
+
+    def begin(self):
+        process = self.start(*ENDLESS)
+        self.wait_for_step(20, process)
+        self.ranks = children(process.pid)
+        self.assertEqual(len(self.ranks), 2)
+        return process
+
+    def assert_gone(self):
+        for pid in self.ranks:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}/exe").exists(), f"rank process {pid} lives")
+
+    def test_a_signal_stops_all_at_one_step(self):
+        process = self.begin()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assertEqual(self.state(), "interrupted")
+        ((step,),) = self.rows("SELECT last_step FROM runs")
+        self.assertTrue((self.run_folder() / f"checkpoints/step_{step:08d}/MANIFEST.json").exists())
+        self.assert_gone()
+
+    def test_a_signal_to_one_rank_stops_all(self):
+        process = self.begin()
+        os.kill(self.ranks[1], signal.SIGTERM)
+        self.assertEqual(self.finish(process, timeout=20).code, 143)
+        self.assertEqual(self.state(), "interrupted")
+        self.assert_gone()
+
+    def test_a_rank_that_is_killed_ends_all_and_is_named(self):
+        process = self.begin()
+        os.kill(self.ranks[1], signal.SIGKILL)
+        result = self.finish(process, timeout=15)
+        self.assertEqual(result.code, 128 + signal.SIGKILL)
+        self.assertEqual(self.rows("SELECT state, message FROM runs"),
+                         [("killed", "rank 1: ended by SIGKILL (kill -9, or out of memory)")])
+        self.assertIn("exprun: error: rank 1: ended by SIGKILL (kill -9, or out of memory)\n  the last lines of ", result.err)
+        self.assert_gone()
+
+    def test_a_launcher_that_is_killed_leaves_no_rank(self):
+        process = self.begin()
+        process.kill()
+        self.finish(process)
+        self.wait_until_gone()
+        self.assertIn("crashed", self.exprun("ls").out)
+
+    def wait_until_gone(self):
+        late = time.monotonic() + 20
+        while any(pathlib.Path(f"/proc/{pid}/exe").exists() for pid in self.ranks):
+            self.assertLess(time.monotonic(), late, "a rank outlives its launcher")
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    unittest.main()

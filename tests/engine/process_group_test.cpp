@@ -1,0 +1,117 @@
+// The process group, with threads for ranks: each has a group of its own, as a process would.
+#include "dist/process_group.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "dist/own_address.h"
+#include "support/rank_threads.h"
+
+using namespace exprun;
+
+TEST_CASE("process group: collectives of 1 to 4 ranks") {
+  for (const int world_size : {1, 2, 3, 4}) {
+    CAPTURE(world_size);
+    struct Seen {
+      int rank = -1, world_size = 0;
+      at::Tensor sum, part, whole, first;
+      std::vector<double> sums;
+    };
+    const auto seen = from_ranks<Seen>(world_size, [](const auto& group) {
+      const int rank = group->rank(), size = group->world_size();
+      Seen seen{rank,
+                size,
+                at::full({5}, rank + 1.0),
+                at::zeros({2}),
+                at::zeros({2 * size}),
+                at::full({3}, rank + 7.0),
+                {}};
+      group->all_reduce(seen.sum)->wait();
+      group->reduce_scatter(seen.part, at::arange(2.0 * size, at::kFloat).mul(rank + 1))->wait();
+      group->all_gather(seen.whole, at::full({2}, static_cast<double>(rank)))->wait();
+      group->broadcast(seen.first, size - 1)->wait();
+      seen.sums = sum_over_ranks(*group, {1, rank + 0.5});
+      return seen;
+    });
+    const double n = world_size, ones_to_n = n * (n + 1) / 2;
+    for (int rank = 0; rank < world_size; ++rank) {
+      const Seen& at = seen[static_cast<size_t>(rank)];
+      CHECK(at.rank == rank);
+      CHECK(at.world_size == world_size);
+      CHECK(at::equal(at.sum, at::full({5}, ones_to_n)));
+      CHECK(at.part[1].item<double>() == (2 * rank + 1) * ones_to_n);
+      CHECK(at::equal(at.whole, at::arange(world_size, at::kFloat).repeat_interleave(2)));
+      CHECK(at::equal(at.first, at::full({3}, n + 6)));
+      CHECK(at.sums == std::vector<double>{n, n * n / 2});
+    }
+  }
+}
+
+TEST_CASE("process group: collectives under way at once end as they began") {
+  const auto sums = from_ranks<std::vector<at::Tensor>>(3, [](const auto& group) {
+    std::vector<at::Tensor> tensors;
+    std::vector<std::unique_ptr<Collective>> pending;
+    for (int i = 0; i < 20; ++i) {
+      tensors.push_back(at::full({1000}, i + 1.0));
+      pending.push_back(group->all_reduce(tensors.back()));
+    }
+    for (auto& collective : pending) collective->wait();
+    return tensors;
+  });
+  for (const auto& tensors : sums)
+    for (size_t i = 0; i < 20; ++i)
+      CHECK(at::equal(tensors[i], at::full({1000}, 3.0 * (static_cast<double>(i) + 1))));
+}
+
+TEST_CASE("process group: a rank that is gone is an error that says so") {
+  const auto messages = from_ranks<std::string>(2, [](const auto& group) -> std::string {
+    if (group->rank() == 1) return "";
+    try {
+      group->all_reduce(at::zeros({1 << 20}))->wait();
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  });
+  CHECK(messages[0].find("dist: rank 0 has lost the others in all-reduce: ") == 0);
+}
+
+TEST_CASE("rendezvous: what one rank sets all others get") {
+  std::vector<std::string> got(3);
+  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
+    if (group->rank() == 0) rendezvous.set("recipe", std::string("a\0b", 3));
+    got[static_cast<size_t>(group->rank())] = rendezvous.get("recipe");
+    sum_over_ranks(*group, {1});  // the server stays until all have it
+  });
+  for (const auto& text : got) CHECK(text == std::string("a\0b", 3));
+}
+
+TEST_CASE("rendezvous: ranks that do not come are an error that says where") {
+  const ListeningSocket listening = listen_on_loopback();
+  RankPlace alone = place_of(0, 2, listening);
+  alone.timeout = std::chrono::milliseconds(300);
+  try {
+    Rendezvous rendezvous(alone);
+    FAIL("they met");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what())
+              .find("dist: rank 0 of 2 cannot meet the others at 127.0.0.1:" +
+                    std::to_string(listening.port) + ": ") == 0);
+  }
+}
+
+TEST_CASE("own address: the loopback towards the loopback, and an error for a host that is none") {
+  CHECK(own_address_towards("127.0.0.1") == "127.0.0.1");
+  try {
+    own_address_towards("no-such-host.invalid");
+    FAIL("it has an address");
+  } catch (const Error& error) {
+    CHECK(
+        std::string(error.what()).find("dist: the address of no-such-host.invalid is unknown (") ==
+        0);
+  }
+}

@@ -1,0 +1,32 @@
+// Threads for ranks: each has a process group of its own, as a process would.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/listening_socket.h"
+#include "dist/process_group.h"
+#include "dist/rendezvous.h"
+
+namespace exprun {
+
+// A place whose ranks meet at the socket; collectives give up after 20 s.
+RankPlace place_of(int rank, int world_size, const ListeningSocket& listening);
+
+using OfRank = std::function<void(const std::shared_ptr<ProcessGroup>&, Rendezvous&)>;
+
+// Runs it on every rank, and returns when all have ended. It must not throw.
+void on_ranks(int world_size, const OfRank& of_rank);
+
+// What each rank returns, to be judged when all have ended.
+template <class Value>
+std::vector<Value> from_ranks(
+    int world_size, const std::function<Value(const std::shared_ptr<ProcessGroup>&)>& of_rank) {
+  std::vector<Value> values(static_cast<size_t>(world_size));
+  on_ranks(world_size, [&](const std::shared_ptr<ProcessGroup>& group, Rendezvous&) {
+    values[static_cast<size_t>(group->rank())] = of_rank(group);
+  });
+  return values;
+}
+
+}  // namespace exprun
