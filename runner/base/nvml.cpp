@@ -11,13 +11,8 @@ namespace {
 using Device = void*;
 using Result = int;
 constexpr Result kSuccess = 0;
-constexpr unsigned kClockSm = 1, kClockMemory = 2;
-constexpr unsigned kTemperatureGpu = 0;
 constexpr size_t kTextBytes = 96;
 
-struct Utilisation {
-  unsigned gpu, memory;  // per cent
-};
 struct Memory {
   unsigned long long total, free, used;
 };
@@ -39,26 +34,16 @@ class Function {
 
 using TextOfDevice = Function<Device, char*, unsigned>;
 using NumberOfDevice = Function<Device, unsigned*>;
-using ChoiceOfDevice = Function<Device, unsigned, unsigned*>;
 
 std::string text_of(const TextOfDevice& function, Device device) {
   std::array<char, kTextBytes> text = {};
   return function(device, text.data(), kTextBytes) ? text.data() : "";
 }
 
-std::optional<double> number_of(const NumberOfDevice& function, Device device, double scale) {
+double watts_of(const NumberOfDevice& milliwatts, Device device) {
   unsigned value = 0;
-  if (!function(device, &value)) return std::nullopt;
-  return value * scale;
+  return milliwatts(device, &value) ? value * 1e-3 : 0;
 }
-
-std::optional<double> number_of(const ChoiceOfDevice& function, Device device, unsigned choice) {
-  unsigned value = 0;
-  if (!function(device, choice, &value)) return std::nullopt;
-  return value;
-}
-
-constexpr double kWattsOfMilliwatts = 1e-3;
 
 }  // namespace
 
@@ -73,12 +58,7 @@ struct Nvml::Library {
     name.find(handle, "nvmlDeviceGetName");
     uuid.find(handle, "nvmlDeviceGetUUID");
     power_limit.find(handle, "nvmlDeviceGetEnforcedPowerLimit");
-    utilisation.find(handle, "nvmlDeviceGetUtilizationRates");
     memory.find(handle, "nvmlDeviceGetMemoryInfo");
-    power.find(handle, "nvmlDeviceGetPowerUsage");
-    clock.find(handle, "nvmlDeviceGetClockInfo");
-    temperature.find(handle, "nvmlDeviceGetTemperature");
-    throttle.find(handle, "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
   ~Library() {
     shutdown();
@@ -92,12 +72,8 @@ struct Nvml::Library {
   Function<unsigned*> count;
   Function<unsigned, Device*> by_index;
   TextOfDevice name, uuid;
-  NumberOfDevice power_limit, power;
-  Function<Device, Utilisation*> utilisation;
+  NumberOfDevice power_limit;
   Function<Device, Memory*> memory;
-  ChoiceOfDevice clock, temperature;
-  Function<Device, unsigned long long*> throttle;
-  std::vector<Device> devices;
 };
 
 std::unique_ptr<Nvml> Nvml::open(const char* library) {
@@ -116,10 +92,8 @@ Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {
     if (!library_->by_index(i, &device)) continue;
     Memory memory{};
     library_->memory(device, &memory);
-    const auto limit = number_of(library_->power_limit, device, kWattsOfMilliwatts);
-    library_->devices.push_back(device);
     gpus_.push_back({text_of(library_->name, device), text_of(library_->uuid, device),
-                     static_cast<int64_t>(memory.total), limit.value_or(0)});
+                     static_cast<int64_t>(memory.total), watts_of(library_->power_limit, device)});
   }
 }
 
@@ -138,22 +112,6 @@ std::string Nvml::cuda_version() const {
   int version = 0;  // 1000 * major + 10 * minor
   if (!library_->cuda_version(&version)) return "";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-GpuReading Nvml::read(size_t gpu) const {
-  const Device device = library_->devices.at(gpu);
-  GpuReading reading;
-  if (Utilisation utilisation{}; library_->utilisation(device, &utilisation))
-    reading.utilisation = utilisation.gpu / 100.0;
-  if (Memory memory{}; library_->memory(device, &memory))
-    reading.memory_bytes = static_cast<double>(memory.used);
-  reading.power_watts = number_of(library_->power, device, kWattsOfMilliwatts);
-  reading.sm_clock_mhz = number_of(library_->clock, device, kClockSm);
-  reading.memory_clock_mhz = number_of(library_->clock, device, kClockMemory);
-  reading.temperature_celsius = number_of(library_->temperature, device, kTemperatureGpu);
-  if (unsigned long long reasons = 0; library_->throttle(device, &reasons))
-    reading.throttle_reasons = static_cast<double>(reasons);
-  return reading;
 }
 
 }  // namespace exprun

@@ -1,10 +1,9 @@
-// NVIDIA's management library, opened at run time: what GPUs there are and how they stand. A
-// machine without it has none.
+// NVIDIA's management library, opened at run time: what GPUs there are. A machine without
+// it has none.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,16 +13,6 @@ struct Gpu {
   std::string name, uuid;
   int64_t memory_bytes = 0;
   double power_limit_watts = 0;
-};
-
-// What a GPU cannot tell is absent.
-struct GpuReading {
-  std::optional<double> utilisation;   // share of the last sample period with a kernel, 0 to 1
-  std::optional<double> memory_bytes;  // in use, by all processes
-  std::optional<double> power_watts;
-  std::optional<double> sm_clock_mhz, memory_clock_mhz;
-  std::optional<double> temperature_celsius;
-  std::optional<double> throttle_reasons;  // nvmlClocksThrottleReason* bits
 };
 
 class Nvml {
@@ -38,7 +27,6 @@ class Nvml {
   // The version of CUDA that the driver can run: "13.0".
   std::string cuda_version() const;
   const std::vector<Gpu>& gpus() const;
-  GpuReading read(size_t gpu) const;
 
  private:
   struct Library;

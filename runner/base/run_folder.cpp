@@ -24,8 +24,8 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 }  // namespace
 
-fs::path RunFolder::log(int rank) const {
-  return logs() / ("rank-" + std::to_string(rank) + ".log");
+fs::path RunFolder::log(int64_t attempt, int rank) const {
+  return logs() / ("attempt-" + std::to_string(attempt) + "-rank-" + std::to_string(rank) + ".log");
 }
 
 std::string checkpoint_name(int64_t step) {

@@ -54,9 +54,11 @@ Derived micro_batch(const DeriveInput& input) {
   const auto sequences = batch_sequences(input.root);
   const auto length = sequence_length(input.root);
   if (!sequences || !length || *sequences <= 0 || *length <= 0) return std::nullopt;
+  const int64_t ranks = integer_at(input.root, "parallelism.world_size").value_or(1);
+  const int64_t share = std::max<int64_t>(1, *sequences / ranks);  // of a rank
   const int64_t most = std::max<int64_t>(1, kMostMicroBatchTokens / *length);
-  int64_t micro = std::min(*sequences, most);
-  while (*sequences % micro != 0) --micro;
+  int64_t micro = std::min(share, most);
+  while (share % micro != 0) --micro;
   return micro;
 }
 

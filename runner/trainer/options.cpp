@@ -62,8 +62,6 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--rank", [](Options& o, auto& text) { o.place.rank = small("--rank", text); }},
       {"--world-size",
        [](Options& o, auto& text) { o.place.world_size = small("--world-size", text); }},
-      {"--local-rank",
-       [](Options& o, auto& text) { o.place.local_rank = small("--local-rank", text); }},
       {"--local-world-size",
        [](Options& o, auto& text) {
          o.place.local_world_size = small("--local-world-size", text);
@@ -96,7 +94,7 @@ const char* const kTrainerUsage =
     "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
-    "PLACE: --rank N --world-size N --local-rank N --local-world-size N --rendezvous HOST:PORT\n"
+    "PLACE: --rank N --world-size N --local-world-size N --rendezvous HOST:PORT\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

@@ -144,7 +144,7 @@ class BadData(BadInput):
     def test_a_wrong_magic(self):
         self.write("train.bin", shard([1] * 1000, magic=77))
         self.assert_refused(["shards.toml"], 2, """\
-shards.toml:17:9: error: token shard: 'train.bin' begins with 77, not with a shard's magic 20240520 or 20250211; \
+shards.toml:17:9: error: token shard: 'train.bin' begins with 77, not with a shard's magic 20240520, 20250211 or 20240801; \
 if it holds tokens only, write format = "raw_uint16"
     train = "train.bin"
             ^^^^^^^^^^^

@@ -93,7 +93,7 @@ TEST_CASE("rendezvous: what one rank sets all others get") {
 TEST_CASE("rendezvous: ranks that do not come are an error that says where") {
   const ListeningSocket listening = listen_on_loopback();
   RankPlace alone = place_of(0, 2, listening);
-  alone.timeout = std::chrono::milliseconds(300);
+  alone.meeting_timeout = std::chrono::milliseconds(300);
   try {
     Rendezvous rendezvous(alone);
     FAIL("they met");

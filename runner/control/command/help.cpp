@@ -38,6 +38,8 @@ constexpr const char* kTail =
     "  EXPRUN_STORE   folder of runs\n"
     "  LIBTORCH       the LibTorch that ${libtorch} in paths means\n"
     "  NO_COLOR       no colours\n"
+    "  EXPRUN_MIRROR  where `data fetch` looks first\n"
+    "  XDG_CACHE_HOME folder of caches: plans, measured kernels\n"
     "\n"
     "Examples:\n"
     "  exprun recipes/quickstart.toml                   train; Ctrl-C saves, the same line "

@@ -54,24 +54,43 @@ LastWords words_of(const Attempt& attempt, RunState state, const std::string& me
   return {attempt.number, now_ms(), state, std::nullopt, std::nullopt, message};
 }
 
+std::filesystem::path log_of(const Attempt& attempt, int rank) {
+  return attempt.folder.log(attempt.number, rank);
+}
+
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                    LogLevel level) {
-  const ListeningSocket rendezvous = listen_on_loopback();
-  if (attempt.world_size > 1) std::filesystem::create_directories(attempt.folder.logs());
-  return run_children(rank_commands(trainer_command(store, attempt, level), attempt.world_size,
-                                    rendezvous, attempt.folder),
-                      signals);
+  const ChildCommand single = trainer_command(store, attempt, level);
+  if (attempt.world_size == 1) return run_children({single}, signals);
+  std::error_code error;
+  std::filesystem::create_directories(attempt.folder.logs(), error);
+  if (error)
+    throw Error("launch: cannot make " + attempt.folder.logs().string() + ": " + error.message());
+  ListeningSocket rendezvous = listen_on_loopback();
+  const auto commands = rank_commands(single, attempt.world_size, rendezvous,
+                                      [&](int rank) { return log_of(attempt, rank); });
+  // Once rank 0 has the socket, nobody must connect to one that it has left.
+  return run_children(commands, signals, [&] { rendezvous.fd = UniqueFd(); });
+}
+
+// The last error of a log: a trainer's own line without its head, or a mistake in the recipe.
+std::string error_in(const std::vector<std::string>& lines) {
+  const std::string head = "exprun: error: ";
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->starts_with(head)) return line->substr(head.size());
+    if (line->find(": error: ") != std::string::npos) return *line;
+  }
+  return "it failed";
 }
 
 // A rank above 0 writes to its log only: its end is shown from there.
 std::string end_of_other_rank(const Attempt& attempt, const GroupEnd& group) {
   const auto rank = static_cast<int>(group.child);
-  const auto log_file = attempt.folder.log(rank);
-  const auto lines = last_lines(log_file, 10);
-  std::string cause = signal_message(group.end);
-  if (cause.empty()) cause = lines.empty() ? "it failed" : lines.back();
-  const std::string message = "rank " + std::to_string(rank) + ": " + cause;
-  std::string shown = message + "\n  the last lines of " + log_file.string() + ":";
+  const auto lines = last_lines(log_of(attempt, rank), 10);
+  const std::string by_signal = signal_message(group.end);
+  const std::string message =
+      "rank " + std::to_string(rank) + ": " + (by_signal.empty() ? error_in(lines) : by_signal);
+  std::string shown = message + "\n  the last lines of " + log_of(attempt, rank).string() + ":";
   for (const std::string& line : lines) shown += "\n  | " + line;
   log(LogLevel::error, shown);
   return message;

@@ -79,7 +79,7 @@ class Group {
       if (child.end || !(child.end = take_end(child.pid)) || killed_) continue;
       const int found = gravity(*child.end);
       if (found > 0 && !failed_at_) failed_at_ = Clock::now();
-      if (found > worst_) {
+      if (found > worst_ || (found == worst_ && i == 0)) {
         worst_ = found;
         cause_ = i;
       }
@@ -121,8 +121,11 @@ class Group {
 
 }  // namespace
 
-GroupEnd run_children(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals) {
-  return Group(commands, signals).wait();
+GroupEnd run_children(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
+                      const std::function<void()>& all_started) {
+  Group group(commands, signals);
+  all_started();
+  return group.wait();
 }
 
 }  // namespace exprun

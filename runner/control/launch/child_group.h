@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "control/launch/child.h"
@@ -16,8 +17,11 @@ struct GroupEnd {
 
 // Starts all and waits for all. Every stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z
 // pauses all. When one fails, the others have five seconds to notice and are killed then; the cause
-// is a death by a signal before a failure, and that before having lost the others. Throws Error
-// when one cannot be started; none runs then.
-GroupEnd run_children(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals);
+// is a death by a signal before a failure, and that before having lost the others; of equal ones
+// the first child's. `all_started` is called once. Throws Error when one cannot be started; none
+// runs then.
+GroupEnd run_children(
+    const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
+    const std::function<void()>& all_started = [] {});
 
 }  // namespace exprun

@@ -41,7 +41,7 @@ Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 // Of any other end the trainer has spoken itself.
 void say_how_to_go_on(const RunRow& run) {
   const std::string next = "; exprun resume " + run.folder + " continues it";
-  if (run.state == RunState::killed) log_warning(run.folder + " was " + run.message + next);
+  if (run.state == RunState::killed) log_warning(run.folder + " was killed: " + run.message + next);
   if (run.state == RunState::interrupted || run.state == RunState::preempted)
     log_info(run.folder + " is " + to_string(run.state) + next);
 }

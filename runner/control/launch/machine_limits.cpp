@@ -32,6 +32,11 @@ Diagnostic warning(SourceSpan where, std::string message, std::string help) {
 void check_threads(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const auto threads = integer_at(root, "run.threads");
   const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  if (!threads && ranks > hardware.cores)
+    problems.push_back(warning(place_of(root, "parallelism.world_size"),
+                               std::to_string(ranks) + " ranks on " +
+                                   std::to_string(hardware.cores) + " cores wait for each other",
+                               "\"auto\" is one"));
   if (!threads || *threads * ranks <= hardware.cores) return;
   problems.push_back(warning(place_of(root, "run.threads"),
                              std::to_string(*threads * ranks) + " threads on " +
@@ -41,11 +46,10 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
 
 void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
-  if (hardware.gpu) return;
   const SourceSpan where = place_of(root, "precision.compute");
   if (format == "tf32")
-    problems.push_back(warning(where, "this machine has no GPU, and only GPUs have TF32",
-                               "\"fp32\" runs here too"));
+    problems.push_back(
+        warning(where, "only GPUs have TF32, and runs are on the CPU", "\"fp32\" runs here too"));
   else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
     problems.push_back(warning(where, "this processor has no " + format + " instructions",
                                "it is emulated, slower than fp32"));
@@ -54,8 +58,7 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
 }  // namespace
 
 Hardware this_hardware() {
-  std::error_code ignored;
-  return {usable_cores(), fs::exists("/dev/nvidiactl", ignored), processor_flags()};
+  return {usable_cores(), processor_flags()};
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {

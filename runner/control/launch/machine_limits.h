@@ -11,7 +11,6 @@ namespace exprun {
 
 struct Hardware {
   int64_t cores = 1;      // that this process may use
-  bool gpu = false;       // of NVIDIA
   std::string processor;  // its flags (base/processor.h)
 };
 

@@ -1,5 +1,7 @@
 #include "control/launch/ranks.h"
 
+#include <algorithm>
+
 namespace exprun {
 namespace {
 
@@ -11,17 +13,18 @@ void add(ChildCommand& command, const std::string& option, const std::string& va
 void place(ChildCommand& command, int rank, int world_size, const ListeningSocket& rendezvous) {
   add(command, "--rank", std::to_string(rank));
   add(command, "--world-size", std::to_string(world_size));
-  add(command, "--local-rank", std::to_string(rank));
   add(command, "--local-world-size", std::to_string(world_size));
   add(command, "--rendezvous", "127.0.0.1:" + std::to_string(rendezvous.port));
 }
 
-ChildCommand follower(const ChildCommand& single, int rank, const RunFolder& folder) {
+ChildCommand follower(const ChildCommand& single, const std::filesystem::path& log) {
   ChildCommand command;
   command.words = {single.words[0], "--follow"};
+  for (const char* level : {"--quiet", "--verbose"})
+    if (std::count(single.words.begin(), single.words.end(), level)) command.words.push_back(level);
   command.environment = single.environment;
   command.holds_stop_signals = single.holds_stop_signals;
-  command.log = folder.log(rank);
+  command.log = log;
   return command;
 }
 
@@ -34,12 +37,11 @@ int world_size(const ResolvedRecipe& resolved) {
 
 std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
                                         const ListeningSocket& rendezvous,
-                                        const RunFolder& folder) {
-  if (world_size == 1) return {single};
+                                        const std::function<std::filesystem::path(int)>& log) {
   std::vector<ChildCommand> commands{single};
   commands[0].kept_fds.push_back(rendezvous.fd.get());
   add(commands[0], "--rendezvous-fd", std::to_string(rendezvous.fd.get()));
-  for (int rank = 1; rank < world_size; ++rank) commands.push_back(follower(single, rank, folder));
+  for (int rank = 1; rank < world_size; ++rank) commands.push_back(follower(single, log(rank)));
   for (int rank = 0; rank < world_size; ++rank)
     place(commands[static_cast<size_t>(rank)], rank, world_size, rendezvous);
   return commands;

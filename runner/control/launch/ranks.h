@@ -1,10 +1,11 @@
 // The trainers of one attempt: one process a rank.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "base/listening_socket.h"
-#include "base/run_folder.h"
 #include "control/launch/child.h"
 #include "recipe/resolved.h"
 
@@ -15,8 +16,9 @@ int world_size(const ResolvedRecipe& resolved);
 
 // The command of every rank, made from the one of a run with a single rank. Rank 0 serves the
 // rendezvous at the socket, which must stay open until it has started; the others get everything
-// there and write what they say to the run's logs.
+// there and write what they say to `log` of their rank.
 std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
-                                        const ListeningSocket& rendezvous, const RunFolder& folder);
+                                        const ListeningSocket& rendezvous,
+                                        const std::function<std::filesystem::path(int rank)>& log);
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// A process group over any backend of c10d: Gloo between CPUs, NCCL between GPUs.
+// A process group over a backend of c10d.
 #pragma once
 
 #include <memory>

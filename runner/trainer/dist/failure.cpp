@@ -1,7 +1,5 @@
 #include "dist/failure.h"
 
-#include "base/diagnostic.h"
-
 namespace exprun {
 
 namespace {

@@ -1,9 +1,12 @@
-// What c10d throws, as an Error that says what was tried.
+// What c10d throws, as an Error that says what was tried; other errors pass.
 #pragma once
 
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
+
+#include "base/diagnostic.h"
 
 namespace exprun {
 
@@ -14,6 +17,10 @@ template <class Function>
 auto dist_call(const std::string& what, Function&& function) {
   try {
     return std::forward<Function>(function)();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& cause) {
     throw_dist_error(what, cause);
   }

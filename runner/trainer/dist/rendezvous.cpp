@@ -1,6 +1,5 @@
 #include "dist/rendezvous.h"
 
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "dist/failure.h"
@@ -12,14 +11,12 @@ namespace {
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
-  options.isServer = place.rank == 0 && !place.served_by_agent;
+  options.isServer = place.rank == 0;
   options.numWorkers = static_cast<size_t>(place.world_size);
-  options.waitWorkers = !place.served_by_agent;
-  options.timeout = place.timeout;
+  options.timeout = place.meeting_timeout;
   options.useLibUV = false;  // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
-  return c10::make_intrusive<c10d::PrefixStore>(
-      place.prefix, c10::make_intrusive<c10d::TCPStore>(place.address, options));
+  return c10::make_intrusive<c10d::TCPStore>(place.address, options);
 }
 
 std::string what_meeting(const RankPlace& place) {

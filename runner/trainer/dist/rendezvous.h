@@ -15,7 +15,7 @@ namespace exprun {
 
 class Rendezvous {
  public:
-  // Rank 0 serves it (unless an agent does), the others connect. Throws Error when they do not
+  // Rank 0 serves it, the others connect. Throws Error when they do not
   // meet within the time-out.
   explicit Rendezvous(RankPlace place);
   ~Rendezvous();

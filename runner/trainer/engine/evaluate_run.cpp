@@ -6,7 +6,7 @@
 #include "base/diagnostic.h"
 #include "base/signals.h"
 #include "engine/checkpoint.h"
-#include "engine/kernel_choices.h"
+#include "engine/rank_attempt.h"
 #include "engine/token_reader.h"
 
 namespace exprun {
@@ -62,7 +62,7 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
       wanted.text, {data.vocab_size, token_count(data.train), token_count(data.validation)});
   const CheckpointState state = read_checkpoint_state(checkpoint);
   use_threads(state.machine.threads);
-  kernel_choices::load(state.kernels);
+  choose_kernels(recipe, state);
   const Pipeline pipeline = build_pipeline(recipe, data);
   load_tensors(checkpoint, pipeline);
 

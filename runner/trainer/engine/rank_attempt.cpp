@@ -28,14 +28,6 @@ int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointSta
                  : std::max(1, usable_cores() / place.local_world_size);
 }
 
-// What ranks measure each for itself they would choose differently: several make fixed choices.
-void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
-                    const RankPlace& place) {
-  if (recipe.section("run").get<bool>("deterministic") || place.world_size > 1)
-    kernel_choices::fix();
-  if (checkpoint) kernel_choices::load(checkpoint->kernels);
-}
-
 void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine) {
   if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
     log_warning(*slow);
@@ -46,12 +38,20 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine) 
 
 }  // namespace
 
+void choose_kernels(const ResolvedRecipe& recipe,
+                    const std::optional<CheckpointState>& checkpoint) {
+  const auto* ranks = recipe.find("parallelism.world_size")->as<int64_t>();
+  if (recipe.section("run").get<bool>("deterministic") || (ranks && *ranks > 1))
+    kernel_choices::fix();
+  if (checkpoint) kernel_choices::load(checkpoint->kernels);
+}
+
 RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place,
                          std::shared_ptr<ProcessGroup> group)
     : hand_over_(hand_over), recipe_(hand_over.resolved()), state_(state_of(hand_over, recipe_)) {
   use_formats(recipe_.section("precision"));
   use_threads(thread_count(recipe_, state_, place));
-  choose_kernels(recipe_, state_, place);
+  choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_);
   pipeline_.emplace(build_pipeline(recipe_, hand_over.data, std::move(group)));

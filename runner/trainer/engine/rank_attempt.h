@@ -15,6 +15,10 @@
 
 namespace exprun {
 
+// Those of the checkpoint, if there is one. What ranks measure each for itself they would choose
+// differently: several make fixed choices, as a deterministic run does.
+void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
+
 class RankAttempt {
  public:
   // Builds the pipeline and says what it is. Throws RecipeError, Error.

@@ -160,7 +160,7 @@ TEST_CASE("child group: the cause is who died first, not who lost it or was kill
   for (const Case& expected : {
            Case{{lost, "sleep 0.2; exit 5", lost}, 1, {5, {}}},
            Case{{"sleep 0.2; " + lost, "kill -9 $$"}, 1, {{}, 9}},
-           Case{{"sleep 100", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
+           Case{{"exec sleep 100", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
            Case{{lost, "sleep 0.3; kill -9 $$"}, 1, {{}, 9}},
        }) {
     std::vector<ChildCommand> commands;

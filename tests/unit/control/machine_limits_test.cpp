@@ -23,7 +23,7 @@ std::string said(const std::string& override_, const Hardware& hardware) {
   return render(machine_problems(recipe({override_}), hardware));
 }
 
-const Hardware kPlain{4, false, "fma avx2"};
+const Hardware kPlain{4, "fma avx2"};
 
 }  // namespace
 
@@ -37,17 +37,16 @@ TEST_CASE("machine limits: threads and cores") {
 
 TEST_CASE("machine limits: formats of numbers") {
   CHECK(said("compute=tf32", kPlain) ==
-        "<override 1>:1:9: warning: this machine has no GPU, and only GPUs have TF32\n"
+        "<override 1>:1:9: warning: only GPUs have TF32, and runs are on the CPU\n"
         "    compute=tf32\n"
         "            ^^^^ \"fp32\" runs here too\n");
   CHECK(said("compute=bf16", kPlain) ==
         "<override 1>:1:9: warning: this processor has no bf16 instructions\n"
         "    compute=bf16\n"
         "            ^^^^ it is emulated, slower than fp32\n");
-  CHECK(said("compute=bf16", {4, false, "amx_bf16"}).empty());
-  CHECK(said("compute=fp16", {4, false, "avx512_fp16 avx2"}).empty());
+  CHECK(said("compute=bf16", {4, "amx_bf16"}).empty());
+  CHECK(said("compute=fp16", {4, "avx512_fp16 avx2"}).empty());
   CHECK(said("compute=fp32", kPlain).empty());
-  CHECK(said("compute=tf32", {4, true, "fma avx2"}).empty());
 }
 
 TEST_CASE("machine limits: room for the checkpoints") {

