@@ -16,6 +16,7 @@
 #include "control/data/prepare.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
+#include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 
@@ -35,20 +36,6 @@ ResolvedRecipe recipe_with(const std::string& dataset, const Facts& facts = {}) 
 
 ResolvedRecipe text_recipe(const fs::path& path, const std::string& more = "") {
   return recipe_with("type = \"text\"\npath = \"" + path.string() + "\"\n" + more);
-}
-
-// All tokens of a split.
-std::vector<int64_t> tokens_of(const std::vector<TokenShard>& shards) {
-  std::vector<int64_t> tokens;
-  for (const TokenShard& shard : shards) {
-    const MappedFile file(shard.path);
-    for (int64_t i = 0; i < shard.tokens; ++i) {
-      uint16_t token;
-      std::memcpy(&token, file.bytes().data() + shard.first_byte + 2 * i, sizeof token);
-      tokens.push_back(token);
-    }
-  }
-  return tokens;
 }
 
 std::string decoded(const PreparedData& data, const std::vector<TokenShard>& shards) {

@@ -16,6 +16,7 @@
 #include "base/mapped_file.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
+#include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 
@@ -39,19 +40,6 @@ PreparedData prepare(const fs::path& path, const fs::path& store, const std::str
   const auto recipe = recipe_with(path, more);
   return prepare_text(recipe.section("dataset"), *recipe.find("dataset")->as<Table>(), store,
                       options);
-}
-
-std::vector<int64_t> tokens_of(const std::vector<TokenShard>& shards) {
-  std::vector<int64_t> tokens;
-  for (const TokenShard& shard : shards) {
-    const MappedFile file(shard.path);
-    for (int64_t i = 0; i < shard.tokens; ++i) {
-      uint16_t token;
-      std::memcpy(&token, file.bytes().data() + shard.first_byte + 2 * i, sizeof token);
-      tokens.push_back(token);
-    }
-  }
-  return tokens;
 }
 
 std::string text_of(const std::vector<TokenShard>& shards) {
