@@ -2,8 +2,6 @@
 
 #include <sqlite3.h>
 
-#include "store/turn.h"
-
 namespace exprun {
 namespace {
 
@@ -73,7 +71,7 @@ FileLock lock_store(const std::filesystem::path& database, const std::string& ac
                     std::chrono::milliseconds patience) {
   const std::filesystem::path file = lock_file(database);
   try {
-    if (auto lock = take_turn(file, patience)) return std::move(*lock);
+    if (auto lock = FileLock::take_within(file, patience)) return std::move(*lock);
   } catch (const Error& error) {
     throw store_error(action, database, error.what());
   }
@@ -97,7 +95,7 @@ Connection::~Connection() {
   statements_.clear();
   if (mode_ == Mode::read_only) return;
   try {
-    if (const auto lock = take_turn(lock_file(file_), std::chrono::seconds(1))) {
+    if (const auto lock = FileLock::take_within(lock_file(file_), std::chrono::seconds(1))) {
       sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
       database_.reset();
     }

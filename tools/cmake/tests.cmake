@@ -37,6 +37,9 @@ endif()
 # Benchmarks print figures and assert nothing: `ninja store_cost`.
 add_executable(store_cost EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/store_cost.cpp)
 target_link_libraries(store_cost PRIVATE exprun_store)
+add_executable(store_contention EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/store_contention.cpp
+                                ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
+target_link_libraries(store_contention PRIVATE exprun_store)
 if(EXPRUN_TRAINER)
   add_executable(step_speed EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/step_speed.cpp ${engine_support}
                             $<TARGET_OBJECTS:exprun_trainer_objects>)

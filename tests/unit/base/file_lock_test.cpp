@@ -119,6 +119,40 @@ TEST_CASE("file lock: a wait ends when the holder dies, or when patience does") 
   CHECK(again);
 }
 
+TEST_CASE("file lock: a wait ends in time, however short, also where signals are blocked") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  const auto held = FileLock::take(file);
+  for (int i = 0; i < 200; ++i) CHECK(!FileLock::take_within(file, 1ms));
+  std::thread([&] {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    CHECK(!FileLock::take_within(file, 1ms));
+  }).join();
+}
+
+TEST_CASE("file lock: a signal does not end a wait") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  auto held = std::optional(FileLock::take(file));
+  struct sigaction action {
+  }, former{};
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGUSR1, &action, &former);
+  const pthread_t waiting = ::pthread_self();
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i) {
+      ::pthread_kill(waiting, SIGUSR1);
+      std::this_thread::sleep_for(2ms);
+    }
+    held.reset();
+  });
+  CHECK(FileLock::take_within(file, 60s));
+  other.join();
+  ::sigaction(SIGUSR1, &former, nullptr);
+}
+
 TEST_CASE("file lock: a file that cannot be opened is an error that names it") {
   const TemporaryFolder folder;
   const auto file = folder.path / "missing" / "lock";
