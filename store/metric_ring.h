@@ -16,7 +16,6 @@ class MetricRing {
   explicit MetricRing(size_t capacity) : slots_(capacity), mask_(capacity - 1) {}
 
   size_t capacity() const { return slots_.size(); }
-  uint64_t pushed() const { return head_.load(std::memory_order_acquire); }
 
   // Producer: whether `count` points fit. Asks the consumer's side only when it must.
   bool has_room(size_t count) {
@@ -34,14 +33,13 @@ class MetricRing {
     head_.store(head_.load(std::memory_order_relaxed) + count, std::memory_order_release);
   }
 
-  // Consumer: moves everything published to the end of `points`; returns pushed() as of then.
-  uint64_t drain(std::vector<MetricPoint>& points) {
+  // Consumer: moves everything published to the end of `points`.
+  void drain(std::vector<MetricPoint>& points) {
     const uint64_t head = head_.load(std::memory_order_acquire);
     for (uint64_t i = tail_.load(std::memory_order_relaxed); i != head; ++i) {
       points.push_back(slots_[i & mask_]);
     }
     tail_.store(head, std::memory_order_release);
-    return head;
   }
 
  private:

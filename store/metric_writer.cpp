@@ -44,36 +44,46 @@ struct MetricWriter::Impl {
   void work() {
     bool last_round = false;
     while (!last_round) {
-      uint64_t safe = 0;
+      uint64_t round = 0;
       {
         std::unique_lock guard(mutex);
-        wake.wait_for(guard, kCommitPeriod, [&] { return stopping || wanted > acknowledged; });
+        wake.wait_for(guard, kCommitPeriod, [&] { return stopping || wanted_round > done_round; });
         last_round = stopping;
-        safe = drain();
+        round = wanted_round;
+        drain();
       }
       session.store(last_round);
       std::lock_guard guard(mutex);
-      acknowledged = safe;
+      done_round = round;
       progress.notify_all();
     }
   }
 
   // Under the mutex: whoever waits for room in the ring finds it at once.
-  uint64_t drain() {
+  void drain() {
     session.names().insert(session.names().end(),
                            names.begin() + static_cast<std::ptrdiff_t>(session.names().size()),
                            names.end());
-    const uint64_t drained = ring.drain(session.points());
+    ring.drain(session.points());
+    session.points().insert(session.points().end(), posted.begin(), posted.end());
+    posted.clear();
     progress.notify_all();
-    return drained;
+  }
+
+  // A round that begins from now on, without waiting for the period.
+  uint64_t ask_for_round() {
+    ++wanted_round;
+    wake.notify_one();
+    return wanted_round;
   }
 
   void wait_for_room(size_t count) {
     std::unique_lock guard(mutex);
-    wanted = ring.pushed();
-    wake.notify_one();
+    ask_for_round();
     progress.wait(guard, [&] { return ring.has_room(count); });
   }
+
+  int64_t time_ms() const { return monotonic_ms() + time_offset; }
 
   MetricSession session;
   const int64_t time_offset;  // from monotonic_ms() to milliseconds since the run's first start
@@ -82,8 +92,9 @@ struct MetricWriter::Impl {
   std::condition_variable wake;      // of the thread
   std::condition_variable progress;  // of whoever waits for it
   std::vector<SeriesName> names;
-  uint64_t wanted = 0;        // ring positions: to be made safe without waiting for the period
-  uint64_t acknowledged = 0;  // safe
+  std::vector<MetricPoint> posted;
+  uint64_t wanted_round = 0;  // of work(): the newest that somebody asked for
+  uint64_t done_round = 0;    // what was there when it began is safe
   bool stopping = false;
   std::thread thread;  // the last member: it uses all others
 };
@@ -113,20 +124,23 @@ void MetricWriter::push(int64_t step, std::span<const Point> points) {
     throw std::logic_error("store: more points in a step than the ring holds");
   }
   if (!ring.has_room(points.size())) impl_->wait_for_room(points.size());
-  const int64_t time_ms = monotonic_ms() + impl_->time_offset;
+  const int64_t time_ms = impl_->time_ms();
   for (size_t i = 0; i < points.size(); ++i) {
     ring.slot(i) = {step, time_ms, points[i].value, points[i].series};
   }
   ring.publish(points.size());
 }
 
+void MetricWriter::post(int64_t step, std::span<const Point> points) {
+  std::lock_guard guard(impl_->mutex);
+  for (const Point& point : points)
+    impl_->posted.push_back({step, impl_->time_ms(), point.value, point.series});
+}
+
 void MetricWriter::flush() {
-  Impl& impl = *impl_;
-  const uint64_t target = impl.ring.pushed();
-  std::unique_lock guard(impl.mutex);
-  impl.wanted = std::max(impl.wanted, target);
-  impl.wake.notify_one();
-  impl.progress.wait(guard, [&] { return impl.acknowledged >= target; });
+  std::unique_lock guard(impl_->mutex);
+  const uint64_t round = impl_->ask_for_round();
+  impl_->progress.wait(guard, [&] { return impl_->done_round >= round; });
 }
 
 }  // namespace exprun

@@ -29,7 +29,11 @@ class MetricWriter {
   // no system call unless the ring is full.
   void push(int64_t step, std::span<const Point> points);
 
-  // Waits until everything pushed is committed. Before a checkpoint is recorded and at the end.
+  // The same from any thread, for what comes now and then: it takes a lock and memory.
+  void post(int64_t step, std::span<const Point> points);
+
+  // Waits until everything pushed and posted is committed. Before a checkpoint is recorded and at
+  // the end.
   void flush();
 
  private:

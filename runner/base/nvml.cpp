@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <initializer_list>
 
 namespace exprun {
 namespace {
@@ -16,13 +17,21 @@ constexpr size_t kTextBytes = 96;
 struct Memory {
   unsigned long long total, free, used;
 };
+struct Utilisation {
+  unsigned gpu, memory;  // percent
+};
+constexpr int kSmClock = 1, kMemoryClock = 2;  // nvmlClockType_t
+constexpr int kGpuSensor = 0;                  // nvmlTemperatureSensors_t
 
 // A function of the library that may be missing: an old driver lacks some.
 template <typename... Parameters>
 class Function {
  public:
-  void find(void* library, const char* name) {
-    function_ = reinterpret_cast<Result (*)(Parameters...)>(::dlsym(library, name));
+  // By the first name that the library has.
+  void find(void* library, std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (function_ == nullptr)
+        function_ = reinterpret_cast<Result (*)(Parameters...)>(::dlsym(library, name));
   }
   bool operator()(Parameters... parameters) const {
     return function_ != nullptr && function_(parameters...) == kSuccess;
@@ -40,25 +49,39 @@ std::string text_of(const TextOfDevice& function, Device device) {
   return function(device, text.data(), kTextBytes) ? text.data() : "";
 }
 
-double watts_of(const NumberOfDevice& milliwatts, Device device) {
-  unsigned value = 0;
-  return milliwatts(device, &value) ? value * 1e-3 : 0;
+// A number that the library gives by its last argument.
+template <typename Number, typename... All, typename... Known>
+std::optional<double> asked(const Function<All...>& function, Known... known) {
+  Number number{};
+  if (!function(known..., &number)) return std::nullopt;
+  return static_cast<double>(number);
+}
+
+std::optional<double> watts_of(const NumberOfDevice& milliwatts, Device device) {
+  const auto value = asked<unsigned>(milliwatts, device);
+  return value ? std::optional(*value * 1e-3) : std::nullopt;
 }
 
 }  // namespace
 
 struct Nvml::Library {
   explicit Library(void* opened) : handle(opened) {
-    init.find(handle, "nvmlInit_v2");
-    shutdown.find(handle, "nvmlShutdown");
-    driver_version.find(handle, "nvmlSystemGetDriverVersion");
-    cuda_version.find(handle, "nvmlSystemGetCudaDriverVersion_v2");
-    count.find(handle, "nvmlDeviceGetCount_v2");
-    by_index.find(handle, "nvmlDeviceGetHandleByIndex_v2");
-    name.find(handle, "nvmlDeviceGetName");
-    uuid.find(handle, "nvmlDeviceGetUUID");
-    power_limit.find(handle, "nvmlDeviceGetEnforcedPowerLimit");
-    memory.find(handle, "nvmlDeviceGetMemoryInfo");
+    init.find(handle, {"nvmlInit_v2"});
+    shutdown.find(handle, {"nvmlShutdown"});
+    driver_version.find(handle, {"nvmlSystemGetDriverVersion"});
+    cuda_version.find(handle, {"nvmlSystemGetCudaDriverVersion_v2"});
+    count.find(handle, {"nvmlDeviceGetCount_v2"});
+    by_index.find(handle, {"nvmlDeviceGetHandleByIndex_v2"});
+    name.find(handle, {"nvmlDeviceGetName"});
+    uuid.find(handle, {"nvmlDeviceGetUUID"});
+    power_limit.find(handle, {"nvmlDeviceGetEnforcedPowerLimit"});
+    memory.find(handle, {"nvmlDeviceGetMemoryInfo"});
+    utilisation.find(handle, {"nvmlDeviceGetUtilizationRates"});
+    power.find(handle, {"nvmlDeviceGetPowerUsage"});
+    clock.find(handle, {"nvmlDeviceGetClockInfo"});
+    temperature.find(handle, {"nvmlDeviceGetTemperature"});
+    throttle_reasons.find(handle, {"nvmlDeviceGetCurrentClocksEventReasons",
+                                   "nvmlDeviceGetCurrentClocksThrottleReasons"});
   }
   ~Library() {
     shutdown();
@@ -72,8 +95,11 @@ struct Nvml::Library {
   Function<unsigned*> count;
   Function<unsigned, Device*> by_index;
   TextOfDevice name, uuid;
-  NumberOfDevice power_limit;
+  NumberOfDevice power_limit, power;
   Function<Device, Memory*> memory;
+  Function<Device, Utilisation*> utilisation;
+  Function<Device, int, unsigned*> clock, temperature;
+  Function<Device, unsigned long long*> throttle_reasons;
 };
 
 std::unique_ptr<Nvml> Nvml::open(const char* library) {
@@ -93,7 +119,9 @@ Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {
     Memory memory{};
     library_->memory(device, &memory);
     gpus_.push_back({text_of(library_->name, device), text_of(library_->uuid, device),
-                     static_cast<int64_t>(memory.total), watts_of(library_->power_limit, device)});
+                     static_cast<int64_t>(memory.total),
+                     watts_of(library_->power_limit, device).value_or(0)});
+    devices_.push_back(device);
   }
 }
 
@@ -101,6 +129,21 @@ Nvml::~Nvml() = default;
 
 const std::vector<Gpu>& Nvml::gpus() const {
   return gpus_;
+}
+
+GpuUsage Nvml::usage(size_t i) const {
+  const Device device = devices_.at(i);
+  GpuUsage usage;
+  Utilisation utilisation{};
+  if (library_->utilisation(device, &utilisation)) usage.utilisation_percent = utilisation.gpu;
+  Memory memory{};
+  if (library_->memory(device, &memory)) usage.memory_bytes = static_cast<double>(memory.used);
+  usage.power_watts = watts_of(library_->power, device);
+  usage.sm_clock_mhz = asked<unsigned>(library_->clock, device, kSmClock);
+  usage.memory_clock_mhz = asked<unsigned>(library_->clock, device, kMemoryClock);
+  usage.temperature_celsius = asked<unsigned>(library_->temperature, device, kGpuSensor);
+  usage.throttle_reasons = asked<unsigned long long>(library_->throttle_reasons, device);
+  return usage;
 }
 
 std::string Nvml::driver_version() const {

@@ -21,6 +21,16 @@ exprun_test_program(unit_text tests/unit/text exprun_text)
 exprun_test_program(unit_store tests/unit/store exprun_store)
 exprun_test_program(unit_control tests/unit/control exprun_control)
 
+# Stands in for NVIDIA's library where there is none: found by its path, or by LD_LIBRARY_PATH.
+add_library(fake_nvml SHARED ${CMAKE_SOURCE_DIR}/tests/support/nvml/fake_nvml.cpp)
+set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fake_nvml)
+target_link_options(fake_nvml PRIVATE -fuse-ld=bfd)  # mold 1.10 does not come to an end with it
+if(TARGET unit_base)
+  add_dependencies(unit_base fake_nvml)
+  target_compile_definitions(unit_base PRIVATE EXPRUN_FAKE_NVML="$<TARGET_FILE:fake_nvml>")
+endif()
+
 add_executable(recipe_verdicts ${CMAKE_SOURCE_DIR}/tests/support/verdicts/recipe_verdicts.cpp)
 target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
 

@@ -1,0 +1,94 @@
+// A library that stands in for NVIDIA's, libnvidia-ml.so.1: a machine with two GPUs, of which the
+// second can say little, as an old one or a slice of one. With FAKE_NVML_WITHOUT_DRIVER set it is a
+// library without a driver.
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+constexpr int kSuccess = 0, kNotSupported = 3, kNotFound = 6, kNoDriver = 9;
+
+struct Fake {
+  const char *name, *uuid;
+  bool old;
+};
+Fake gpus[] = {{"NVIDIA Fake 80GB", "GPU-11111111-aaaa", false},
+               {"NVIDIA Old", "GPU-22222222-bbbb", true}};
+
+template <typename Number>
+int answer(const void* gpu, Number* place, Number value) {
+  if (static_cast<const Fake*>(gpu)->old) return kNotSupported;
+  *place = value;
+  return kSuccess;
+}
+
+int copy(char* text, unsigned size, const char* from) {
+  std::snprintf(text, size, "%s", from);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+struct MemoryOfGpu {
+  unsigned long long total, free, used;
+};
+struct UtilisationOfGpu {
+  unsigned gpu, memory;
+};
+
+int nvmlInit_v2() {
+  return std::getenv("FAKE_NVML_WITHOUT_DRIVER") ? kNoDriver : kSuccess;
+}
+int nvmlShutdown() {
+  return kSuccess;
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  return copy(text, size, "580.65.06");
+}
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return kSuccess;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** gpu) {
+  if (index >= 2) return kNotFound;
+  *gpu = &gpus[index];
+  return kSuccess;
+}
+int nvmlDeviceGetName(const void* gpu, char* text, unsigned size) {
+  return copy(text, size, static_cast<const Fake*>(gpu)->name);
+}
+int nvmlDeviceGetUUID(const void* gpu, char* text, unsigned size) {
+  return copy(text, size, static_cast<const Fake*>(gpu)->uuid);
+}
+int nvmlDeviceGetEnforcedPowerLimit(const void* gpu, unsigned* milliwatts) {
+  return answer(gpu, milliwatts, 700'000U);
+}
+int nvmlDeviceGetMemoryInfo(const void*, MemoryOfGpu* memory) {
+  *memory = {80ULL << 30, 79ULL << 30, 1ULL << 30};
+  return kSuccess;
+}
+int nvmlDeviceGetUtilizationRates(const void* gpu, UtilisationOfGpu* utilisation) {
+  return answer(gpu, utilisation, {97, 41});
+}
+int nvmlDeviceGetPowerUsage(const void* gpu, unsigned* milliwatts) {
+  return answer(gpu, milliwatts, 612'500U);
+}
+int nvmlDeviceGetClockInfo(const void* gpu, int clock, unsigned* mhz) {
+  return answer(gpu, mhz, clock == 1 ? 1980U : 2619U);
+}
+int nvmlDeviceGetTemperature(const void*, int, unsigned* celsius) {
+  *celsius = 64;
+  return kSuccess;
+}
+// By the name that drivers had first; the newer one is nvmlDeviceGetCurrentClocksEventReasons.
+int nvmlDeviceGetCurrentClocksThrottleReasons(const void* gpu, unsigned long long* reasons) {
+  return answer(gpu, reasons, 0x24ULL);  // power cap and temperature
+}
+
+}  // extern "C"
