@@ -29,16 +29,29 @@ class Ranks(ExprunTest):
 
     def test_they_make_the_numbers_of_one_process(self):
         one, _ = self.train(1)
-        for world_size in (2, 3, 4):
+        for world_size, strategy in ((2, "zero1"), (3, "ddp"), (4, "zero1")):
             with self.subTest(world_size=world_size):
-                self.assert_close(one, self.train(world_size)[0])
+                self.assert_close(one, self.train(world_size, f"strategy={strategy}")[0])
+
+    def test_a_run_goes_on_with_another_number_of_ranks(self):
+        for attempt, words in enumerate((("world_size=3", "strategy=zero1"), ("world_size=2",)), start=1):
+            process = self.start(*WORDS, "run.name=\"moved\"", "steps=150", *words)
+            self.wait_for_step(40 * attempt, process)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(self.finish(process).code, 130)
+        result = self.exprun(*WORDS, "run.name=\"moved\"", "steps=150", "world_size=4", "strategy=zero1")
+        self.assertIn("bits may differ from an uninterrupted run; the world size was 2, is 4; "
+                      "the strategy was ddp, is zero1\n", result.err)
+        moved = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                          "WHERE NOT timing ORDER BY name, step")
+        self.assert_close(self.train(1, "steps=150")[0], moved)
 
     def test_a_run_of_ranks_repeats_to_the_bit(self):
         first = self.train(2)
         self.assertEqual(first, self.train(2, "--new"))
 
     def test_killed_and_continued_it_ends_with_the_same_bits(self):
-        words = ("steps=300", "checkpoint.every='20 steps'")
+        words = ("steps=300", "checkpoint.every='20 steps'", "strategy=zero1")
         whole = self.train(2, *words)
         (self.folder / "runs").rename(self.folder / "whole")
         for rank in (0, 1):

@@ -88,7 +88,9 @@ void copy_into(Stepped& to, Stepped& from) {
   REQUIRE(target.size() == source.size());
   for (size_t i = 0; i < source.size(); ++i) {
     CHECK(target[i].name == source[i].name);
-    target[i].tensor.copy_(source[i].tensor);
+    REQUIRE(target[i].tensors.size() == source[i].tensors.size());
+    for (size_t j = 0; j < source[i].tensors.size(); ++j)
+      target[i].tensors[j].copy_(source[i].tensors[j]);
   }
   for (size_t i = 0; i < from.group.ranges.size(); ++i)
     to.group.ranges[i].values.copy_(from.group.ranges[i].values);

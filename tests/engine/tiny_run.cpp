@@ -123,7 +123,7 @@ std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, tensor] : pipeline.optimizers().parameter_tensors())
     tensors[name] = tensor.clone();
-  for (const auto& [name, tensor] : pipeline.optimizers().state_tensors())
+  for (const auto& [name, tensor] : pipeline.optimizers().gathered_state())
     tensors[name] = tensor.clone();
   return tensors;
 }

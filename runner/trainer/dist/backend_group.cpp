@@ -36,6 +36,14 @@ class BackendGroup : public ProcessGroup {
       return backend_->allreduce(tensors);
     });
   }
+  std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) override {
+    return start("reduce", [&] {
+      std::vector<at::Tensor> tensors{tensor};
+      c10d::ReduceOptions options;
+      options.rootRank = to;
+      return backend_->reduce(tensors, options);
+    });
+  }
   std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) override {
     return start("reduce-scatter", [&] { return backend_->_reduce_scatter_base(part, whole); });
   }

@@ -29,10 +29,14 @@ class ProcessGroup {
   // Replaces the tensor by its sum over all ranks: the same bits on every rank.
   virtual std::unique_ptr<Collective> all_reduce(at::Tensor tensor) = 0;
 
-  // The sum over all ranks of `whole`, in world_size() equal parts: the rank-th into `part`.
+  // The sum over all ranks, on one of them; on the others the tensor is of no more use.
+  virtual std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) = 0;
+
+  // The sum over all ranks of `whole`, in world_size() equal parts: the rank-th into `part`,
+  // which may be that part of `whole`; the others are then of no more use.
   virtual std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) = 0;
 
-  // The parts of all ranks, one behind the other, into `whole`.
+  // The parts of all ranks, one behind the other, into `whole`; `part` may lie there already.
   virtual std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) = 0;
 
   // The tensor of one rank into that of all others.
@@ -41,6 +45,9 @@ class ProcessGroup {
 
 // Rank 0 of a world of 1: every collective is the identity.
 std::unique_ptr<ProcessGroup> single_process();
+
+// Rank 0 of a world that is not there: for plans on the meta device. Its collectives do nothing.
+std::unique_ptr<ProcessGroup> imagined_ranks(int world_size);
 
 // Sums of a few numbers over all ranks, at once.
 std::vector<double> sum_over_ranks(ProcessGroup& group, const std::vector<double>& values);

@@ -10,6 +10,7 @@
 #include "engine/pipeline.h"
 #include "engine/progress.h"
 #include "engine/rank_attempt.h"
+#include "engine/state_giver.h"
 #include "engine/summary.h"
 #include "engine/tensorboard_recorder.h"
 #include "engine/timer_recorder.h"
@@ -124,7 +125,8 @@ ExitCode follow_attempt(const RankPlace& place) {
   const RankAttempt attempt(hand_over, place, meeting.group);
   Progress progress(attempt.pipeline().plan);
   const std::optional<Position> start = attempt.restore(progress);
-  Trainer trainer(attempt.pipeline(), {progress});
+  StateGiver giver;
+  Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = trainer.run(start.value_or(Position{}));
   leave_together(*meeting.group);
   return exit_code(result);

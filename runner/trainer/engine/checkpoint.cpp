@@ -43,6 +43,8 @@ json to_json(const CheckpointState& state) {
           {"libtorch", state.machine.libtorch},
           {"blas", state.machine.blas},
           {"onednn", state.machine.onednn},
+          {"world_size", state.machine.world_size},
+          {"strategy", state.machine.strategy},
           {"kernels", state.kernels}};
 }
 
@@ -58,8 +60,13 @@ CheckpointState from_json(const json& json) {
   state.tokens = json.at("tokens");
   state.recipe_hash = json.at("recipe_hash");
   state.data_fingerprint = json.at("data_fingerprint");
-  state.machine = {json.at("threads"), json.at("instruction_set"), json.at("libtorch"),
-                   json.at("blas"), json.at("onednn")};
+  state.machine = {json.at("threads"),
+                   json.at("instruction_set"),
+                   json.at("libtorch"),
+                   json.at("blas"),
+                   json.at("onednn"),
+                   json.value("world_size", 1),
+                   json.value("strategy", "ddp")};
   state.kernels = json.at("kernels");
   return state;
 }
@@ -72,28 +79,36 @@ void check_format_version(const json& json, const fs::path& file) {
                 "; use the exprun that wrote it, or a newer one");
 }
 
-void load_into(const fs::path& file, const std::vector<NamedTensor>& targets) {
-  const Safetensors stored(file);
-  for (const auto& [name, target] : targets) {
-    const at::Tensor source = stored.tensor(name);
-    if (source.sizes() != target.sizes() || source.scalar_type() != target.scalar_type())
-      throw Error("checkpoint: '" + name + "' in '" + file.string() +
-                  "' has another shape or dtype than the model of the recipe");
-    target.copy_(source);
+class StoredTensors {
+ public:
+  explicit StoredTensors(fs::path file) : file_(std::move(file)), stored_(file_) {}
+
+  at::Tensor tensor(const std::string& name, at::IntArrayRef shape, at::ScalarType dtype) const {
+    at::Tensor found = stored_.tensor(name);
+    if (found.sizes() == shape && found.scalar_type() == dtype) return found;
+    throw Error("checkpoint: '" + name + "' in '" + file_.string() +
+                "' has another shape or dtype than the model of the recipe");
   }
-  if (const size_t count = stored.names().size(); count != targets.size())
-    throw Error("checkpoint: '" + file.string() + "' has " + std::to_string(count) +
-                " tensors, the recipe's has " + std::to_string(targets.size()));
-}
+
+  void require_count(size_t expected) const {
+    if (const size_t count = stored_.names().size(); count != expected)
+      throw Error("checkpoint: '" + file_.string() + "' has " + std::to_string(count) +
+                  " tensors, the recipe's has " + std::to_string(expected));
+  }
+
+ private:
+  fs::path file_;
+  Safetensors stored_;
+};
 
 }  // namespace
 
 Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const RunPlan& plan = pipeline.plan;
   return {{position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
-           pipeline.data_fingerprint, this_machine(), kernel_choices::save()},
+           pipeline.data_fingerprint, pipeline.machine(), kernel_choices::save()},
           copies(pipeline.optimizers().parameter_tensors()),
-          copies(pipeline.optimizers().state_tensors())};
+          pipeline.optimizers().gathered_state()};
 }
 
 void write_checkpoint(const Snapshot& snapshot, const fs::path& folder) {
@@ -118,8 +133,15 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
 
 void load_tensors(const fs::path& folder, const Pipeline& pipeline) {
   const at::NoGradGuard no_grad;
-  load_into(folder / kModelFile, pipeline.optimizers().parameter_tensors());
-  load_into(folder / kOptimizerFile, pipeline.optimizers().state_tensors());
+  const StoredTensors model(folder / kModelFile), state(folder / kOptimizerFile);
+  const auto parameters = pipeline.optimizers().parameter_tensors();
+  for (const auto& [name, target] : parameters)
+    target.copy_(model.tensor(name, target.sizes(), target.scalar_type()));
+  model.require_count(parameters.size());
+  pipeline.optimizers().load_state([&](const auto& name, const auto& shape, auto dtype) {
+    return state.tensor(name, shape, dtype);
+  });
+  state.require_count(pipeline.optimizers().state_size().tensors);
 }
 
 }  // namespace exprun

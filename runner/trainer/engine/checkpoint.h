@@ -32,6 +32,7 @@ struct Snapshot {
   std::vector<NamedTensor> optimizer;
 };
 
+// As rank 0, while all others call Optimizers::gathered_state.
 Snapshot take_snapshot(const Pipeline& pipeline, const Position& position);
 
 // Durable and whole when it returns; throws Error and leaves nothing otherwise. Any thread.

@@ -63,8 +63,9 @@ void CheckpointWriter::save(const Pipeline& pipeline, const Position& position) 
 
 void CheckpointWriter::save_last(const Pipeline& pipeline, const Position& position) {
   wait();
+  Snapshot snapshot = take_snapshot(pipeline, position);  // with the other ranks in any case
   if (durable_ == position) return;
-  write(take_snapshot(pipeline, position), pipeline.plan.keep_last);
+  write(std::move(snapshot), pipeline.plan.keep_last);
   durable_ = position;
 }
 

@@ -84,7 +84,8 @@ json epochs(const Timeline& timeline) {
 }
 
 json description(const ResolvedRecipe& recipe, const Facts& facts) {
-  const Learner learner = build_learner(recipe, at::kMeta);
+  const auto ranks = recipe.section("parallelism").find<int64_t>("world_size").value_or(1);
+  const Learner learner = build_learner(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
   const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
   const MemoryPlan memory = memory_plan(learner, plan.batch);
   const int64_t micro_batches =
@@ -97,14 +98,14 @@ json description(const ResolvedRecipe& recipe, const Facts& facts) {
           {"tokens", plan.timeline.steps * plan.batch.tokens()},
           {"epochs", epochs(plan.timeline)},
           {"micro_batch", plan.batch.micro_batch},
-          {"gradient_accumulation", micro_batches},
+          {"gradient_accumulation", micro_batches / ranks},
           {"flops_per_token", learner.model->flops_per_token(plan.batch.sequence_length)},
           {"memory",
            {{"weights", memory.weights},
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},
             {"activations", memory.activations}}},
-          {"checkpoint_bytes", memory.weights + memory.optimizer}};
+          {"checkpoint_bytes", memory.weights + learner.optimizers->state_size().bytes}};
 }
 
 json peaks(const Section& optimizer, double scale) {
@@ -142,7 +143,7 @@ json schedule_description(const ResolvedRecipe& recipe, const Facts& facts) {
 
 MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
   const int64_t weights = bytes_of(learner.optimizers->parameter_tensors());
-  return {weights, weights, bytes_of(learner.optimizers->state_tensors()),
+  return {weights, weights, learner.optimizers->state_size().bytes_here,
           static_cast<int64_t>(learner.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};
 }

@@ -9,8 +9,7 @@ namespace exprun {
 
 namespace {
 
-int64_t padded(int64_t elements, size_t element_size) {
-  const int64_t unit = kParameterAlignment / static_cast<int64_t>(element_size);
+int64_t padded(int64_t elements, int64_t unit) {
   return (elements + unit - 1) / unit * unit;
 }
 
@@ -21,16 +20,18 @@ void check_like(const at::Tensor& first, const Parameter& parameter) {
 
 }  // namespace
 
-FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays) {
+FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts) {
   at::NoGradGuard no_grad;
   const at::Tensor first = parameters.at(0).tensor;
+  const int64_t unit = kParameterAlignment / static_cast<int64_t>(first.element_size());
   int64_t size = 0;
   for (auto& parameter : parameters) {
     check_like(first, parameter);
     const int64_t offset = size;
-    size += padded(parameter.tensor.numel(), parameter.tensor.element_size());
+    size += padded(parameter.tensor.numel(), unit);
     slots_.push_back({std::move(parameter), offset});
   }
+  size = padded(size, unit * parts);
   const auto options = slots_.front().parameter.tensor.options().requires_grad(false);
   range_ = {at::zeros({size}, options), at::zeros({size}, options), decays};
   for (auto& slot : slots_) {

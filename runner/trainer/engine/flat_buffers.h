@@ -19,8 +19,9 @@ inline constexpr int64_t kParameterAlignment = 64;  // bytes
 class FlatBuffer {
  public:
   // Moves the parameters' values into a new buffer and sets their data and gradients to views of
-  // it: backward accumulates in place from now on. All have one dtype and device.
-  FlatBuffer(std::vector<Parameter> parameters, bool decays);
+  // it: backward accumulates in place from now on. All have one dtype and device. The buffer is
+  // padded so that it can be cut into `parts` equal parts that start on a cache line each.
+  FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts = 1);
 
   struct Slot {
     Parameter parameter;

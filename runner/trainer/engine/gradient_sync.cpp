@@ -23,16 +23,17 @@ std::map<std::string, size_t> places(const std::vector<Parameter>& order) {
 
 }  // namespace
 
-// A stretch of a buffer, of whole parameters.
-struct GradientSync::Bucket {
+// A bucket with what backward still owes it.
+struct GradientSync::Parcel {
+  const Bucket& bucket;
   at::Tensor gradients;
-  std::vector<at::Tensor> parameters;
-  size_t first_place = 0;  // in the model: backward completes it with this parameter
-  size_t missing = 0;      // gradients that backward still owes
+  std::vector<at::Tensor> parameters;  // that have a part in it
+  size_t first_place = 0;              // in the model: backward completes it with this parameter
+  size_t missing = 0;                  // gradients that backward still owes
   std::unique_ptr<Collective> on_its_way;
 };
 
-// Keeps the autograd nodes alive whose hooks report to the bucket of their parameter.
+// Keeps the autograd nodes alive whose hooks report to the parcels of their parameter.
 class GradientSync::Watch {
  public:
   template <class Function>
@@ -52,63 +53,59 @@ class GradientSync::Watch {
 };
 
 GradientSync::GradientSync(std::shared_ptr<ProcessGroup> group,
-                           const std::vector<const FlatBuffer*>& buffers,
-                           const std::vector<Parameter>& order, int64_t bucket_bytes)
+                           const std::vector<const ShardedBuffer*>& buffers,
+                           const std::vector<Parameter>& order)
     : group_(std::move(group)), watch_(std::make_unique<Watch>()) {
   if (group_->world_size() == 1) return;
-  for (const FlatBuffer* buffer : buffers) add_buckets(*buffer, order, bucket_bytes);
-  std::sort(buckets_.begin(), buckets_.end(),
-            [](const auto& a, const auto& b) { return a->first_place > b->first_place; });
-  for (const auto& bucket : buckets_)
-    for (const at::Tensor& parameter : bucket->parameters)
-      watch_->add(parameter, [this, &bucket = *bucket] { completed_one_of(bucket); });
+  for (const ShardedBuffer* buffer : buffers) add_parcels(*buffer, order);
+  std::stable_sort(parcels_.begin(), parcels_.end(),
+                   [](const auto& a, const auto& b) { return a->first_place > b->first_place; });
+  for (const auto& parcel : parcels_)
+    for (const at::Tensor& parameter : parcel->parameters)
+      watch_->add(parameter, [this, &parcel = *parcel] { completed_one_of(parcel); });
 }
 
 GradientSync::~GradientSync() = default;
 
-void GradientSync::add_buckets(const FlatBuffer& buffer, const std::vector<Parameter>& order,
-                               int64_t bytes) {
+void GradientSync::add_parcels(const ShardedBuffer& buffer, const std::vector<Parameter>& order) {
   const auto place_of = places(order);
-  const at::Tensor& all = buffer.range().gradients;
-  const int64_t most = std::max<int64_t>(1, bytes / static_cast<int64_t>(all.element_size()));
-  int64_t end = all.numel();
-  auto bucket = std::make_unique<Bucket>();
-  bucket->first_place = order.size();
-  const auto& slots = buffer.slots();
-  for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
-    bucket->parameters.push_back(slot->parameter.tensor);
-    bucket->first_place = std::min(bucket->first_place, place_of.at(slot->parameter.name));
-    if (end - slot->offset < most && std::next(slot) != slots.rend()) continue;
-    bucket->gradients = all.narrow(0, slot->offset, end - slot->offset);
-    end = slot->offset;
-    buckets_.push_back(std::exchange(bucket, std::make_unique<Bucket>()));
-    bucket->first_place = order.size();
+  for (const Bucket& bucket : buffer.buckets()) {
+    Parcel parcel{bucket, bucket.stretch().of(buffer.flat().range().gradients), {}, order.size(), 0,
+                  {}};
+    for (const auto& [parameter, offset] : buffer.flat().slots()) {
+      if (bucket.stretch().common_with({offset, parameter.tensor.numel()}).count <= 0) continue;
+      parcel.parameters.push_back(parameter.tensor);
+      parcel.first_place = std::min(parcel.first_place, place_of.at(parameter.name));
+    }
+    parcels_.push_back(std::make_unique<Parcel>(std::move(parcel)));
   }
 }
 
 void GradientSync::begin() {
   sending_ = true;
   next_ = 0;
-  for (const auto& bucket : buckets_) bucket->missing = bucket->parameters.size();
+  for (const auto& parcel : parcels_) parcel->missing = parcel->parameters.size();
 }
 
-void GradientSync::completed_one_of(Bucket& bucket) {
+void GradientSync::completed_one_of(Parcel& parcel) {
   if (!sending_) return;  // a micro-batch before the last
-  --bucket.missing;
+  --parcel.missing;
   send_in_order(false);
 }
 
-// Collectives must begin in one order on all ranks: a bucket waits for those before it.
+// Collectives must begin in one order on all ranks: a parcel waits for those before it.
 void GradientSync::send_in_order(bool all) {
-  for (; next_ < buckets_.size() && (all || buckets_[next_]->missing == 0); ++next_)
-    buckets_[next_]->on_its_way = group_->all_reduce(buckets_[next_]->gradients);
+  for (; next_ < parcels_.size() && (all || parcels_[next_]->missing == 0); ++next_) {
+    Parcel& parcel = *parcels_[next_];
+    parcel.on_its_way = parcel.bucket.reduce(*group_, parcel.gradients);
+  }
 }
 
 void GradientSync::finish() {
   send_in_order(true);
-  for (const auto& bucket : buckets_) {
-    bucket->on_its_way->wait();
-    bucket->on_its_way.reset();
+  for (const auto& parcel : parcels_) {
+    parcel->on_its_way->wait();
+    parcel->on_its_way.reset();
   }
   sending_ = false;
 }

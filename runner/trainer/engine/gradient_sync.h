@@ -1,24 +1,21 @@
-// DDP on the flat buffers: gradients become their sums over the ranks, bucket by bucket, while
-// backward still computes the others.
+// Gradients on their way between ranks: bucket by bucket they become their sums, while backward
+// still computes the others.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "dist/process_group.h"
-#include "engine/flat_buffers.h"
+#include "engine/sharded_buffer.h"
 
 namespace exprun {
 
 class GradientSync {
  public:
-  static constexpr int64_t kBucketBytes = 25 << 20;  // PyTorch's DDP has the same
-
   // Watches the gradients of the buffers' parameters, if there is more than one rank. `order`: all
   // parameters as the model declares them; backward reaches them about in reverse.
-  GradientSync(std::shared_ptr<ProcessGroup> group, const std::vector<const FlatBuffer*>& buffers,
-               const std::vector<Parameter>& order, int64_t bucket_bytes = kBucketBytes);
+  GradientSync(std::shared_ptr<ProcessGroup> group,
+               const std::vector<const ShardedBuffer*>& buffers,
+               const std::vector<Parameter>& order);
   ~GradientSync();
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
@@ -30,17 +27,17 @@ class GradientSync {
   void finish();
 
  private:
-  struct Bucket;
+  struct Parcel;
   class Watch;
 
-  void add_buckets(const FlatBuffer& buffer, const std::vector<Parameter>& order, int64_t bytes);
-  void completed_one_of(Bucket& bucket);
+  void add_parcels(const ShardedBuffer& buffer, const std::vector<Parameter>& order);
+  void completed_one_of(Parcel& parcel);
   void send_in_order(bool all);
 
   std::shared_ptr<ProcessGroup> group_;
-  std::vector<std::unique_ptr<Bucket>> buckets_;  // in the order in which all ranks send them
+  std::vector<std::unique_ptr<Parcel>> parcels_;  // in the order in which all ranks send them
   std::unique_ptr<Watch> watch_;
-  size_t next_ = 0;  // the first bucket that is not on its way
+  size_t next_ = 0;  // the first parcel that is not on its way
   bool sending_ = false;
 };
 

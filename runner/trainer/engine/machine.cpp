@@ -58,8 +58,13 @@ int cores_of_control_group(int otherwise) {
 
 Machine this_machine() {
   const std::string built = at::show_config();
-  return {at::get_num_threads(), at::get_cpu_capability(), TORCH_VERSION,
-          part(built, "BLAS_INFO=", ",\n "), part(built, "MKL-DNN v", " \n")};
+  Machine machine;
+  machine.threads = at::get_num_threads();
+  machine.instruction_set = at::get_cpu_capability();
+  machine.libtorch = TORCH_VERSION;
+  machine.blas = part(built, "BLAS_INFO=", ",\n ");
+  machine.onednn = part(built, "MKL-DNN v", " \n");
+  return machine;
 }
 
 std::string libraries_json(const Machine& machine) {

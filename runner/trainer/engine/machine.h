@@ -6,14 +6,18 @@
 namespace exprun {
 
 struct Machine {
-  int threads = 0;              // of one process, inside operators
-  std::string instruction_set;  // "AVX512"
-  std::string libtorch;         // "2.11.0"
-  std::string blas;             // "mkl"; "generic" is 20 to 45 times slower
-  std::string onednn;           // "3.10.2"
+  int threads = 0;               // of one process, inside operators
+  std::string instruction_set;   // "AVX512"
+  std::string libtorch;          // "2.11.0"
+  std::string blas;              // "mkl"; "generic" is 20 to 45 times slower
+  std::string onednn;            // "3.10.2"
+  int world_size = 1;            // of these processes
+  std::string strategy = "ddp";  // how they share the work
+
+  friend bool operator==(const Machine&, const Machine&) = default;
 };
 
-// As the process is set now.
+// As the process is set now; of the ranks it knows nothing.
 Machine this_machine();
 
 // The same for the run's record, as JSON, with all that LibTorch says of how it was built: MKL,

@@ -29,13 +29,12 @@ struct ParameterGroup {
   std::vector<Parameter> matrices;  // (rows, columns), their .grad is set
 };
 
-// A state tensor, in the layout of what it belongs to: element-wise, `range` is the index into
-// ParameterGroup::ranges and `tensor` has its length, so that the engine can cut it by parameter;
-// matrix-wise, `range` indexes the matrices. Updated in place by a load.
+// A state: a tensor for each of what the optimizer was given, in its layout, so that the engine can
+// cut it by parameter: of each of ParameterGroup::ranges its length, of each matrix its shape.
+// Named also where nothing was given. Updated in place by a load.
 struct OptimizerState {
   std::string name;  // "exp_avg"
-  size_t range = 0;
-  at::Tensor tensor;
+  std::vector<at::Tensor> tensors;
 };
 
 class Optimizer {

@@ -1,8 +1,6 @@
 #include "engine/optimizers.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/dot.h>
-#include <ATen/ops/linalg_vector_norm.h>
 
 #include <cmath>
 #include <map>
@@ -13,35 +11,18 @@ namespace exprun {
 
 namespace {
 
-// One buffer for each dtype, in the order in which the dtypes first appear.
-void add_buffers(std::vector<FlatBuffer>& buffers, const std::vector<Parameter>& parameters,
-                 bool decays) {
+Optimizer::Factory factory_of(const OptimizerGroup& group) {
+  return Registry<Optimizer>::instance().find(group.section.type());
+}
+
+// One buffer for each dtype, in the order of the dtypes.
+void add_buffers(std::vector<ShardedBuffer>& buffers, const std::vector<Parameter>& parameters,
+                 bool decays, Optimizer::Granularity granularity, const Parallelism& parallelism) {
   std::map<at::ScalarType, std::vector<Parameter>> by_dtype;
   for (const Parameter& parameter : parameters)
     by_dtype[parameter.tensor.scalar_type()].push_back(parameter);
-  for (auto& [dtype, same] : by_dtype) buffers.emplace_back(std::move(same), decays);
-}
-
-// By rows first: one fp32 sum over a long buffer loses digits of the norm (1e-5 at a million).
-double sum_of_squares(const at::Tensor& flat) {
-  constexpr int64_t kRow = 256;
-  const int64_t whole = flat.numel() / kRow * kRow;
-  const auto rows =
-      at::linalg_vector_norm(flat.narrow(0, 0, whole).view({-1, kRow}), 2, {1}).to(at::kDouble);
-  const auto rest = flat.narrow(0, whole, flat.numel() - whole).to(at::kDouble);
-  return at::dot(rows, rows).item<double>() + at::dot(rest, rest).item<double>();
-}
-
-bool is_matrix_wise(const Section& section) {
-  return Registry<Optimizer>::instance().find(section.type()).granularity ==
-         Optimizer::Granularity::matrix_wise;
-}
-
-std::vector<Parameter> matrices_of(const std::vector<FlatBuffer>& buffers) {
-  std::vector<Parameter> matrices;
-  for (const FlatBuffer& buffer : buffers)
-    for (const auto& slot : buffer.slots()) matrices.push_back(slot.parameter);
-  return matrices;
+  for (auto& [dtype, same] : by_dtype)
+    buffers.emplace_back(std::move(same), decays, granularity, parallelism);
 }
 
 void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters) {
@@ -52,40 +33,43 @@ void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters)
 }  // namespace
 
 Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-                       std::shared_ptr<ProcessGroup> group, std::optional<int64_t> rounding_seed)
-    : rounding_seed_(rounding_seed), groups_(optimizer_groups(section, parameters)) {
-  share_values(*group, parameters);
+                       Parallelism parallelism, std::optional<int64_t> rounding_seed)
+    : parallelism_(std::move(parallelism)),
+      rounding_seed_(rounding_seed),
+      groups_(optimizer_groups(section, parameters)) {
+  share_values(*parallelism_.group, parameters);
   for (const OptimizerGroup& each : groups_) steppers_.push_back(build(each));
-  std::vector<const FlatBuffer*> buffers;
+  std::vector<const ShardedBuffer*> buffers;
   for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
-  sync_ = std::make_unique<GradientSync>(std::move(group), buffers, parameters);
+    for (const ShardedBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
+  sync_ = std::make_unique<GradientSync>(parallelism_.group, buffers, parameters);
 }
 
 Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
+  const auto [granularity, build] = factory_of(group);
   Stepper stepper;
-  add_buffers(stepper.buffers, group.decayed, true);
-  add_buffers(stepper.buffers, group.undecayed, false);
+  add_buffers(stepper.buffers, group.decayed, true, granularity, parallelism_);
+  add_buffers(stepper.buffers, group.undecayed, false, granularity, parallelism_);
   ParameterGroup parts{group.name, {}, {}};
-  if (is_matrix_wise(group.section))
-    parts.matrices = matrices_of(stepper.buffers);
-  else
-    parts.ranges = ranges_of(stepper);
-  stepper.optimizer = Registry<Optimizer>::instance()
-                          .find(group.section.type())
-                          .build(group.section, std::move(parts));
+  if (granularity == Optimizer::Granularity::element_wise) parts.ranges = ranges_of(stepper);
+  if (granularity == Optimizer::Granularity::matrix_wise)
+    for (const ShardedBuffer& buffer : stepper.buffers)
+      for (const Parameter& matrix : buffer.matrices()) parts.matrices.push_back(matrix);
+  stepper.optimizer = build(group.section, std::move(parts));
   return stepper;
 }
 
 std::vector<FlatRange> Optimizers::ranges_of(Stepper& stepper) const {
-  std::vector<FlatRange> ranges;
-  for (const FlatBuffer& buffer : stepper.buffers) {
-    const FlatRange range = buffer.range();
-    const bool rounds = rounding_seed_ && range.values.scalar_type() == at::kBFloat16;
-    if (rounds) stepper.rounded.emplace_back(range);
-    ranges.push_back(rounds ? stepper.rounded.back().wide() : range);
+  std::vector<FlatRange> all;
+  for (const ShardedBuffer& buffer : stepper.buffers) {
+    const std::vector<FlatRange> ranges = buffer.ranges();
+    for (size_t unit = 0; unit < ranges.size(); ++unit) {
+      const bool rounds = rounding_seed_ && ranges[unit].values.scalar_type() == at::kBFloat16;
+      if (rounds) stepper.rounded.push_back({RoundedRange(ranges[unit]), buffer, unit});
+      all.push_back(rounds ? stepper.rounded.back().range.wide() : ranges[unit]);
+    }
   }
-  return ranges;
+  return all;
 }
 
 double Optimizers::lr(double factor) const {
@@ -94,61 +78,100 @@ double Optimizers::lr(double factor) const {
 
 void Optimizers::zero_gradients() {
   for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers) buffer.range().gradients.zero_();
+    for (const ShardedBuffer& buffer : stepper.buffers) buffer.flat().range().gradients.zero_();
 }
 
 double Optimizers::gradient_norm() const {
   double sum = 0;
   for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers) {
-      sum += sum_of_squares(buffer.range().gradients);
-    }
-  return std::sqrt(sum);
+    for (const ShardedBuffer& buffer : stepper.buffers) sum += buffer.sum_of_squares();
+  return std::sqrt(sum_over_ranks(*parallelism_.group, {sum})[0]);
 }
 
 void Optimizers::scale_gradients(double coefficient) {
   for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers) buffer.range().gradients.mul_(coefficient);
+    for (const ShardedBuffer& buffer : stepper.buffers) buffer.scale_gradients(coefficient);
 }
 
 void Optimizers::step(double factor, int64_t update) {
   at::NoGradGuard no_grad;
-  uint64_t index = 0;
   for (Stepper& stepper : steppers_) {
-    for (RoundedRange& range : stepper.rounded) range.widen();
+    for (auto& rounded : stepper.rounded) rounded.range.widen();
     stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
-    for (RoundedRange& range : stepper.rounded)
-      range.round(random_bits({static_cast<uint64_t>(*rounding_seed_), random_word("rounding"),
-                               static_cast<uint64_t>(update), index++}));
+    round(stepper, update);
+  }
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) buffer.gather_values();
+}
+
+// By parameter, so that what is drawn depends neither on the buffers nor on the ranks.
+void Optimizers::round(Stepper& stepper, int64_t update) const {
+  for (auto& [range, buffer, unit] : stepper.rounded) {
+    for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(unit)) {
+      const uint64_t key =
+          random_bits({static_cast<uint64_t>(*rounding_seed_), random_word("rounding"),
+                       static_cast<uint64_t>(update), random_word(slot.parameter.name)});
+      range.round(of_unit.begin, of_unit.count, key, of_parameter.begin);
+    }
+    range.drop();
   }
 }
 
 std::vector<NamedTensor> Optimizers::parameter_tensors() const {
   std::vector<NamedTensor> tensors;
   for (const Stepper& stepper : steppers_)
-    for (const FlatBuffer& buffer : stepper.buffers)
-      for (const auto& slot : buffer.slots())
-        tensors.push_back({slot.parameter.name, FlatBuffer::cut(buffer.range().values, slot)});
+    for (const ShardedBuffer& buffer : stepper.buffers)
+      for (const auto& slot : buffer.flat().slots())
+        tensors.push_back(
+            {slot.parameter.name, FlatBuffer::cut(buffer.flat().range().values, slot)});
   return tensors;
 }
 
-std::vector<NamedTensor> Optimizers::state_tensors() const {
-  std::vector<NamedTensor> tensors;
-  for (size_t group = 0; group < steppers_.size(); ++group) {
-    const Stepper& stepper = steppers_[group];
-    const bool matrix_wise = is_matrix_wise(groups_[group].section);
-    const auto matrices = matrix_wise ? matrices_of(stepper.buffers) : std::vector<Parameter>{};
-    for (const OptimizerState& state : stepper.optimizer->state()) {
-      if (matrix_wise) {
-        tensors.push_back({matrices.at(state.range).name + "/" + state.name, state.tensor});
-        continue;
+std::vector<Optimizers::BufferState> Optimizers::states() const {
+  std::vector<BufferState> states;
+  for (const Stepper& stepper : steppers_)
+    for (OptimizerState& state : stepper.optimizer->state()) {
+      auto next = state.tensors.begin();
+      for (const ShardedBuffer& buffer : stepper.buffers) {
+        const auto end = next + static_cast<std::ptrdiff_t>(buffer.units().size());
+        std::vector<at::Tensor> units(next, end);
+        const auto options = (units.empty() ? buffer.flat().range().values : units[0]).options();
+        states.push_back({buffer, state.name, std::move(units), options.requires_grad(false)});
+        next = end;
       }
-      for (const auto& slot : stepper.buffers.at(state.range).slots())
-        tensors.push_back(
-            {slot.parameter.name + "/" + state.name, FlatBuffer::cut(state.tensor, slot)});
     }
+  return states;
+}
+
+std::vector<NamedTensor> Optimizers::gathered_state() const {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [buffer, name, units, options] : states()) {
+    const at::Tensor whole = buffer.gathered(units, options);
+    if (!whole.defined()) continue;
+    for (const auto& slot : buffer.flat().slots())
+      tensors.push_back({slot.parameter.name + "/" + name, FlatBuffer::cut(whole, slot)});
   }
   return tensors;
+}
+
+void Optimizers::load_state(const StoredState& stored) const {
+  for (const auto& [buffer, name, units, options] : states())
+    buffer.fill(units, [&, &name = name, &options = options](const Parameter& parameter) {
+      return stored(parameter.name + "/" + name, parameter.tensor.sizes(),
+                    options.dtype().toScalarType());
+    });
+}
+
+Optimizers::StateSize Optimizers::state_size() const {
+  StateSize size;
+  for (const auto& [buffer, name, units, options] : states()) {
+    size.tensors += buffer.flat().slots().size();
+    for (const at::Tensor& unit : units) size.bytes_here += static_cast<int64_t>(unit.nbytes());
+    for (const auto& slot : buffer.flat().slots())
+      size.bytes +=
+          slot.parameter.tensor.numel() * static_cast<int64_t>(options.dtype().itemsize());
+  }
+  return size;
 }
 
 }  // namespace exprun

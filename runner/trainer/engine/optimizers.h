@@ -2,17 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "dist/process_group.h"
-#include "engine/flat_buffers.h"
 #include "engine/gradient_sync.h"
 #include "engine/named_tensor.h"
 #include "engine/optimizer.h"
 #include "engine/optimizer_groups.h"
+#include "engine/parallelism.h"
+#include "engine/sharded_buffer.h"
 #include "engine/stochastic_rounding.h"
 
 namespace exprun {
@@ -23,8 +24,7 @@ class Optimizers {
   // weights of element-wise optimizers are rounded stochastically. Throws RecipeError (see
   // optimizer_groups).
   Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-             std::shared_ptr<ProcessGroup> group,
-             std::optional<int64_t> rounding_seed = std::nullopt);
+             Parallelism parallelism, std::optional<int64_t> rounding_seed = std::nullopt);
 
   const std::vector<OptimizerGroup>& groups() const { return groups_; }
 
@@ -35,25 +35,55 @@ class Optimizers {
   // Around the last backward of a step: gradients become their sums over the ranks.
   void begin_gradient_sync() { sync_->begin(); }
   void finish_gradient_sync() { sync_->finish(); }
-  // L2 over all parameters.
+  // L2 over all parameters: the same bits on every rank, which all call it.
   double gradient_norm() const;
   void scale_gradients(double coefficient);
-  // One update of every group; `update` counts from 1.
+  // One update of every group, on all ranks together; `update` counts from 1.
   void step(double factor, int64_t update);
 
   // Views, in the order of the parameters: saving reads them, loading writes them.
   std::vector<NamedTensor> parameter_tensors() const;
-  std::vector<NamedTensor> state_tensors() const;  // "<parameter>/<state name>"
+
+  // The state, whole and by parameter, as "<parameter>/<state>": how it is stored does not depend
+  // on the ranks. All ranks call it together; rank 0 has copies of all, the others nothing.
+  std::vector<NamedTensor> gathered_state() const;
+  // The reverse, each rank for itself: `stored` gives a tensor by name, like the parameter in shape
+  // and of that dtype.
+  using StoredState =
+      std::function<at::Tensor(const std::string&, at::IntArrayRef shape, at::ScalarType)>;
+  void load_state(const StoredState& stored) const;
+  // How many tensors the state has, and its bytes: of all ranks together, and on this one.
+  struct StateSize {
+    size_t tensors = 0;
+    int64_t bytes = 0, bytes_here = 0;
+  };
+  StateSize state_size() const;
 
  private:
   struct Stepper {
-    std::vector<FlatBuffer> buffers;
+    std::vector<ShardedBuffer> buffers;
     std::unique_ptr<Optimizer> optimizer;
-    std::vector<RoundedRange> rounded;  // of the buffers in bf16, if they are rounded so
+    struct Rounded {
+      RoundedRange range;
+      const ShardedBuffer& buffer;
+      size_t unit;
+    };
+    std::vector<Rounded> rounded;  // of the buffers in bf16, if they are rounded so
   };
   Stepper build(const OptimizerGroup& group) const;
   std::vector<FlatRange> ranges_of(Stepper& stepper) const;
+  void round(Stepper& stepper, int64_t update) const;
 
+  // A state tensor of a buffer, in its units.
+  struct BufferState {
+    const ShardedBuffer& buffer;
+    std::string name;
+    std::vector<at::Tensor> units;
+    at::TensorOptions options;
+  };
+  std::vector<BufferState> states() const;
+
+  Parallelism parallelism_;
   std::optional<int64_t> rounding_seed_;
   std::vector<OptimizerGroup> groups_;
   std::vector<Stepper> steppers_;  // one a group

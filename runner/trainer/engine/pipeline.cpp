@@ -43,7 +43,8 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
   learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
   const bool rounds = recipe.section("precision").get<bool>("stochastic_rounding");
   learner.optimizers = std::make_unique<Optimizers>(
-      recipe.section("optimizer"), learner.parameters->items(), std::move(group),
+      recipe.section("optimizer"), learner.parameters->items(),
+      Parallelism::read(recipe.section("parallelism"), std::move(group)),
       rounds ? std::optional(recipe.section("run").get<int64_t>("seed")) : std::nullopt);
   return learner;
 }
@@ -63,6 +64,13 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
 Pipeline::Share Pipeline::share() const {
   const int64_t count = plan.batch.sequences / group->world_size();
   return {group->rank() * count, count};
+}
+
+Machine Pipeline::machine() const {
+  Machine machine = this_machine();
+  machine.world_size = group->world_size();
+  machine.strategy = recipe.section("parallelism").get<std::string>("strategy");
+  return machine;
 }
 
 Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {

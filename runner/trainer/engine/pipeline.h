@@ -8,6 +8,7 @@
 #include "dist/process_group.h"
 #include "engine/dataset.h"
 #include "engine/evaluation.h"
+#include "engine/machine.h"
 #include "engine/model.h"
 #include "engine/optimizers.h"
 #include "engine/run_plan.h"
@@ -55,6 +56,9 @@ struct Pipeline {
     int64_t first = 0, count = 0;
   };
   Share share() const;
+
+  // What the bits of this run depend on, with its ranks.
+  Machine machine() const;
 
   // A batch of the dataset; a token outside of the vocabulary is a RecipeError at
   // model.vocab_size.

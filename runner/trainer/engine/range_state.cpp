@@ -9,8 +9,8 @@ RangeState::RangeState(std::string name, const std::vector<FlatRange>& ranges)
   for (const FlatRange& range : ranges) tensors_.push_back(at::zeros_like(range.values));
 }
 
-void RangeState::append_to(std::vector<OptimizerState>& state) const {
-  for (size_t i = 0; i < tensors_.size(); ++i) state.push_back({name_, i, tensors_[i]});
+OptimizerState RangeState::state() const {
+  return {name_, tensors_};
 }
 
 }  // namespace exprun

@@ -14,7 +14,7 @@ class RangeState {
   RangeState(std::string name, const std::vector<FlatRange>& ranges);
 
   const at::Tensor& operator[](size_t range) const { return tensors_.at(range); }
-  void append_to(std::vector<OptimizerState>& state) const;
+  OptimizerState state() const;
 
  private:
   std::string name_;

@@ -18,11 +18,12 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
   return open_checkpoint(*hand_over.checkpoint, recipe.hash(), hand_over.data.fingerprint);
 }
 
-// A checkpoint goes on with the threads that it was made with; ranks of one machine share its
-// cores.
+// A checkpoint goes on with the threads that it was made with, if with as many ranks; those of one
+// machine share its cores.
 int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
                  const RankPlace& place) {
-  if (checkpoint) return checkpoint->machine.threads;
+  if (checkpoint && checkpoint->machine.world_size == place.world_size)
+    return checkpoint->machine.threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
   return threads ? static_cast<int>(*threads)
                  : std::max(1, usable_cores() / place.local_world_size);
@@ -62,7 +63,7 @@ RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place,
 std::optional<Position> RankAttempt::restore(Recorder& recorder) const {
   if (!state_) return std::nullopt;
   load_tensors(*hand_over_.checkpoint, *pipeline_);
-  const std::string warning = bits_may_differ(state_->machine, this_machine());
+  const std::string warning = bits_may_differ(state_->machine, pipeline_->machine());
   if (!warning.empty()) recorder.event("warning", "resume", warning);
   log_info("continues from step " + std::to_string(state_->position.step));
   return state_->position;

@@ -37,7 +37,10 @@ std::string bits_may_differ(const Machine& then, const Machine& now) {
   const std::string differences =
       difference("LibTorch", then.libtorch, now.libtorch) +
       difference("the instruction set", then.instruction_set, now.instruction_set) +
-      difference("BLAS", then.blas, now.blas) + difference("oneDNN", then.onednn, now.onednn);
+      difference("BLAS", then.blas, now.blas) + difference("oneDNN", then.onednn, now.onednn) +
+      difference("the world size", std::to_string(then.world_size),
+                 std::to_string(now.world_size)) +
+      difference("the strategy", then.strategy, now.strategy);
   return differences.empty() ? "" : "bits may differ from an uninterrupted run" + differences;
 }
 

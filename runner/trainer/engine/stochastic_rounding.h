@@ -11,8 +11,9 @@
 
 namespace exprun {
 
-// fp32 -> bf16; what is drawn is a function of `key` alone.
-at::Tensor stochastically_rounded(const at::Tensor& values, uint64_t key);
+// fp32 -> bf16; what is drawn for an element is a function of `key` and its place, counted from
+// `first`, that of the first of them.
+at::Tensor stochastically_rounded(const at::Tensor& values, uint64_t key, int64_t first = 0);
 
 // A bf16 range that an optimizer steps in fp32, which it sees as `wide`: its state is fp32 then.
 class RoundedRange {
@@ -22,8 +23,10 @@ class RoundedRange {
   const FlatRange& wide() const { return wide_; }
   // Values and gradients in fp32, for one step.
   void widen();
-  // Back to bf16; the fp32 copies are dropped.
-  void round(uint64_t key);
+  // Back to bf16, the [begin, begin + count) of the range.
+  void round(int64_t begin, int64_t count, uint64_t key, int64_t first);
+  // The fp32 copies are dropped.
+  void drop();
 
  private:
   FlatRange narrow_;

@@ -48,6 +48,11 @@ StopRequest agreed(ProcessGroup& group, StopRequest wish) {
                                : static_cast<StopRequest>(found - wishes.begin());
 }
 
+// Clocks differ, so one decides.
+bool rank_0_says(ProcessGroup& group, bool what) {
+  return sum_over_ranks(group, {group.rank() == 0 && what ? 1.0 : 0.0})[0] > 0;
+}
+
 }  // namespace
 
 Trainer::Trainer(const Pipeline& pipeline, TrainerLinks links)
@@ -164,7 +169,8 @@ void Trainer::record(const StepResult& result, double seconds) {
 bool Trainer::saving_is_due() const {
   if (!links_.saver) return false;
   const Period& every = pipeline_.plan.checkpoint_every;
-  if (every.unit == PeriodUnit::seconds) return seconds_since(saved_at_) >= every.count;
+  if (every.unit == PeriodUnit::seconds)
+    return rank_0_says(*pipeline_.group, seconds_since(saved_at_) >= every.count);
   return position_.step % static_cast<int64_t>(every.count) == 0;
 }
 

@@ -15,7 +15,7 @@
 
 namespace exprun {
 
-// Saves checkpoints; null in a Trainer that saves none.
+// Saves checkpoints; null in a Trainer that saves none. All ranks call it together.
 class Saver {
  public:
   virtual ~Saver() = default;

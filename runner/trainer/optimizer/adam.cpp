@@ -33,12 +33,7 @@ class Adam final : public Optimizer {
     for (size_t i = 0; i < group_.ranges.size(); ++i) step(i, lr, update);
   }
 
-  std::vector<OptimizerState> state() override {
-    std::vector<OptimizerState> state;
-    exp_avg_.append_to(state);
-    exp_avg_sq_.append_to(state);
-    return state;
-  }
+  std::vector<OptimizerState> state() override { return {exp_avg_.state(), exp_avg_sq_.state()}; }
 
  private:
   void step(size_t i, double lr, int64_t update) {

@@ -30,11 +30,7 @@ class Lion final : public Optimizer {
     }
   }
 
-  std::vector<OptimizerState> state() override {
-    std::vector<OptimizerState> state;
-    exp_avg_.append_to(state);
-    return state;
-  }
+  std::vector<OptimizerState> state() override { return {exp_avg_.state()}; }
 
  private:
   ParameterGroup group_;

@@ -92,12 +92,11 @@ class Muon final : public Optimizer {
   }
 
   std::vector<OptimizerState> state() override {
-    std::vector<OptimizerState> state(group_.matrices.size());
+    OptimizerState state{"momentum_buffer", std::vector<at::Tensor>(group_.matrices.size())};
     for (const Batch& batch : batches_)
       for (size_t i = 0; i < batch.members.size(); ++i)
-        state[batch.members[i]] = {"momentum_buffer", batch.members[i],
-                                   batch.momentum[static_cast<int64_t>(i)]};
-    return state;
+        state.tensors[batch.members[i]] = batch.momentum[static_cast<int64_t>(i)];
+    return {state};
   }
 
  private:

@@ -38,9 +38,8 @@ class Sgd final : public Optimizer {
   }
 
   std::vector<OptimizerState> state() override {
-    std::vector<OptimizerState> state;
-    momentum_.append_to(state);
-    return state;
+    if (settings_.momentum == 0) return {};
+    return {momentum_.state()};
   }
 
  private:
