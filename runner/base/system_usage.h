@@ -1,13 +1,5 @@
-// What this process, its machine and its GPUs use: the series system/... of a run.
-//
-//   system/process_cpu_percent       processor's time since the reading before; 100 is one core
-//   system/process_memory_bytes      resident
-//   system/load                      processes that run or want to, averaged over a minute
-//   system/memory_available_bytes    of the machine, without swapping
-//   system/disk_free_bytes           where the run's folder lies
-//   system/gpuN/...                  of each GPU that the process may use, by NVML's number:
-//     utilisation_percent, memory_bytes, power_watts, sm_clock_mhz, memory_clock_mhz,
-//     temperature_celsius, throttle_reasons (nvml.h has their meaning)
+// What this process, its machine and its GPUs use: the series system/... of a run. Their names and
+// units: store/FORMAT.md.
 #pragma once
 
 #include <chrono>

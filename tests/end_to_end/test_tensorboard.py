@@ -54,6 +54,7 @@ class Tensorboard(ExprunTest):
         return json.loads(read.stdout)
 
     def check(self, events):
+        self.assertIn("system/load", events["scalars"])
         for series in ("train/loss", "lr", "grad_norm", "val/loss"):
             stored = self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", series)
             self.assertEqual([step for step, _ in stored], [step for step, _ in events["scalars"][series]], series)

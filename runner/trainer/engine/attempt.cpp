@@ -12,6 +12,7 @@
 #include "engine/rank_attempt.h"
 #include "engine/state_giver.h"
 #include "engine/summary.h"
+#include "engine/system_recorder.h"
 #include "engine/tensorboard_recorder.h"
 #include "engine/timer_recorder.h"
 #include "engine/trainer.h"
@@ -57,6 +58,12 @@ std::optional<Mfu> mfu_of(const Pipeline& pipeline) {
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }
 
+std::optional<std::filesystem::path> tensorboard_folder(const StoredRun& run,
+                                                        const ResolvedRecipe& recipe) {
+  if (!recipe.section("metrics").get<bool>("tensorboard")) return std::nullopt;
+  return run.folder.path / "tensorboard";
+}
+
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
   if (result.end == TrainingResult::End::diverged) return ExitCode::diverged;
@@ -100,11 +107,15 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const auto mfu = mfu_of(pipeline);
   std::optional<MfuRecorder> utilisation;
   if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
+  const auto event_files = tensorboard_folder(run, attempt.recipe());
   std::optional<TensorboardRecorder> tensorboard;
-  if (attempt.recipe().section("metrics").get<bool>("tensorboard"))
-    recorder.add(tensorboard.emplace(run.folder.path / "tensorboard", pipeline.plan.metrics_every,
+  if (event_files)
+    recorder.add(tensorboard.emplace(*event_files, pipeline.plan.metrics_every,
                                      hyper_parameters(attempt.recipe())));
   const std::optional<Position> start = attempt.restore(recorder);
+  SystemRecorder system(
+      metrics, {run.folder.path, pipeline.plan.system_every, start ? start->step : 0, event_files});
+  recorder.add(system);
 
   StoreLedger ledger(run, metrics);
   CheckpointWriter saver(run.folder, ledger, recorder, start);

@@ -80,6 +80,7 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.timers = metrics.get<bool>("timers");
   plan.metrics_every = plan.timeline.to_steps(metrics, "every");
   plan.progress_every = plan.timeline.to_steps(metrics, "progress_every");
+  plan.system_every = std::chrono::duration<double>(metrics.get<Period>("system_every").count);
   plan.checkpoint_every = checkpoint_period(checkpoint, plan.timeline);
   plan.keep_last = checkpoint.get<int64_t>("keep_last");
   plan.max_minutes = run.find<double>("max_minutes");

@@ -1,6 +1,7 @@
 // The numbers of a run that several parts share: how long, how large a batch, how often.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct RunPlan {
   bool timers = false;
   int64_t metrics_every = 1;
   int64_t progress_every = 1;
+  std::chrono::duration<double> system_every{0};
   Period checkpoint_every;  // steps or seconds
   int64_t keep_last = 0;
   std::optional<double> max_minutes;

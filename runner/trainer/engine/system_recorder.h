@@ -1,0 +1,43 @@
+// What the process and its machine use (base/system_usage.h), recorded by a thread of its own as
+// series that are marked as timings. A value stands at the newest completed step; of several within
+// one step the last stays.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+
+#include "base/event_file.h"
+#include "base/periodic_thread.h"
+#include "base/system_usage.h"
+#include "engine/recorder.h"
+#include "store/metric_writer.h"
+
+namespace exprun {
+
+class SystemRecorder : public Recorder {
+ public:
+  struct Settings {
+    std::filesystem::path run_folder;  // whose disk is watched
+    std::chrono::duration<double> period;
+    int64_t first_step = 0;                            // completed when the attempt began
+    std::optional<std::filesystem::path> tensorboard;  // a folder for event files, when wanted
+  };
+  SystemRecorder(MetricWriter& metrics, Settings settings);
+
+  void step(const StepRecord& record) override { step_ = record.step; }
+  void evaluation(int64_t, const std::string&, const EvaluationResult&) override {}
+  void event(const std::string&, const std::string&, const std::string&) override {}
+
+ private:
+  void record();
+
+  MetricWriter& metrics_;
+  const Settings settings_;
+  std::atomic<int64_t> step_;
+  std::optional<SystemUsage> usage_;  // of the thread, as is the file
+  std::optional<EventFile> file_;
+  PeriodicThread thread_;  // the last member: it uses all others
+};
+
+}  // namespace exprun
