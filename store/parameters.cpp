@@ -1,5 +1,6 @@
 #include "store/parameters.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -39,6 +40,13 @@ void insert(Connection& connection, int64_t run, const ParameterRow& parameter) 
   }
 }
 
+std::string json_array(const std::vector<int64_t>& numbers) {
+  std::string text = "[";
+  for (const int64_t number : numbers)
+    text += (text.size() > 1 ? "," : "") + std::to_string(number);
+  return text + "]";
+}
+
 }  // namespace
 
 void insert_parameters(Connection& connection, int64_t run,
@@ -51,11 +59,17 @@ void insert_parameters(Connection& connection, int64_t run,
   }
 }
 
-std::vector<ParameterRow> read_parameters(Connection& connection, int64_t run) {
-  std::vector<ParameterRow> parameters;
-  Query query(connection, "SELECT path, toml, changed FROM parameters WHERE run = ? ORDER BY path",
-              run);
-  while (query.step()) parameters.push_back({query.text(0), query.text(1), query.integer(2) != 0});
+std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connection,
+                                                             const std::vector<int64_t>& runs) {
+  std::map<int64_t, std::vector<ParameterRow>> parameters;
+  Query query(connection,
+              "SELECT run, path, toml, changed FROM parameters "
+              "WHERE run IN (SELECT value FROM json_each(?))",
+              json_array(runs));
+  while (query.step())
+    parameters[query.integer(0)].push_back({query.text(1), query.text(2), query.integer(3) != 0});
+  for (auto& [run, rows] : parameters)
+    std::sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.path < b.path; });
   return parameters;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace exprun {
 
 void insert_parameters(Connection& connection, int64_t run,
                        const std::vector<ParameterRow>& parameters);
-std::vector<ParameterRow> read_parameters(Connection& connection, int64_t run);
+std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connection,
+                                                             const std::vector<int64_t>& runs);
 
 }  // namespace exprun

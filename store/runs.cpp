@@ -88,8 +88,13 @@ std::string Store::resolved_toml(int64_t run) const {
 }
 
 std::vector<ParameterRow> Store::parameters(int64_t run) const {
+  return parameters(std::vector{run})[run];
+}
+
+std::map<int64_t, std::vector<ParameterRow>> Store::parameters(
+    const std::vector<int64_t>& runs) const {
   Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return read_parameters(connection, run); });
+  return connection.guarded("read", [&] { return read_parameters(connection, runs); });
 }
 
 }  // namespace exprun

@@ -60,6 +60,8 @@ class Store {
   std::string recipe_json(int64_t run) const;
   std::string resolved_toml(int64_t run) const;
   std::vector<ParameterRow> parameters(int64_t run) const;  // sorted by path
+  // The same of many runs, by run.
+  std::map<int64_t, std::vector<ParameterRow>> parameters(const std::vector<int64_t>& runs) const;
   std::vector<AttemptRow> attempts(int64_t run) const;
   // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; empty when it has none.
   std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;

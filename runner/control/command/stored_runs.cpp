@@ -1,6 +1,6 @@
 #include "control/command/stored_runs.h"
 
-#include <algorithm>
+#include <set>
 
 #include "base/diagnostic.h"
 #include "control/launch/observed_runs.h"
@@ -25,6 +25,22 @@ void require_store(const StoreFolder& folder) {
 std::string last_component(const std::string& reference) {
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
   return std::filesystem::path(trimmed).filename().string();
+}
+
+// Each once, in the order in which they are named.
+std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
+                                  const Words& references) {
+  std::vector<RunRow> rows;
+  std::set<int64_t> taken;
+  const auto take = [&](RunRow row) {
+    if (taken.insert(row.id).second) rows.push_back(std::move(row));
+  };
+  for (const std::string& reference : references) {
+    const auto named = store.runs(reference);
+    for (const RunRow& row : named) take(row);
+    if (named.empty()) take(find_run(store, folder, reference));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -75,19 +91,12 @@ ReportedRun reported_run(const Store& store, RunRow run) {
 
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
                                        const Words& references) {
-  std::vector<RunRow> rows;
-  for (const std::string& reference : references) {
-    const auto named = store.runs(reference);
-    rows.insert(rows.end(), named.begin(), named.end());
-    if (named.empty()) rows.push_back(find_run(store, folder, reference));
-  }
-  if (references.empty()) rows = store.runs();
-  std::vector<ReportedRun> runs;
-  for (RunRow& row : rows) {
-    const bool twice = std::any_of(
-        runs.begin(), runs.end(), [&](const ReportedRun& other) { return other.run.id == row.id; });
-    if (!twice) runs.push_back(reported_run(store, observed(store, folder, std::move(row))));
-  }
+  std::vector<ReportedRun> runs = all_runs(
+      store, folder, references.empty() ? store.runs() : referred_runs(store, folder, references));
+  std::vector<int64_t> ids;
+  for (const ReportedRun& reported : runs) ids.push_back(reported.run.id);
+  auto parameters = store.parameters(ids);
+  for (ReportedRun& reported : runs) reported.parameters = std::move(parameters[reported.run.id]);
   return runs;
 }
 

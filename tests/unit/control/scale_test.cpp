@@ -1,4 +1,4 @@
-// A store of 10,000 runs with 10 series each.
+// A store of 10,000 runs with 10 series and 20 parameters each.
 #include <doctest/doctest.h>
 #include <time.h>
 
@@ -37,7 +37,11 @@ void add_runs(const StoreFolder& folder, int first, int last) {
         "FROM n, ten AS t;"
         "INSERT INTO metric (series, step, value, time_ms) SELECT n.i * 10 + t.i, s.i + 1, "
         "n.i / (s.i + 1.0), s.i * 6000 FROM n, ten AS t, ten AS s;"
-        "DROP TABLE n; DROP TABLE ten");
+        "CREATE TEMP TABLE key AS SELECT t.i * 2 + u.i AS i FROM ten AS t, ten AS u WHERE u.i < 2;"
+        "INSERT OR IGNORE INTO parameter_key (id, path) SELECT i, 'table.key_' || i FROM key;"
+        "INSERT INTO parameter (run, key, toml, value, changed) SELECT n.i, key.i, "
+        "iif(key.i = 3, n.i, 7), iif(key.i = 3, n.i, 7), key.i = 3 FROM n, key;"
+        "DROP TABLE n; DROP TABLE ten; DROP TABLE key");
   });
 }
 
@@ -79,7 +83,8 @@ TEST_CASE("scale: 10,000 runs are listed, and each takes as many bytes as the fi
   const int64_t thousand = bytes(folder) - empty;
   add_runs(folder, 1'001, 10'000);
   const int64_t ten_thousand = bytes(folder) - empty;
-  MESSAGE((ten_thousand / 10'000) << " bytes a run of 10 series with 10 values each");
+  MESSAGE(
+      (ten_thousand / 10'000) << " bytes a run of 10 series with 10 values each and 20 parameters");
   CHECK(static_cast<double>(ten_thousand) < 10.5 * static_cast<double>(thousand));
 
   size_t shown = 0;
@@ -89,6 +94,11 @@ TEST_CASE("scale: 10,000 runs are listed, and each takes as many bytes as the fi
   });
   MESSAGE("ls of 10,000 runs: " << ls << " ms");
   CHECK(shown > 1'000'000);
+  const double report = milliseconds_of([&] {
+    shown = to_plain(report_table(reported_runs(open_store(folder), folder, {})), {}).size();
+  });
+  MESSAGE("report of 10,000 runs with 20 parameters each: " << report << " ms");
+  CHECK(shown > 500'000);
   const double best = milliseconds_of([&] { CHECK(open_store(folder).find_run("@best").id == 1); });
   MESSAGE("@best among 10,000 runs: " << best << " ms");
 }

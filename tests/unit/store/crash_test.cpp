@@ -105,10 +105,9 @@ void kill_writers(int rounds) {
     const std::chrono::microseconds delay(2'000 + random() % 60'000);
     const int64_t acknowledged =
         kill_a_writer(folder.database(), run, lock, delay, static_cast<unsigned>(random()));
-    const auto killed = std::chrono::steady_clock::now();
     acknowledged_in_all += acknowledged;
+    // At the first look: the kernel dropped the lock before the process was reaped.
     CHECK(as_observed(store.run(run).value(), folder.path).state == RunState::crashed);
-    CHECK(std::chrono::steady_clock::now() - killed < std::chrono::seconds(1));
     check_whole(store, run, acknowledged);
   }
   const Store store(folder.database(), Store::Access::read_only);

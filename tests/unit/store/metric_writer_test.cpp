@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -176,6 +177,36 @@ TEST_CASE("metric writer: a series may appear at any time, and more values than 
   CHECK(series[0].count == kSteps);
   CHECK(series[1].count == kSteps - 11);
   CHECK(store.metrics(series[0].id).back().value == 1.0 * (kSteps - 1));
+}
+
+TEST_CASE("metric writer: another thread may post while the training thread pushes") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t run = store.create_run(new_run("1a"));
+  constexpr int64_t kSteps = 20'000, kPosts = 200;
+  {
+    MetricWriter writer(folder.database(), run);
+    std::thread other([&] {
+      for (int64_t step = 1; step <= kPosts; ++step) {
+        const MetricWriter::Point point{writer.series("system/load", true), 0.5 * step};
+        writer.post(step, {&point, 1});
+      }
+    });
+    const auto loss = writer.series("loss", false);
+    for (int64_t step = 1; step <= kSteps; ++step) push(writer, step, loss, 1.0 * step);
+    other.join();
+    const MetricWriter::Point last{writer.series("system/load", true), 9};
+    writer.post(kPosts, {&last, 1});  // of a step that has one
+    writer.flush();
+    CHECK(value_of(store, "SELECT count(*) FROM metric") == std::to_string(kSteps + kPosts));
+  }
+  const auto series = store.series(run);
+  REQUIRE(series.size() == 2);
+  CHECK(series[0].count == kSteps);
+  CHECK(series[1].name == "system/load");
+  CHECK(series[1].timing);
+  CHECK(series[1].count == kPosts);
+  CHECK(series[1].last == 9);
 }
 
 TEST_CASE("metric writer: wrong use is told apart from trouble") {
