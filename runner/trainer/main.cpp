@@ -10,6 +10,7 @@
 
 #include "base/diagnostic.h"
 #include "base/diagnostic_json.h"
+#include "base/error_file.h"
 #include "base/file_lock.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -79,6 +80,9 @@ ExitCode perform(const TrainerOptions& options) {
       return print_evaluations(options);
     case TrainerOptions::Task::follow:
       return follow(options);
+    case TrainerOptions::Task::dismiss:
+      dismiss_others(options.place, options.dismissed_with);
+      return ExitCode::done;
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:
@@ -101,6 +105,7 @@ void record_failure(const TrainerOptions& options, const std::string& message) {
 
 ExitCode fail(const TrainerOptions& options, ExitCode code, const std::string& message) {
   log(LogLevel::error, message);
+  write_error_file(message);
   record_failure(options, message);
   return code;
 }
@@ -111,6 +116,7 @@ ExitCode explain(const TrainerOptions& options) {
     throw;
   } catch (const RecipeError& error) {
     std::fputs(error.what(), stderr);
+    write_error_file(error.what());
     record_failure(options, error.what());
     return ExitCode::bad_recipe;
   } catch (const Error& error) {

@@ -41,6 +41,7 @@ using Setter = std::function<void(Options&, const std::string&)>;
 const std::map<std::string, Setter, std::less<>>& flags() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"--follow", [](Options& o, auto&) { o.task = Options::Task::follow; }},
+      {"--rendezvous-served", [](Options& o, auto&) { o.place.store_is_served = true; }},
       {"--describe", [](Options& o, auto&) { o.task = Options::Task::describe; }},
       {"--evaluate", [](Options& o, auto&) { o.task = Options::Task::evaluate; }},
       {"--version", [](Options& o, auto&) { o.task = Options::Task::version; }},
@@ -67,6 +68,16 @@ const std::map<std::string, Setter, std::less<>>& valued() {
          o.place.local_world_size = small("--local-world-size", text);
        }},
       {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
+      {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
+      {"--meeting-minutes",
+       [](Options& o, auto& text) {
+         o.place.meeting_timeout = std::chrono::minutes(number("--meeting-minutes", text));
+       }},
+      {"--dismiss",
+       [](Options& o, auto& text) {
+         o.task = Options::Task::dismiss;
+         o.dismissed_with = static_cast<ExitCode>(number("--dismiss", text));
+       }},
       {"--rendezvous-fd",
        [](Options& o, auto& text) { o.place.listening_fd = small("--rendezvous-fd", text); }},
   };
@@ -90,11 +101,13 @@ const char* const kTrainerUsage =
     "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
     "                      [PLACE --rendezvous-fd FD]\n"
     "       exprun-trainer --follow PLACE   (any rank but 0)\n"
+    "       exprun-trainer --dismiss EXIT_CODE PLACE   (rank 0, when it does not train)\n"
     "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
     "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
-    "PLACE: --rank N --world-size N --local-world-size N --rendezvous HOST:PORT\n"
+    "PLACE: --rank N --world-size N --local-world-size N --rendezvous HOST:PORT [--restarts N]\n"
+    "       [--rendezvous-served] [--meeting-minutes N]\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

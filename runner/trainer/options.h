@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "dist/rank_place.h"
 #include "engine/store_recorder.h"
@@ -12,9 +13,10 @@
 namespace exprun {
 
 struct TrainerOptions {
-  enum class Task { train, follow, describe, evaluate, version, help } task = Task::train;
+  enum class Task { train, follow, dismiss, describe, evaluate, version, help } task = Task::train;
   StoredRun run;
   RankPlace place;
+  ExitCode dismissed_with = ExitCode::done;  // --dismiss
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
   LogLevel log_level = LogLevel::info;

@@ -15,7 +15,6 @@ RankPlace place_of(int rank, int world_size, const ListeningSocket& listening) {
   place.world_size = place.local_world_size = world_size;
   place.port = listening.port;
   if (rank == 0) place.listening_fd = ::dup(listening.fd.get());  // the store closes it
-  place.timeout = std::chrono::seconds(20);
   return place;
 }
 
@@ -27,7 +26,7 @@ void on_ranks(int world_size, const OfRank& of_rank) {
   for (int rank = 0; rank < world_size; ++rank)
     threads.emplace_back([&, rank] {
       Rendezvous rendezvous(place_of(rank, world_size, listening));
-      const std::shared_ptr<ProcessGroup> group = gloo_group(rendezvous);
+      const std::shared_ptr<ProcessGroup> group = gloo_group(rendezvous, std::chrono::seconds(20));
       of_rank(group, rendezvous);
     });
   for (auto& thread : threads) thread.join();

@@ -59,8 +59,9 @@ std::filesystem::path log_of(const Attempt& attempt, int rank) {
 }
 
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
-                   LogLevel level) {
-  const ChildCommand single = trainer_command(store, attempt, level);
+                   const LaunchRequest& request) {
+  const ChildCommand single = trainer_command(store, attempt, request.level);
+  if (request.joined) return run_children({joined_command(single, *request.joined)}, signals);
   if (attempt.world_size == 1) return run_children({single}, signals);
   std::error_code error;
   std::filesystem::create_directories(attempt.folder.logs(), error);
@@ -105,10 +106,10 @@ std::string why_it_ended(const Store& store, const Attempt& attempt, const Group
 }  // namespace
 
 int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
-              LogLevel level) {
+              const LaunchRequest& request) {
   GroupEnd group;
   try {
-    group = run_ranks(store, attempt, signals, level);
+    group = run_ranks(store, attempt, signals, request);
   } catch (const Error& error) {
     record_end(store, attempt, words_of(attempt, RunState::failed, error.what()));
     throw;

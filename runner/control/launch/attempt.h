@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/file_lock.h"
-#include "base/log.h"
 #include "base/run_folder.h"
 #include "control/launch/forwarded_signals.h"
+#include "control/launch/launch.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -24,9 +24,10 @@ struct Attempt {
   int world_size = 1;
 };
 
-// Runs a trainer a rank in the current working directory to their end, records that end, and
-// returns the exit code for the shell. Throws Error; the run has then failed.
+// Runs a trainer a rank in the current working directory to their end, or rank 0's alone where
+// another launcher starts the others; records that end, and returns the exit code for the shell.
+// Throws Error; the run has then failed.
 int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
-              LogLevel level);
+              const LaunchRequest& request);
 
 }  // namespace exprun

@@ -47,8 +47,8 @@ void say_how_to_go_on(const RunRow& run) {
 }
 
 Launch finish(Store& store, const StoreFolder& folder, const Attempt& attempt, Decision decision,
-              const ForwardedSignals& signals, LogLevel level) {
-  const int exit_code = supervise(store, attempt, signals, level);
+              const ForwardedSignals& signals, const LaunchRequest& request) {
+  const int exit_code = supervise(store, attempt, signals, request);
   Launch launched{decision, observed(store, folder, *store.run(attempt.run)), exit_code};
   say_how_to_go_on(launched.run);
   return launched;
@@ -69,7 +69,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     const ForwardedSignals signals;
     const Attempt attempt = begin(store, folder, request, prepared, identity.run);
     launches.reset();
-    return finish(store, folder, attempt, identity.decision, signals, request.level);
+    return finish(store, folder, attempt, identity.decision, signals, request);
   }
 }
 
@@ -79,7 +79,7 @@ Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const PreparedLaunch prepared = prepare_launch(folder, request, run);
   const ForwardedSignals signals;
   const Attempt attempt = begin_again(store, folder, request, prepared, run);
-  return finish(store, folder, attempt, Decision::continue_run, signals, request.level);
+  return finish(store, folder, attempt, Decision::continue_run, signals, request);
 }
 
 }  // namespace exprun

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "control/launch/identity.h"
+#include "control/launch/joined_rank.h"
 #include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 #include "store/store.h"
@@ -19,6 +20,7 @@ struct LaunchRequest {
   std::string command_line;
   LogLevel level = LogLevel::info;
   std::optional<int64_t> sweep_id, trial;
+  std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
 };
 
 struct Launch {

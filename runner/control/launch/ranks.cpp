@@ -1,6 +1,15 @@
 #include "control/launch/ranks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/diagnostic.h"
+#include "control/launch/capture.h"
+#include "control/launch/trainer_program.h"
 
 namespace exprun {
 namespace {
@@ -10,11 +19,28 @@ void add(ChildCommand& command, const std::string& option, const std::string& va
   command.words.push_back(value);
 }
 
-void place(ChildCommand& command, int rank, int world_size, const ListeningSocket& rendezvous) {
-  add(command, "--rank", std::to_string(rank));
-  add(command, "--world-size", std::to_string(world_size));
-  add(command, "--local-world-size", std::to_string(world_size));
-  add(command, "--rendezvous", "127.0.0.1:" + std::to_string(rendezvous.port));
+// Their ports differ from run to run, so there is nothing to tell lives apart by.
+JoinedRank local_rank(int rank, int world_size, const ListeningSocket& rendezvous) {
+  JoinedRank local;
+  local.rank = rank;
+  local.world_size = local.local_world_size = world_size;
+  local.address = "127.0.0.1";
+  local.port = rendezvous.port;
+  return local;
+}
+
+void place(ChildCommand& command, const JoinedRank& place) {
+  add(command, "--rank", std::to_string(place.rank));
+  add(command, "--world-size", std::to_string(place.world_size));
+  add(command, "--local-world-size", std::to_string(place.local_world_size));
+  add(command, "--rendezvous", place.address + ":" + std::to_string(place.port));
+  add(command, "--restarts", std::to_string(place.restarts));
+  if (place.store_is_served) command.words.push_back("--rendezvous-served");
+}
+
+// Rank 0 may have an hour of data to prepare first.
+void be_patient(ChildCommand& command) {
+  add(command, "--meeting-minutes", "120");
 }
 
 ChildCommand follower(const ChildCommand& single, const std::filesystem::path& log) {
@@ -43,8 +69,38 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_si
   add(commands[0], "--rendezvous-fd", std::to_string(rendezvous.fd.get()));
   for (int rank = 1; rank < world_size; ++rank) commands.push_back(follower(single, log(rank)));
   for (int rank = 0; rank < world_size; ++rank)
-    place(commands[static_cast<size_t>(rank)], rank, world_size, rendezvous);
+    place(commands[static_cast<size_t>(rank)], local_rank(rank, world_size, rendezvous));
   return commands;
+}
+
+ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
+  place(single, joined);
+  be_patient(single);
+  return single;
+}
+
+void follow(const JoinedRank& joined, LogLevel level) {
+  ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
+  place(command, joined);
+  be_patient(command);
+  command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");  // rank 0 speaks
+  for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
+  std::vector<char*> argv;
+  for (std::string& word : command.words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
+}
+
+void dismiss_others(const JoinedRank& joined, int exit_code) {
+  try {
+    ChildCommand command{
+        {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
+    place(command, joined);
+    capture(command.words, "");
+  } catch (const Error& error) {
+    log_warning(error.what());
+  }
 }
 
 }  // namespace exprun

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/listening_socket.h"
+#include "base/log.h"
 #include "control/launch/child.h"
+#include "control/launch/joined_rank.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
@@ -20,5 +22,15 @@ int world_size(const ResolvedRecipe& resolved);
 std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
                                         const ListeningSocket& rendezvous,
                                         const std::function<std::filesystem::path(int rank)>& log);
+
+// The command of rank 0 among ranks that another launcher starts.
+ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
+
+// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
+[[noreturn]] void follow(const JoinedRank& joined, LogLevel level);
+
+// As rank 0, when it does not train: the others, who wait for it, end with this exit code. Never
+// throws.
+void dismiss_others(const JoinedRank& joined, int exit_code);
 
 }  // namespace exprun

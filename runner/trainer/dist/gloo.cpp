@@ -21,9 +21,10 @@ std::shared_ptr<gloo::transport::Device> device(const std::string& address) {
                    : Gloo::createDeviceForHostname(own_address_towards(address));
 }
 
-c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous) {
+c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous,
+                                          std::chrono::milliseconds timeout) {
   const RankPlace& place = rendezvous.place();
-  auto options = c10d::ProcessGroupGloo::Options::create(place.timeout);
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(device(place.address));
   return c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), place.rank,
                                                      place.world_size, options);
@@ -31,10 +32,11 @@ c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous) {
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous) {
+std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
+                                         std::chrono::milliseconds timeout) {
   return dist_call(
       "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others",
-      [&] { return group_over(connect(rendezvous)); });
+      [&] { return group_over(connect(rendezvous, timeout)); });
 }
 
 }  // namespace exprun

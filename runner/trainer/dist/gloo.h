@@ -8,7 +8,8 @@
 
 namespace exprun {
 
-// All ranks of the rendezvous at once. Throws Error when one of them does not come in time.
-std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous);
+// All ranks of the rendezvous at once. A collective gives up after the time-out. Throws Error when
+// one of them does not come in time.
+std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous, std::chrono::milliseconds timeout);
 
 }  // namespace exprun

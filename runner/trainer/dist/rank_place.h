@@ -13,13 +13,15 @@ struct RankPlace {
   int world_size = 1;
   int local_world_size = 1;  // ranks on this machine
 
-  // The rendezvous store. Rank 0 serves it, at a socket that is open already if there is one.
+  // The rendezvous store. Rank 0 serves it, at a socket that is open already if there is one, or
+  // another launcher does.
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   std::optional<int> listening_fd;
+  bool store_is_served = false;
+  int restarts = 0;  // of all ranks, so far: a launcher's store outlives them
 
   std::chrono::milliseconds meeting_timeout{std::chrono::minutes(1)};
-  std::chrono::milliseconds timeout{std::chrono::minutes(10)};  // of a collective
 };
 
 }  // namespace exprun

@@ -1,5 +1,6 @@
 #include "dist/rendezvous.h"
 
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "dist/failure.h"
@@ -11,12 +12,15 @@ namespace {
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
-  options.isServer = place.rank == 0;
+  options.isServer = place.rank == 0 && !place.store_is_served;
+  options.waitWorkers = !place.store_is_served;
   options.numWorkers = static_cast<size_t>(place.world_size);
   options.timeout = place.meeting_timeout;
   options.useLibUV = false;  // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
-  return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  return c10::make_intrusive<c10d::PrefixStore>(
+      "exprun/" + std::to_string(place.restarts),
+      c10::make_intrusive<c10d::TCPStore>(place.address, options));
 }
 
 std::string what_meeting(const RankPlace& place) {

@@ -2,7 +2,6 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "dist/meeting.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/hand_over.h"
 #include "engine/kernel_file.h"
@@ -91,9 +90,9 @@ void leave_together(ProcessGroup& group) {
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
                      const RankPlace& place) {
   const HandOver hand_over = read_hand_over(run.folder, checkpoint);
-  Meeting meeting(place);
-  if (meeting.rendezvous) tell(*meeting.rendezvous, hand_over);
-  const RankAttempt attempt(hand_over, place, meeting.group);
+  std::optional<Rendezvous> rendezvous;  // of several ranks
+  if (place.world_size > 1) tell(rendezvous.emplace(place), hand_over);
+  const RankAttempt attempt(hand_over, place, rendezvous ? &*rendezvous : nullptr);
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
 
@@ -126,21 +125,27 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   show_progress_line("");
   say(end_summary(pipeline, progress, result, run.folder.path));
   if (mfu) log_info(mfu->text(progress.tokens_per_second()));
-  leave_together(*meeting.group);
+  leave_together(*attempt.pipeline().group);
   return exit_code(result);
 }
 
 ExitCode follow_attempt(const RankPlace& place) {
-  Meeting meeting(place);
-  const HandOver hand_over = hear(*meeting.rendezvous);
-  const RankAttempt attempt(hand_over, place, meeting.group);
+  Rendezvous rendezvous(place);
+  const Heard heard = hear(rendezvous);
+  if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
+  const RankAttempt attempt(std::get<HandOver>(heard), place, &rendezvous);
   Progress progress(attempt.pipeline().plan);
   const std::optional<Position> start = attempt.restore(progress);
   StateGiver giver;
   Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = trainer.run(start.value_or(Position{}));
-  leave_together(*meeting.group);
+  leave_together(*attempt.pipeline().group);
   return exit_code(result);
+}
+
+void dismiss_others(const RankPlace& place, ExitCode code) {
+  Rendezvous rendezvous(place);
+  dismiss(rendezvous, code);
 }
 
 }  // namespace exprun

@@ -18,4 +18,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
 // As any other rank: trains along, with what rank 0 says at the rendezvous. Throws likewise.
 ExitCode follow_attempt(const RankPlace& place);
 
+// As rank 0, when it has nothing to train: all others end with this code. Throws Error.
+void dismiss_others(const RankPlace& place, ExitCode code);
+
 }  // namespace exprun

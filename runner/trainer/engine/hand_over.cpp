@@ -15,6 +15,10 @@ using nlohmann::json;
 
 constexpr const char* kKey = "hand-over";
 
+std::string heard_key(int rank) {
+  return "heard/" + std::to_string(rank);
+}
+
 void require_equal(const std::string& what, const std::string& here, const std::string& rank_0) {
   if (here != rank_0)
     throw Error("dist: " + what + " is " + here + " here and " + rank_0 +
@@ -44,8 +48,12 @@ void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
   rendezvous.set(kKey, message.dump());
 }
 
-HandOver hear(Rendezvous& rendezvous) {
+Heard hear(Rendezvous& rendezvous) {
   const json message = json::parse(rendezvous.get(kKey));
+  if (message.contains("dismissed")) {
+    rendezvous.set(heard_key(rendezvous.place().rank), "");
+    return static_cast<ExitCode>(message["dismissed"].get<int>());
+  }
   require_equal("the version of exprun", version(), message.at("exprun"));
   HandOver hand_over{{message.at("folder").get<std::string>()},
                      message.at("recipe"),
@@ -55,6 +63,12 @@ HandOver hear(Rendezvous& rendezvous) {
     hand_over.checkpoint = message["checkpoint"].get<std::string>();
   require_equal("the recipe's hash", hand_over.resolved().hash(), message.at("recipe_hash"));
   return hand_over;
+}
+
+// Rank 0 serves the rendezvous: it must not leave before all have heard.
+void dismiss(Rendezvous& rendezvous, ExitCode code) {
+  rendezvous.set(kKey, json{{"dismissed", static_cast<int>(code)}}.dump());
+  for (int rank = 1; rank < rendezvous.place().world_size; ++rank) rendezvous.get(heard_key(rank));
 }
 
 }  // namespace exprun

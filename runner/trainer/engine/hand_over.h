@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 
+#include "base/exit_code.h"
 #include "base/run_folder.h"
 #include "dist/rendezvous.h"
 #include "recipe/resolved.h"
@@ -30,7 +32,13 @@ HandOver read_hand_over(const RunFolder& folder,
 // From rank 0 to all others.
 void tell(Rendezvous& rendezvous, const HandOver& hand_over);
 
+// What a rank above 0 hears: how to train, or with what exit code to end.
+using Heard = std::variant<HandOver, ExitCode>;
+
 // Throws Error when rank 0 is another version of exprun, or takes the recipe for another.
-HandOver hear(Rendezvous& rendezvous);
+Heard hear(Rendezvous& rendezvous);
+
+// As rank 0, when it does not train: returns when all others know.
+void dismiss(Rendezvous& rendezvous, ExitCode code);
 
 }  // namespace exprun

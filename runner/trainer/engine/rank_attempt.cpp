@@ -1,9 +1,11 @@
 #include "engine/rank_attempt.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.h"
 #include "base/processor.h"
+#include "dist/gloo.h"
 #include "engine/format_support.h"
 #include "engine/kernel_choices.h"
 #include "engine/resume.h"
@@ -29,6 +31,12 @@ int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointSta
                  : std::max(1, usable_cores() / place.local_world_size);
 }
 
+std::shared_ptr<ProcessGroup> connected(const ResolvedRecipe& recipe, Rendezvous* rendezvous) {
+  if (!rendezvous) return single_process();
+  const auto timeout = recipe.section("parallelism").get<Period>("timeout");
+  return gloo_group(*rendezvous, std::chrono::milliseconds(std::llround(1000 * timeout.count)));
+}
+
 void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine) {
   if (const auto slow = check_formats(recipe.section("precision"), processor_flags()))
     log_warning(*slow);
@@ -47,15 +55,14 @@ void choose_kernels(const ResolvedRecipe& recipe,
   if (checkpoint) kernel_choices::load(checkpoint->kernels);
 }
 
-RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place,
-                         std::shared_ptr<ProcessGroup> group)
+RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place, Rendezvous* rendezvous)
     : hand_over_(hand_over), recipe_(hand_over.resolved()), state_(state_of(hand_over, recipe_)) {
   use_formats(recipe_.section("precision"));
   use_threads(thread_count(recipe_, state_, place));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_);
-  pipeline_.emplace(build_pipeline(recipe_, hand_over.data, std::move(group)));
+  pipeline_.emplace(build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous)));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))
     log_info(line);
 }

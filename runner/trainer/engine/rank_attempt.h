@@ -21,9 +21,9 @@ void choose_kernels(const ResolvedRecipe& recipe, const std::optional<Checkpoint
 
 class RankAttempt {
  public:
-  // Builds the pipeline and says what it is. Throws RecipeError, Error.
-  RankAttempt(const HandOver& hand_over, const RankPlace& place,
-              std::shared_ptr<ProcessGroup> group);
+  // Connects the ranks that have met, if there are several, builds the pipeline and says what it
+  // is. Throws RecipeError, Error.
+  RankAttempt(const HandOver& hand_over, const RankPlace& place, Rendezvous* rendezvous);
   RankAttempt(const RankAttempt&) = delete;
   RankAttempt& operator=(const RankAttempt&) = delete;
 

@@ -1,0 +1,137 @@
+#include "control/launch/joined_rank.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const Variables& variables) : variables_(variables) {}
+
+  std::optional<std::string> find(const char* name) const {
+    const char* const value = variables_(name);
+    return value && *value ? std::optional<std::string>(value) : std::nullopt;
+  }
+  std::string text(const char* name) const {
+    if (auto value = find(name)) return *value;
+    throw Error(std::string("launch: this is a rank of another launcher, but ") + name +
+                " is not set");
+  }
+  int number(const char* name) const { return number_in(name, text(name)); }
+  int number(const char* name, int otherwise) const {
+    const auto value = find(name);
+    return value ? number_in(name, *value) : otherwise;
+  }
+
+ private:
+  static int number_in(const char* name, const std::string& text) {
+    int value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && stop == end && value >= 0) return value;
+    throw Error(std::string("launch: ") + name + " must be a number, not '" + text + "'");
+  }
+
+  const Variables& variables_;
+};
+
+// Where nobody says a port: one that all ranks of a job find alike, below those that systems give
+// away themselves.
+uint16_t port_of(const std::string& job) {
+  uint32_t hash = 2166136261u;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return static_cast<uint16_t>(15000 + hash % 15000);
+}
+
+void read_meeting_point(const Reader& read, JoinedRank& joined, const std::string& address,
+                        const std::string& job) {
+  joined.address = read.find("MASTER_ADDR").value_or(address);
+  joined.port = static_cast<uint16_t>(read.number("MASTER_PORT", port_of(job)));
+}
+
+JoinedRank of_torchrun(const Reader& read) {
+  JoinedRank joined;
+  joined.rank = read.number("RANK");
+  joined.world_size = read.number("WORLD_SIZE");
+  joined.local_world_size = read.number("LOCAL_WORLD_SIZE", joined.world_size);
+  joined.address = read.text("MASTER_ADDR");
+  joined.port = static_cast<uint16_t>(read.number("MASTER_PORT"));
+  joined.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  joined.restarts = read.number("TORCHELASTIC_RESTART_COUNT", 0);
+  return joined;
+}
+
+JoinedRank of_mpirun(const Reader& read) {
+  JoinedRank joined;
+  joined.rank = read.number("OMPI_COMM_WORLD_RANK");
+  joined.world_size = read.number("OMPI_COMM_WORLD_SIZE");
+  joined.local_world_size = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
+  if (joined.local_world_size < joined.world_size && !read.find("MASTER_ADDR"))
+    throw Error(
+        "launch: mpirun does not say where rank 0 is; give its host to all ranks: mpirun -x "
+        "MASTER_ADDR=HOST");
+  read_meeting_point(
+      read, joined, "127.0.0.1",
+      read.find("PMIX_NAMESPACE").value_or(read.find("OMPI_MCA_ess_base_jobid").value_or("mpi")));
+  return joined;
+}
+
+// "node[03-05,9],other" -> "node03"
+std::string first_host(const std::string& list) {
+  const size_t end = list.find_first_of(",[");
+  if (end == std::string::npos || list[end] == ',') return list.substr(0, end);
+  const size_t digits = list.find_first_not_of("0123456789", end + 1);
+  return list.substr(0, end) + list.substr(end + 1, digits - end - 1);
+}
+
+// Of the node's tasks in "2(x3),1": on nodes 0 to 2 two each, on node 3 one.
+int tasks_on(int node, std::string_view list) {
+  int tasks = 1;
+  for (int first = 0; !list.empty() && first <= node;) {
+    const std::string_view entry = list.substr(0, list.find(','));
+    int repeated = 1;
+    std::from_chars(entry.data(), entry.data() + entry.size(), tasks);
+    if (const size_t times = entry.find("(x"); times != std::string_view::npos)
+      std::from_chars(entry.data() + times + 2, entry.data() + entry.size(), repeated);
+    first += repeated;
+    list.remove_prefix(std::min(entry.size() + 1, list.size()));
+  }
+  return tasks;
+}
+
+JoinedRank of_srun(const Reader& read) {
+  JoinedRank joined;
+  joined.rank = read.number("SLURM_PROCID");
+  joined.world_size = read.number("SLURM_STEP_NUM_TASKS");
+  joined.local_world_size =
+      tasks_on(read.number("SLURM_NODEID", 0),
+               read.find("SLURM_STEP_TASKS_PER_NODE").value_or(std::to_string(joined.world_size)));
+  read_meeting_point(read, joined, first_host(read.text("SLURM_STEP_NODELIST")),
+                     read.text("SLURM_JOB_ID") + "." + read.text("SLURM_STEP_ID"));
+  joined.restarts = read.number("SLURM_RESTART_COUNT", 0);
+  return joined;
+}
+
+// A batch script has SLURM_PROCID too; only the tasks of srun have the numbers of a step.
+std::optional<JoinedRank> of_any(const Reader& read) {
+  if (read.find("RANK") && read.find("WORLD_SIZE")) return of_torchrun(read);
+  if (read.find("OMPI_COMM_WORLD_RANK")) return of_mpirun(read);
+  if (read.find("SLURM_PROCID") && read.find("SLURM_STEP_NUM_TASKS")) return of_srun(read);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<JoinedRank> joined_rank(const Variables& variables) {
+  const auto joined = of_any(Reader(variables));
+  if (!joined || joined->world_size == 1) return std::nullopt;
+  if (joined->rank < joined->world_size) return joined;
+  throw Error("launch: rank " + std::to_string(joined->rank) + " of " +
+              std::to_string(joined->world_size) + " ranks: they count from 0");
+}
+
+}  // namespace exprun

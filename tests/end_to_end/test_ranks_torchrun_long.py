@@ -1,0 +1,108 @@
+"""Ranks that torchrun starts: the same command joins them, and ends, fails and is restarted as torchrun expects.
+
+EXPRUN_TORCH_PYTHON names a Python that can import torch (tools/setup/torch_python finds or makes one); without it the
+one that runs this test is tried, and else these tests are skipped.
+"""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+from support import BUILD, ExprunTest, end
+
+WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "max_grad_norm=1.0", "strategy=zero1")
+
+
+def torch_python():
+    python = os.environ.get("EXPRUN_TORCH_PYTHON", sys.executable)
+    found = subprocess.run([python, "-c", "import torch.distributed.run"], capture_output=True)
+    if found.returncode == 0:
+        return python
+    if "EXPRUN_TORCH_PYTHON" in os.environ:
+        raise RuntimeError(f"EXPRUN_TORCH_PYTHON cannot import torch: {found.stderr.decode()}")
+    raise unittest.SkipTest("no Python with torch: EXPRUN_TORCH_PYTHON names one")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Torchrun(ExprunTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.python = torch_python()
+
+    def torchrun(self, *words, restarts=0):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
+        environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
+        process = subprocess.Popen(
+            [self.python, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", "2", "--rdzv-backend",
+             "static", "--master-addr", "127.0.0.1", "--master-port", str(free_port()), "--max-restarts",
+             str(restarts), "--monitor-interval", "0.2", BUILD / "exprun", *words],
+            cwd=self.folder, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(end, process)
+        return process
+
+    def followers(self):
+        """Processes of ranks above 0 that work here."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"--follow" in words and (entry / "cwd").resolve() == self.folder.resolve():
+                    found.append(int(entry.name))
+            except OSError:  # it has just ended
+                pass
+        return found
+
+    def series(self, run):
+        return self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                         "WHERE NOT timing AND run = ? ORDER BY name, step", run)
+
+    def assert_nothing_left(self):
+        late = time.monotonic() + 10
+        while self.followers():
+            self.assertLess(time.monotonic(), late, "a rank outlives torchrun")
+            time.sleep(0.05)
+
+    def test_two_ranks_train_as_two_of_our_own(self):
+        result = self.finish(self.torchrun(*WORDS))
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(self.state(), "finished")
+        self.exprun(*WORDS, "world_size=2", "--new")
+        self.assertEqual(self.series(1), self.series(2))
+        again = self.finish(self.torchrun(*WORDS))  # nothing is to be done, and rank 1 hears of it
+        self.assertEqual(again.code, 0, again.err)
+        self.assertIn("nothing to do", again.err)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
+
+    def test_a_rank_that_dies_is_restarted_with_all_others_to_the_same_bits(self):
+        words = (*WORDS, "steps=2000", "checkpoint.every='50 steps'")
+        process = self.torchrun(*words, restarts=1)
+        self.wait_for_step(120, process)
+        (victim,) = self.followers()
+        os.kill(victim, signal.SIGKILL)
+        result = self.finish(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 2000)])
+        self.assertIn("continues from step ", result.err)
+        self.assert_nothing_left()
+        self.exprun(*words, "world_size=2", "--new")
+        self.assertEqual(self.series(1), self.series(2))
+
+    def test_a_mistake_in_the_recipe_is_torchruns_root_cause(self):
+        result = self.finish(self.torchrun(*WORDS, "lr=-1"))
+        self.assertEqual(result.code, 1)
+        self.assertIn("'lr' must be > 0", result.err[result.err.index("Root Cause"):])
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main()

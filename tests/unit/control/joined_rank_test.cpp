@@ -1,0 +1,107 @@
+#include "control/launch/joined_rank.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "base/diagnostic.h"
+
+using namespace exprun;
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+std::optional<JoinedRank> joined(const Environment& environment) {
+  return joined_rank([&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+const Environment kTorchrun{{"RANK", "5"},
+                            {"WORLD_SIZE", "8"},
+                            {"LOCAL_RANK", "1"},
+                            {"LOCAL_WORLD_SIZE", "4"},
+                            {"MASTER_ADDR", "10.0.0.7"},
+                            {"MASTER_PORT", "29500"},
+                            {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                            {"TORCHELASTIC_RESTART_COUNT", "2"}};
+
+const Environment kSrun{{"SLURM_JOB_ID", "17"},
+                        {"SLURM_STEP_ID", "0"},
+                        {"SLURM_PROCID", "6"},
+                        {"SLURM_NODEID", "3"},
+                        {"SLURM_STEP_NUM_TASKS", "7"},
+                        {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
+                        {"SLURM_STEP_NODELIST", "gpu[03-05,9],login"}};
+
+Environment with(Environment environment, const std::string& name, const std::string& value) {
+  environment[name] = value;
+  return environment;
+}
+
+}  // namespace
+
+TEST_CASE("joined rank: none without a launcher, in a batch script, or alone") {
+  CHECK_FALSE(joined({}));
+  CHECK_FALSE(joined({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "1"}}));
+  CHECK_FALSE(joined(with(with(kTorchrun, "WORLD_SIZE", "1"), "RANK", "0")));
+}
+
+TEST_CASE("joined rank: torchrun's") {
+  const auto rank = joined(kTorchrun);
+  REQUIRE(rank);
+  CHECK(rank->rank == 5);
+  CHECK(rank->world_size == 8);
+  CHECK(rank->local_world_size == 4);
+  CHECK(rank->address == "10.0.0.7");
+  CHECK(rank->port == 29500);
+  CHECK(rank->store_is_served);
+  CHECK(rank->restarts == 2);
+  CHECK_FALSE(joined(with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "False"))->store_is_served);
+}
+
+TEST_CASE("joined rank: srun's, who meet on the step's first host at a port of their own") {
+  const auto rank = joined(kSrun);
+  REQUIRE(rank);
+  CHECK(rank->rank == 6);
+  CHECK(rank->world_size == 7);
+  CHECK(rank->local_world_size == 1);
+  CHECK(joined(with(kSrun, "SLURM_NODEID", "2"))->local_world_size == 2);
+  CHECK(rank->address == "gpu03");
+  CHECK(joined(with(kSrun, "SLURM_STEP_NODELIST", "a1,b2"))->address == "a1");
+  CHECK(joined(with(kSrun, "SLURM_STEP_NODELIST", "n[7]"))->address == "n7");
+  CHECK(joined(with(kSrun, "MASTER_ADDR", "10.1.1.1"))->address == "10.1.1.1");
+  CHECK(rank->port == joined(with(kSrun, "SLURM_PROCID", "0"))->port);
+  CHECK(rank->port != joined(with(kSrun, "SLURM_JOB_ID", "18"))->port);
+  CHECK(rank->port >= 15000);
+  CHECK(rank->port < 30000);
+  CHECK_FALSE(rank->store_is_served);
+  CHECK(joined(with(kSrun, "SLURM_RESTART_COUNT", "1"))->restarts == 1);
+}
+
+TEST_CASE("joined rank: mpirun's, which does not say where rank 0 is") {
+  const Environment one_host{{"OMPI_COMM_WORLD_RANK", "1"},
+                             {"OMPI_COMM_WORLD_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  CHECK(joined(one_host)->address == "127.0.0.1");
+  const auto two_hosts = with(one_host, "OMPI_COMM_WORLD_LOCAL_SIZE", "1");
+  CHECK_THROWS_WITH_AS(joined(two_hosts),
+                       "launch: mpirun does not say where rank 0 is; give its host to all ranks: "
+                       "mpirun -x MASTER_ADDR=HOST",
+                       Error);
+  CHECK(joined(with(two_hosts, "MASTER_ADDR", "head"))->address == "head");
+}
+
+TEST_CASE("joined rank: what is missing or makes no sense is named") {
+  Environment lost = kTorchrun;
+  lost.erase("MASTER_PORT");
+  CHECK_THROWS_WITH_AS(joined(lost),
+                       "launch: this is a rank of another launcher, but MASTER_PORT is not set",
+                       Error);
+  CHECK_THROWS_WITH_AS(joined(with(kTorchrun, "WORLD_SIZE", "many")),
+                       "launch: WORLD_SIZE must be a number, not 'many'", Error);
+  CHECK_THROWS_WITH_AS(joined(with(kTorchrun, "RANK", "8")),
+                       "launch: rank 8 of 8 ranks: they count from 0", Error);
+}
