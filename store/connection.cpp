@@ -2,16 +2,18 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 namespace exprun {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;   // only programs that ignore the lock make us wait here
 constexpr int kCheckpointPages = 1'000;  // 4 MB of WAL
 
-// A checkpoint syncs twice, so it is tried once in a while and not at every commit: a reader may
-// keep the WAL from being begun anew for minutes. Readers that come without a break would do so for
-// ever; a long WAL is worth waiting for them, whose statements take well under a millisecond.
-constexpr int kPagesOfTries = 64;  // of each kCheckpointPages
+// A checkpoint syncs twice, so it is tried when the WAL passes another kCheckpointPages and not at
+// every commit: a reader may keep the WAL from being begun anew for minutes. Readers that come
+// without a break would do so for ever; a long WAL is worth waiting for them, whose statements take
+// well under a millisecond.
 constexpr int kLongWalPages = 4'000;
 constexpr int kReaderPatienceMs = 200;  // one may have been put off the processor
 
@@ -45,6 +47,13 @@ std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& fil
 
 std::filesystem::path lock_file(const std::filesystem::path& database) {
   return database.string() + ".lock";
+}
+
+// Since it was asked before.
+int pages_written(sqlite3* handle) {
+  int pages = 0, highest = 0;
+  sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, /*resetFlg=*/1);
+  return pages;
 }
 
 int remember_wal_pages(void* pages, sqlite3*, const char*, int count) {
@@ -148,13 +157,15 @@ Connection::WriteScope::WriteScope(Connection& connection, const std::string& ac
                                    Durability durability)
     : connection_(connection), lock_(connection.lock(action)) {
   connection_.set_durability(durability);
+  pages_written(connection_.database_->getHandle());
 }
 
 // What was committed stays committed when this fails: the next writer tries again.
 Connection::WriteScope::~WriteScope() {
-  const int pages = connection_.wal_pages_;
-  if (pages < kCheckpointPages || pages % kCheckpointPages >= kPagesOfTries) return;
   sqlite3* const handle = connection_.database_->getHandle();
+  const int pages = connection_.wal_pages_;
+  const int pages_before = std::max(0, pages - pages_written(handle));
+  if (pages / kCheckpointPages == pages_before / kCheckpointPages) return;
   const bool begin_anew = pages >= kLongWalPages;
   if (begin_anew) sqlite3_busy_timeout(handle, kReaderPatienceMs);
   sqlite3_wal_checkpoint_v2(handle, "main",

@@ -5,6 +5,7 @@
 
 #include "base/diagnostic.h"
 #include "store/metric_writer.h"
+#include "store/open.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -171,6 +172,23 @@ TEST_CASE("store: a purge that was killed goes on, and its run is not restored m
   store.purge_run(id, [] {});
   store.purge_blobs();
   CHECK(rows_left(store) == "");
+}
+
+TEST_CASE("store: the WAL stays small, however large transactions are") {
+  const TemporaryFolder folder;
+  const auto connection = open_store(folder.database(), Connection::Mode::read_write);
+  std::uintmax_t largest = 0;
+  for (int i = 0; i < 10; ++i) {
+    connection->write("fill", Connection::Durability::written, [&] {
+      // 1,500 pages, so that the commits leave 1,500, 3,000, ... where nobody empties it
+      connection->database().exec(
+          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+          "WHERE i < 1500) INSERT INTO blob (hash, content) SELECT " +
+          std::to_string(i) + " || '-' || i, zeroblob(3500) FROM n");
+    });
+    largest = std::max(largest, std::filesystem::file_size(folder.database().string() + "-wal"));
+  }
+  CHECK(largest < 8 << 20);
 }
 
 TEST_CASE("store: values are visited in order, with those of earlier attempts when wanted") {
