@@ -17,7 +17,7 @@ Judgement judge(const RecipeText& text, const Facts& facts, const SchemaSet& sch
   validate(schemas, root, diagnostics);
   check_no_sweep(root, file, diagnostics);
   complete(schemas, root, facts, file);
-  check_rules(root, facts, diagnostics);
+  check_rules(schemas, root, facts, diagnostics);
   add_chains(text, merged, diagnostics);
   std::string hash = hash_of(leaves_of(schemas, root, file));
   return {ResolvedRecipe(std::move(root), std::move(hash), schemas),

@@ -5,11 +5,13 @@
 
 #include "base/diagnostic.h"
 #include "recipe/facts.h"
+#include "recipe/schema.h"
 #include "recipe/value.h"
 
 namespace exprun {
 
 struct RuleInput {
+  const SchemaSet& schemas;
   const Table& root;
   const Facts& facts;
 };

@@ -1,5 +1,5 @@
 #include <map>
-#include <set>
+#include <nlohmann/json.hpp>
 
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -7,10 +7,6 @@
 
 namespace exprun {
 namespace {
-
-// Keys of [optimizer] itself, whichever optimizers there are.
-const std::set<std::string> kOfAllGroups = {"groups", "max_grad_norm", "lr_scaling",
-                                            "lr_reference_tokens"};
 
 const Table* groups_of(const Table& root) {
   const Value* groups = find_path(root, "optimizer.groups");
@@ -43,8 +39,9 @@ void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics)
   if (groups_of(input.root) == nullptr || groups_of(input.root)->entries().empty())
     return diagnostics.push_back(
         {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
+  const Schema& of_all_groups = input.schemas.find("optimizer")->at("properties");
   for (const Entry& entry : table->entries())
-    if (!kOfAllGroups.contains(entry.key))
+    if (!of_all_groups.contains(entry.key))
       diagnostics.push_back({entry.where, "'" + entry.key + "' has no effect without a 'type'",
                              "give [optimizer] a type, or write the key in its groups"});
 }

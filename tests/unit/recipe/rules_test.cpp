@@ -14,7 +14,7 @@ std::string said_by(Rule rule, const std::string& text) {
   const auto file = std::make_shared<SourceFile>(SourceFile{"r.toml", text});
   const auto root = parse_toml(file, Origin::file, diagnostics);
   REQUIRE(root);
-  rule({*root, Facts{}}, diagnostics);
+  rule({SchemaSet::embedded(), *root, Facts{}}, diagnostics);
   return render(diagnostics);
 }
 
