@@ -115,15 +115,15 @@ class ExprunTest(unittest.TestCase):
         (name,) = self.rows("SELECT folder FROM runs ORDER BY run DESC LIMIT 1")[0]
         return self.folder / "runs" / name
 
-    def wait_for_step(self, step, process):
+    def wait_for_step(self, step, process, store="runs"):
         """Returns when the newest run has stored its loss of this step."""
-        self.wait_until(lambda: self.last_step() >= step, process)
+        self.wait_until(lambda: self.last_step(store) >= step, process)
 
-    def last_step(self):
-        if not (self.folder / "runs/exprun.db").exists():
+    def last_step(self, store="runs"):
+        if not (self.folder / store / "exprun.db").exists():
             return -1
         with contextlib.suppress(sqlite3.OperationalError):  # the store is just being made
-            (last,) = self.rows(LAST_STEP)[0]
+            (last,) = self.rows(LAST_STEP, store=store)[0]
             return -1 if last is None else last
         return -1
 

@@ -1,41 +1,18 @@
 """Bad input of every kind: the whole error text, the exit code, and nothing half-written."""
 import contextlib
 import json
-import contextlib
 import os
+import signal
 import sqlite3
 import struct
 import subprocess
 import unittest
 
-from support import ExprunTest
+from support import TINY, ExprunTest
 
-SHARDS = """\
-[run]
-name = "shards"
-steps = 40
-deterministic = true
-threads = 1
-
-[model]
-type = "gpt"
-num_layers = 1
-num_heads = 2
-hidden_size = 16
-context_length = 16
-vocab_size = 50
-
-[dataset]
-type = "token_shards"
-train = "train.bin"
-
-[batch]
-sequences = 4
-
-[optimizer]
-type = "adamw"
-lr = 1e-2
-"""
+SHARDS = TINY.replace('name = "tiny"', 'name = "shards"').replace(
+    'type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\ntrain = "train.bin"').replace(
+    "context_length = 16\n", "context_length = 16\nvocab_size = 50\n")
 MAGIC = 20240520
 
 
@@ -256,16 +233,31 @@ class BadDisk(BadInput):
         self.remount("size=10m")
         self.exprun("--store", "disk", "tiny.toml")
 
-    def test_a_disk_too_full_for_a_checkpoint(self):
+    def test_a_disk_without_room_for_the_checkpoints(self):
         self.mount("size=700k")
-        words = ("--store", "disk", "tiny.toml", "hidden_size=256", "steps=4")
-        result = self.exprun(*words, code=1)
+        result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", code=2)
+        self.assertRegex(result.err, r"<override 2>:1:11: error: 3 checkpoints take [0-9.]+ MiB, and the disk of "
+                         r"\S+/disk/\S+ has [0-9.]+ KiB left\n    keep_last=2\n              \^ free some space, "
+                         r"or choose another place with --store\n")
+        self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
+
+    def test_a_disk_that_becomes_too_full_for_a_checkpoint(self):
+        self.mount("size=32m")
+        process = self.start("--store", "disk", "tiny.toml", "hidden_size=256", "steps=100000000",
+                             "checkpoint.every='1000000 steps'")
+        self.wait_for_step(4, process, store="disk")
+        space = os.statvfs(self.disk)
+        (self.disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize - 500_000))
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, timeout=60)
+        self.assertEqual(result.code, 1)
         self.assertIn("No space left on device; free some space and run the same command again", result.err)
         self.assertEqual(self.rows("SELECT state FROM runs", store="disk"), [("failed",)])
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
         self.assertEqual(self.rows("SELECT count(*) FROM checkpoint", store="disk"), [(0,)])
-        # Training itself went on to the end, and nothing of it was lost.
-        self.assertEqual(self.rows("SELECT count(*) FROM metrics WHERE name = 'train/loss'", store="disk"), [(4,)])
+        # What was measured until then is all there.
+        self.assertEqual(self.rows("SELECT count(*) = max(step) AND count(*) >= 4 FROM metrics "
+                                   "WHERE name = 'train/loss'", store="disk"), [(1,)])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "control/report/plan.h"
 #include "control/report/terminal.h"
 #include "control/sweep/plan.h"
+#include "recipe/checkpoint_room.h"
 #include "recipe/quantities.h"
 #include "recipe/sweep_space.h"
 
@@ -89,7 +90,10 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   if (description.plan.is_null()) return;
   report.plan = std::move(description.plan);
   add_time(report.plan, recipe, folder);
-  report.add(disk_problems(recipe, report.plan.at("checkpoint_bytes").get<int64_t>(), folder));
+  report.add(checkpoint_room_problems(
+      recipe,
+      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0, folder.path, folder.shown.string()},
+      Severity::warning));
 }
 
 // Beyond the text: its data, this machine, and the plan if nothing is wrong so far.

@@ -8,13 +8,14 @@
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
+#include "base/free_space.h"
+#include "base/humane.h"
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/data/catalogue.h"
 #include "control/data/download.h"
-#include "control/report/humane.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -56,11 +57,10 @@ std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
 void check_space(const std::vector<Download>& downloads, const fs::path& folder) {
   int64_t needed = 0;
   for (const Download& download : downloads) needed += download.bytes;
-  std::error_code error;
-  const auto space = fs::space(folder, error);
-  if (!error && needed > static_cast<int64_t>(space.available))
+  const auto left = free_space(folder);
+  if (left && needed > *left)
     throw Error("data fetch: " + binary_bytes(static_cast<double>(needed)) + " are needed in '" +
-                folder.string() + "', and " + binary_bytes(static_cast<double>(space.available)) +
+                folder.string() + "', and " + binary_bytes(static_cast<double>(*left)) +
                 " are free; ask for fewer --shards, or another folder with --to");
 }
 

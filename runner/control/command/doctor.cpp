@@ -2,12 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/free_space.h"
+#include "base/humane.h"
 #include "base/version.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/data/libtorch_folder.h"
 #include "control/launch/trainer_program.h"
-#include "control/report/humane.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -35,10 +36,9 @@ ordered_json trainer_section() {
 
 ordered_json store_section(const StoreFolder& folder) {
   ordered_json section = {{"folder", folder.path.string()}};
+  if (const auto left = free_space(folder.path))
+    section["free_space"] = binary_bytes(static_cast<double>(*left));
   std::error_code error;
-  const auto space =
-      fs::space(fs::exists(folder.path, error) ? folder.path : folder.path.parent_path(), error);
-  if (!error) section["free_space"] = binary_bytes(static_cast<double>(space.available));
   if (!fs::exists(folder.database(), error)) {
     section["runs"] = 0;
     return section;

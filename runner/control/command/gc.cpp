@@ -1,10 +1,10 @@
 // exprun gc
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
+#include "base/humane.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/report/humane.h"
 
 namespace exprun {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/humane.h"
 #include "base/log.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/survey.h"
 #include "control/data/tokenize_chunk.h"
-#include "control/report/humane.h"
 
 namespace exprun {
 namespace {

@@ -3,26 +3,15 @@
 #include <sched.h>
 
 #include "base/processor.h"
-#include "control/report/humane.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
 
 namespace exprun {
 namespace {
 
-namespace fs = std::filesystem;
-
 int64_t usable_cores() {
   cpu_set_t cores;
   return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
-
-// Of the folder, or of what it will be made in.
-std::optional<uintmax_t> free_bytes(fs::path folder) {
-  std::error_code error;
-  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  const fs::space_info space = fs::space(folder, error);
-  return error ? std::nullopt : std::optional(space.available);
 }
 
 Diagnostic warning(SourceSpan where, std::string message, std::string help) {
@@ -66,19 +55,6 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
   check_threads(recipe.root(), hardware, problems);
   check_precision(recipe.root(), hardware, problems);
   return problems;
-}
-
-Diagnostics disk_problems(const ResolvedRecipe& recipe, int64_t checkpoint_bytes,
-                          const StoreFolder& folder) {
-  const int64_t kept = integer_at(recipe.root(), "checkpoint.keep_last").value_or(0);
-  const double needed = static_cast<double>(checkpoint_bytes) * static_cast<double>(kept + 1);
-  const auto there = free_bytes(folder.database().parent_path());
-  if (!there || needed <= static_cast<double>(*there)) return {};
-  return {warning(place_of(recipe.root(), "checkpoint.keep_last"),
-                  std::to_string(kept + 1) + " checkpoints take " + binary_bytes(needed) +
-                      ", and the disk of " + folder.shown.string() + " has " +
-                      binary_bytes(static_cast<double>(*there)) + " left",
-                  "free some space, or choose another place with --store")};
 }
 
 }  // namespace exprun

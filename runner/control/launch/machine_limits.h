@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
@@ -19,9 +18,5 @@ Hardware this_hardware();
 // More threads than cores; a format of numbers that only a GPU has, or that is slow here.
 Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
-
-// A disk without room for the checkpoints that stay and the one that is being written.
-Diagnostics disk_problems(const ResolvedRecipe& recipe, int64_t checkpoint_bytes,
-                          const StoreFolder& folder);
 
 }  // namespace exprun

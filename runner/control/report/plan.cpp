@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/humane.h"
 #include "base/number.h"
-#include "control/report/humane.h"
 
 namespace exprun {
 namespace {

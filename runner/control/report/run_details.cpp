@@ -3,8 +3,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/humane.h"
 #include "base/number.h"
-#include "control/report/humane.h"
 #include "control/report/runs_table.h"
 
 namespace exprun {

@@ -1,7 +1,7 @@
 #include "control/report/run_result.h"
 
+#include "base/humane.h"
 #include "base/number.h"
-#include "control/report/humane.h"
 
 namespace exprun {
 namespace {

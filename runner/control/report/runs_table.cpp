@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/humane.h"
 #include "base/number.h"
-#include "control/report/humane.h"
 #include "store/run_state.h"
 
 namespace exprun {

@@ -1,6 +1,6 @@
 #include "control/report/table.h"
 
-#include "control/report/humane.h"
+#include "base/humane.h"
 
 namespace exprun {
 

@@ -1,7 +1,7 @@
 #include "control/sweep/outcome.h"
 
+#include "base/humane.h"
 #include "control/launch/observed_runs.h"
-#include "control/report/humane.h"
 
 namespace exprun {
 namespace {

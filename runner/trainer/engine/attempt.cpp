@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "engine/checkpoint_writer.h"
+#include "engine/describe.h"
 #include "engine/hand_over.h"
 #include "engine/kernel_file.h"
 #include "engine/mfu.h"
@@ -15,6 +16,7 @@
 #include "engine/tensorboard_recorder.h"
 #include "engine/timer_recorder.h"
 #include "engine/trainer.h"
+#include "recipe/checkpoint_room.h"
 
 namespace exprun {
 
@@ -80,6 +82,15 @@ void say(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) log_info(line);
 }
 
+// Before hours of training, not after.
+void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder) {
+  const auto saved = static_cast<int64_t>(complete_checkpoints(folder).size());
+  const int64_t bytes = checkpoint_bytes(pipeline.learner);
+  Diagnostics problems = checkpoint_room_problems(
+      pipeline.recipe, {bytes, saved, folder.path, folder.path.string()}, Severity::error);
+  if (!problems.empty()) throw RecipeError(std::move(problems));
+}
+
 // No rank leaves before all have come this far: rank 0 serves the rendezvous.
 void leave_together(ProcessGroup& group) {
   sum_over_ranks(group, {1});
@@ -94,6 +105,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   if (place.world_size > 1) tell(rendezvous.emplace(place), hand_over);
   const RankAttempt attempt(hand_over, place, rendezvous ? &*rendezvous : nullptr);
   const Pipeline& pipeline = attempt.pipeline();
+  require_room_for_checkpoints(pipeline, run.folder);
   KernelFile kernels(run.folder.kernels());
 
   record_libraries(run, libraries_json(attempt.machine()));

@@ -105,7 +105,7 @@ json description(const ResolvedRecipe& recipe, const Facts& facts) {
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},
             {"activations", memory.activations}}},
-          {"checkpoint_bytes", memory.weights + learner.optimizers->state_size().bytes}};
+          {"checkpoint_bytes", checkpoint_bytes(learner)}};
 }
 
 json peaks(const Section& optimizer, double scale) {
@@ -146,6 +146,10 @@ MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
   return {weights, weights, learner.optimizers->state_size().bytes_here,
           static_cast<int64_t>(learner.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};
+}
+
+int64_t checkpoint_bytes(const Learner& learner) {
+  return bytes_of(learner.optimizers->parameter_tensors()) + learner.optimizers->state_size().bytes;
 }
 
 json describe(const std::string& request) {

@@ -22,6 +22,9 @@ struct MemoryPlan {
 
 MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch);
 
+// Of a checkpoint, which holds the state of all ranks.
+int64_t checkpoint_bytes(const Learner& learner);
+
 // From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows; with "only":
 // "schedule" to the learning rates alone, which need no model: {"type", "steps", "peaks": {group:
 // lr}, "points": [[k, factor], ...]}, k from 0. Throws RecipeError, Error.

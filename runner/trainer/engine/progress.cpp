@@ -1,8 +1,8 @@
 #include "engine/progress.h"
 
-#include <cmath>
 #include <cstdio>
 
+#include "base/humane.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -73,19 +73,6 @@ void Progress::event(const std::string& level, const std::string&, const std::st
 
 double Progress::tokens_per_second() const {
   return training_seconds_ > 0 ? tokens_ / training_seconds_ : 0;
-}
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<int64_t>(std::lround(seconds));
-  const int64_t hours = whole / 3600, minutes = whole / 60 % 60;
-  char text[64];
-  if (hours > 0)
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", static_cast<long long>(hours),
-                  static_cast<long long>(minutes), static_cast<long long>(whole % 60));
-  else
-    std::snprintf(text, sizeof text, "%lld:%02lld", static_cast<long long>(minutes),
-                  static_cast<long long>(whole % 60));
-  return text;
 }
 
 }  // namespace exprun

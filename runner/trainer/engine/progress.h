@@ -36,7 +36,4 @@ class Progress : public Recorder {
   std::optional<double> last_val_loss_;
 };
 
-// "1:02:03", "2:03"
-std::string duration(double seconds);
-
 }  // namespace exprun

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/humane.h"
 #include "base/number.h"
 #include "base/run_folder.h"
 #include "engine/describe.h"
@@ -17,10 +18,6 @@ std::string decimals(double value, int digits) {
   return text;
 }
 
-std::string megabytes(int64_t bytes) {
-  return decimals(static_cast<double>(bytes) / 1e6, bytes < 100'000'000 ? 1 : 0) + " MB";
-}
-
 std::string plural(int64_t count, const char* thing) {
   return with_thousands(count) + " " + thing + (count == 1 ? "" : "s");
 }
@@ -34,9 +31,10 @@ std::string model_line(const Pipeline& pipeline) {
 
 std::string memory_line(const Pipeline& pipeline) {
   const MemoryPlan memory = memory_plan(pipeline.learner, pipeline.plan.batch);
-  return "memory about " + megabytes(memory.sum()) + ": weights " + megabytes(memory.weights) +
-         ", gradients " + megabytes(memory.gradients) + ", optimizer " +
-         megabytes(memory.optimizer) + ", activations " + megabytes(memory.activations);
+  return "memory about " + binary_bytes(memory.sum()) + ": weights " +
+         binary_bytes(memory.weights) + ", gradients " + binary_bytes(memory.gradients) +
+         ", optimizer " + binary_bytes(memory.optimizer) + ", activations " +
+         binary_bytes(memory.activations);
 }
 
 std::string machine_line(const Machine& machine) {

@@ -48,12 +48,3 @@ TEST_CASE("machine limits: formats of numbers") {
   CHECK(said("compute=fp16", {4, "avx512_fp16 avx2"}).empty());
   CHECK(said("compute=fp32", kPlain).empty());
 }
-
-TEST_CASE("machine limits: room for the checkpoints") {
-  const StoreFolder here{std::filesystem::current_path() / "not/made/yet", "runs"};
-  CHECK(disk_problems(recipe({}), 1, here).empty());
-  const std::string text = render(disk_problems(recipe({"keep_last=3"}), int64_t{1} << 60, here));
-  CHECK(text.find("<override 1>:1:11: warning: 4 checkpoints take 4") == 0);
-  CHECK(text.find("and the disk of runs has") != std::string::npos);
-  CHECK(text.find("free some space, or choose another place with --store") != std::string::npos);
-}

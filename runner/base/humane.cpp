@@ -1,4 +1,4 @@
-#include "control/report/humane.h"
+#include "base/humane.h"
 
 #include <cmath>
 #include <cstdio>
