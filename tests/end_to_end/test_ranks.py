@@ -63,8 +63,8 @@ class Ranks(ExprunTest):
         self.assertEqual(whole, self.train(2, *words))
         self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 3)])
 
-    def begin(self):
-        process = self.start(*ENDLESS)
+    def begin(self, *words):
+        process = self.start(*ENDLESS, *words)
         self.wait_for_step(20, process)
         self.ranks = children(process.pid)
         self.assertEqual(len(self.ranks), 2)
@@ -99,6 +99,38 @@ class Ranks(ExprunTest):
                          [("killed", "rank 1: ended by SIGKILL (kill -9, or out of memory)")])
         self.assertIn("exprun: error: rank 1: ended by SIGKILL (kill -9, or out of memory)\n  the last lines of ", result.err)
         self.assert_gone()
+
+    def hang(self, rank):
+        process = self.begin("timeout='2 s'")
+        os.kill(self.ranks[rank], signal.SIGSTOP)
+        result = self.finish(process, timeout=2 + 10)
+        self.assertEqual(result.code, 1)
+        ((state, message),) = self.rows("SELECT state, message FROM runs")
+        self.assertEqual(state, "failed")
+        self.assertRegex(message, f"dist: rank {1 - rank} has lost the others in all-reduce: .*; "
+                                  f"rank {rank} does not answer: it hangs, or is gone$")
+        self.assert_gone()
+
+    def test_a_rank_that_hangs_ends_all_and_is_named(self):
+        self.hang(1)
+
+    def test_rank_0_that_hangs_ends_all_and_is_named(self):
+        self.hang(0)
+
+    def test_ranks_are_restarted_as_often_as_the_recipe_says(self):
+        words = ("steps=400", "checkpoint.every='20 steps'", "max_restarts=1")
+        process = self.start(*WORDS, "world_size=2", 'run.name="of2"', *words)
+        self.wait_for_step(60, process)
+        first = children(process.pid)
+        os.kill(first[1], signal.SIGKILL)
+        self.wait_until(lambda: self.rows("SELECT attempt FROM runs") == [(2,)], process)
+        result = self.finish(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("exprun: warning: launch: restart 1 of 1 of all ranks\n", result.err)
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("finished", 2)])
+        series = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                           "WHERE NOT timing ORDER BY name, step")
+        self.assertEqual(series, self.train(2, "steps=400", "--new")[0])
 
     def test_a_launcher_that_is_killed_leaves_no_rank(self):
         process = self.begin()

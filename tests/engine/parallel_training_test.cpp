@@ -1,9 +1,11 @@
 // Training over ranks against training in one process: the same numbers up to the order of sums.
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "base/diagnostic.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/state_giver.h"
 #include "engine/tiny_run.h"
@@ -154,6 +156,31 @@ TEST_CASE("parallel: ZeRO-1 divides the optimizer's memory by the ranks") {
       CHECK(rank.state_bytes < whole + padding);
     }
   }
+}
+
+TEST_CASE("parallel: a rank whose parameters are not those of rank 0 is named") {
+  const TinyRun run(words(3, "ddp", kAdamW));
+  const auto messages = from_ranks<std::string>(3, [&](const auto& group) -> std::string {
+    at::set_num_threads(1);
+    const Pipeline pipeline = run.build(group);
+    CHECK(pipeline.optimizers().ranks_that_differ().empty());
+    if (group->rank() == 2) {
+      const at::NoGradGuard no_grad;
+      pipeline.learner.parameters->find("final_norm.bias")->tensor.view(-1)[0].fill_(1e-3);
+    }
+    MemoryRecorder recorder;
+    try {
+      // DDP sums gradients, not parameters: what is different stays so.
+      Trainer(pipeline, {recorder}).run();
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  });
+  for (const std::string& message : messages)
+    CHECK(message ==
+          "dist: after step 1 the parameters of rank 2 are not those of rank 0; if it comes again, "
+          "look for faulty memory and for libraries that differ between the machines");
 }
 
 // A run of 24 steps that is saved after 12, once per way of running it.

@@ -78,6 +78,7 @@ TEST_CASE("process group: a rank that is gone is an error that says so") {
     }
   });
   CHECK(messages[0].find("dist: rank 0 has lost the others in all-reduce: ") == 0);
+  CHECK(messages[0].ends_with("; rank 1 does not answer: it hangs, or is gone"));
 }
 
 TEST_CASE("rendezvous: what one rank sets all others get") {

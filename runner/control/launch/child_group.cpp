@@ -8,13 +8,13 @@
 #include <ctime>
 
 #include "base/exit_code.h"
+#include "base/log.h"
 
 namespace exprun {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{5};
 constexpr timespec kLook{0, 100'000'000};
 
 // The higher, the more likely the cause of what the others did.
@@ -36,8 +36,9 @@ int gravity(const ChildEnd& end) {
 
 class Group {
  public:
-  Group(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals)
-      : signals_(signals) {
+  Group(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
+        const GroupPatience& patience)
+      : signals_(signals), patience_(patience) {
     try {
       for (const ChildCommand& command : commands)
         children_.push_back({start_child(command, signals), std::nullopt});
@@ -52,9 +53,9 @@ class Group {
       const int signal = next_signal();
       if (signal > 0 && signal != SIGCHLD) pass_on(signal);
       look_for_ends();
-      if (failed_at_ && Clock::now() - *failed_at_ > kPatience) kill_living();
+      if (late_ && Clock::now() > *late_) kill_living();
     }
-    return {cause_, *children_[cause_].end};
+    return {*cause_, *children_[*cause_].end};
   }
 
  private:
@@ -69,8 +70,8 @@ class Group {
 
   // A signal, or none: interrupted by one outside the set, or time to look at the clock.
   int next_signal() const {
-    return failed_at_ ? ::sigtimedwait(&signals_.set(), nullptr, &kLook)
-                      : ::sigwaitinfo(&signals_.set(), nullptr);
+    return late_ ? ::sigtimedwait(&signals_.set(), nullptr, &kLook)
+                 : ::sigwaitinfo(&signals_.set(), nullptr);
   }
 
   void look_for_ends() {
@@ -78,12 +79,17 @@ class Group {
       Child& child = children_[i];
       if (child.end || !(child.end = take_end(child.pid)) || killed_) continue;
       const int found = gravity(*child.end);
-      if (found > 0 && !failed_at_) failed_at_ = Clock::now();
-      if (found > worst_ || (found == worst_ && i == 0)) {
+      be_patient_for(found > 0 ? patience_.behind_failure : patience_.behind_success);
+      if (!cause_ || found > worst_ || (found == worst_ && i == 0)) {
         worst_ = found;
         cause_ = i;
       }
     }
+  }
+
+  void be_patient_for(std::chrono::milliseconds time) {
+    const auto late = Clock::now() + time;
+    late_ = late_ ? std::min(*late_, late) : late;
   }
 
   void pass_on(int signal) {
@@ -102,6 +108,8 @@ class Group {
   }
 
   void kill_living() {
+    if (!killed_ && worst_ == 0)
+      log_warning("launch: a rank hung at its end, behind the others, and was killed");
     killed_ = true;  // their ends are our doing
     send(SIGKILL);
   }
@@ -112,18 +120,19 @@ class Group {
   }
 
   const ForwardedSignals& signals_;
+  GroupPatience patience_;
   std::vector<Child> children_;
-  std::optional<Clock::time_point> failed_at_;
+  std::optional<Clock::time_point> late_;  // to end, for those who still live
   int worst_ = 0;
-  size_t cause_ = 0;
+  std::optional<size_t> cause_;
   bool killed_ = false;
 };
 
 }  // namespace
 
 GroupEnd run_children(const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
-                      const std::function<void()>& all_started) {
-  Group group(commands, signals);
+                      const std::function<void()>& all_started, const GroupPatience& patience) {
+  Group group(commands, signals, patience);
   all_started();
   return group.wait();
 }

@@ -1,6 +1,7 @@
 // The processes of one run, from their start to the end of the last of them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -15,13 +16,19 @@ struct GroupEnd {
   ChildEnd end;
 };
 
+// How long the others live on behind the first that ended.
+struct GroupPatience {
+  std::chrono::milliseconds behind_failure{std::chrono::seconds(5)};
+  std::chrono::milliseconds behind_success{std::chrono::minutes(1)};
+};
+
 // Starts all and waits for all. Every stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z
-// pauses all. When one fails, the others have five seconds to notice and are killed then; the cause
-// is a death by a signal before a failure, and that before having lost the others; of equal ones
-// the first child's. `all_started` is called once. Throws Error when one cannot be started; none
-// runs then.
+// pauses all. When one has ended, the others have some time to do so too and are killed then; the
+// cause is a death by a signal before a failure, and that before having lost the others; of equal
+// ones the first child's. `all_started` is called once. Throws Error when one cannot be started;
+// none runs then.
 GroupEnd run_children(
     const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
-    const std::function<void()>& all_started = [] {});
+    const std::function<void()>& all_started = [] {}, const GroupPatience& patience = {});
 
 }  // namespace exprun

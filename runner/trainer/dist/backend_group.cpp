@@ -12,20 +12,27 @@ using Work = c10::intrusive_ptr<c10d::Work>;
 
 class UnderWay : public Collective {
  public:
-  UnderWay(std::string what, Work work) : what_(std::move(what)), work_(std::move(work)) {}
+  UnderWay(std::string what, Work work, const std::function<std::string()>& why)
+      : what_(std::move(what)), work_(std::move(work)), why_(why) {}
 
   void wait() override {
-    dist_call(what_, [this] { work_->wait(); });
+    try {
+      dist_call(what_, [this] { work_->wait(); });
+    } catch (const Error& error) {
+      throw Error(error.what() + why_(), error.code());
+    }
   }
 
  private:
   std::string what_;
   Work work_;
+  const std::function<std::string()>& why_;
 };
 
 class BackendGroup : public ProcessGroup {
  public:
-  explicit BackendGroup(c10::intrusive_ptr<c10d::Backend> backend) : backend_(std::move(backend)) {}
+  BackendGroup(c10::intrusive_ptr<c10d::Backend> backend, std::function<std::string()> why)
+      : backend_(std::move(backend)), why_(std::move(why)) {}
 
   int rank() const override { return backend_->getRank(); }
   int world_size() const override { return backend_->getSize(); }
@@ -63,16 +70,18 @@ class BackendGroup : public ProcessGroup {
   template <class Function>
   std::unique_ptr<Collective> start(const char* name, Function function) {
     const std::string what = "rank " + std::to_string(rank()) + " has lost the others in " + name;
-    return std::make_unique<UnderWay>(what, dist_call(what, function));
+    return std::make_unique<UnderWay>(what, dist_call(what, function), why_);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  std::function<std::string()> why_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend) {
-  return std::make_unique<BackendGroup>(std::move(backend));
+std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
+                                         std::function<std::string()> why) {
+  return std::make_unique<BackendGroup>(std::move(backend), std::move(why));
 }
 
 }  // namespace exprun

@@ -1,6 +1,7 @@
 // A process group over a backend of c10d.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,8 @@ class Backend;
 
 namespace exprun {
 
-std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend);
+// `why`: what is known of a failure of an exchange, added to its message.
+std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
+                                         std::function<std::string()> why);
 
 }  // namespace exprun

@@ -8,6 +8,7 @@
 #include "dist/backend_group.h"
 #include "dist/failure.h"
 #include "dist/own_address.h"
+#include "dist/roll_call.h"
 
 namespace exprun {
 
@@ -35,8 +36,12 @@ c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous,
 std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
                                          std::chrono::milliseconds timeout) {
   return dist_call(
-      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others",
-      [&] { return group_over(connect(rendezvous, timeout)); });
+      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
+        return group_over(connect(rendezvous, timeout),
+                          [store = rendezvous.store(), place = rendezvous.place()] {
+                            return roll_call(store, place);
+                          });
+      });
 }
 
 }  // namespace exprun

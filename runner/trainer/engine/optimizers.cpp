@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/hash.h"
 #include "base/random.h"
 
 namespace exprun {
@@ -115,6 +116,25 @@ void Optimizers::round(Stepper& stepper, int64_t update) const {
     }
     range.drop();
   }
+}
+
+std::vector<int> Optimizers::ranks_that_differ() const {
+  Hasher hasher;
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) {
+      const at::Tensor values = buffer.flat().range().values.cpu();
+      hasher.update(values.const_data_ptr(), values.nbytes());
+    }
+  const auto ranks = static_cast<size_t>(parallelism_.group->world_size());
+  std::vector<double> hashes(ranks);
+  // As many digits as a double carries exactly.
+  hashes[static_cast<size_t>(parallelism_.group->rank())] =
+      static_cast<double>(std::stoull(hasher.hex().substr(0, 13), nullptr, 16));
+  hashes = sum_over_ranks(*parallelism_.group, hashes);
+  std::vector<int> differ;
+  for (size_t rank = 0; rank < ranks; ++rank)
+    if (hashes[rank] != hashes[0]) differ.push_back(static_cast<int>(rank));
+  return differ;
 }
 
 std::vector<NamedTensor> Optimizers::parameter_tensors() const {

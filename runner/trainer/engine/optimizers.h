@@ -41,6 +41,9 @@ class Optimizers {
   // One update of every group, on all ranks together; `update` counts from 1.
   void step(double factor, int64_t update);
 
+  // Collective: the ranks whose parameters are not those of rank 0 to the bit.
+  std::vector<int> ranks_that_differ() const;
+
   // Views, in the order of the parameters: saving reads them, loading writes them.
   std::vector<NamedTensor> parameter_tensors() const;
 

@@ -48,6 +48,11 @@ Period checkpoint_period(const Section& checkpoint, const Timeline& timeline) {
   return {static_cast<double>(timeline.to_steps(checkpoint, "every")), PeriodUnit::steps};
 }
 
+int64_t desync_check_every(const Section& parallelism, const Timeline& timeline) {
+  const auto period = parallelism.find<Period>("desync_check");
+  return period ? timeline.to_steps(parallelism, "desync_check") : 0;
+}
+
 }  // namespace
 
 BatchShape batch_shape(const ResolvedRecipe& recipe) {
@@ -82,6 +87,7 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.progress_every = plan.timeline.to_steps(metrics, "progress_every");
   plan.system_every = std::chrono::duration<double>(metrics.get<Period>("system_every").count);
   plan.checkpoint_every = checkpoint_period(checkpoint, plan.timeline);
+  plan.desync_check_every = desync_check_every(recipe.section("parallelism"), plan.timeline);
   plan.keep_last = checkpoint.get<int64_t>("keep_last");
   plan.max_minutes = run.find<double>("max_minutes");
   return plan;

@@ -47,7 +47,8 @@ struct RunPlan {
   int64_t metrics_every = 1;
   int64_t progress_every = 1;
   std::chrono::duration<double> system_every{0};
-  Period checkpoint_every;  // steps or seconds
+  Period checkpoint_every;         // steps or seconds
+  int64_t desync_check_every = 0;  // steps; 0: after the first one only
   int64_t keep_last = 0;
   std::optional<double> max_minutes;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/diagnostic.h"
 #include "base/number.h"
 #include "engine/evaluate_run.h"
 
@@ -154,11 +155,27 @@ StepResult::End Trainer::update() {
   }
   ++position_.step;
   position_.evaluated.clear();
+  require_equal_replicas();
   const double scale = step_.loss_scale().value;
   if (scale < position_.loss_scale.value)
     links_.recorder.event("info", "loss_scale", overflow(scale, position_.step));
   position_.loss_scale = step_.loss_scale();
   return result.end;
+}
+
+void Trainer::require_equal_replicas() {
+  const int64_t every = pipeline_.plan.desync_check_every;
+  const bool due = !replicas_compared_ || (every > 0 && position_.step % every == 0);
+  if (pipeline_.group->world_size() == 1 || !due) return;
+  replicas_compared_ = true;
+  std::string ranks;
+  for (const int rank : pipeline_.optimizers().ranks_that_differ())
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  if (ranks.empty()) return;
+  throw Error("dist: after step " + std::to_string(position_.step) + " the parameters of rank " +
+              ranks +
+              " are not those of rank 0; if it comes again, look for faulty memory and for "
+              "libraries that differ between the machines");
 }
 
 void Trainer::record(const StepResult& result, double seconds) {

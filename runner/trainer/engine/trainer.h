@@ -58,6 +58,7 @@ class Trainer {
   void track_best(const EvaluationResult& result);
   bool is_out_of_patience() const;
   StepResult::End update();
+  void require_equal_replicas();
   void record(const StepResult& result, double seconds);
   bool saving_is_due() const;
   TrainingResult finish(TrainingResult::End end);
@@ -67,7 +68,7 @@ class Trainer {
   TrainingStep step_;
   Position position_;
   StopRequest stop_ = StopRequest::none;
-  bool kernels_kept_ = false;
+  bool kernels_kept_ = false, replicas_compared_ = false;
   std::string message_;
   std::chrono::steady_clock::time_point started_, saved_at_;
 };

@@ -174,6 +174,17 @@ TEST_CASE("child group: the cause is who died first, not who lost it or was kill
   }
 }
 
+TEST_CASE("child group: one that hangs behind the others' good end does not hold the launcher") {
+  const auto start = std::chrono::steady_clock::now();
+  GroupPatience patience;
+  patience.behind_success = std::chrono::milliseconds(300);
+  const GroupEnd end = run_children(
+      {shell("exec sleep 100"), shell("exit 130")}, ForwardedSignals(), [] {}, patience);
+  CHECK(end.child == 1);
+  CHECK(end.end.exit_code == 130);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}
+
 TEST_CASE("child group: stop signals reach every child") {
   const Scratch scratch;
   const auto script = [&](const char* ready) {
