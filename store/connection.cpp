@@ -85,7 +85,7 @@ FileLock lock_store(const std::filesystem::path& database, const std::string& ac
     throw store_error(action, database, error.what());
   }
   throw store_error(action, database,
-                    "another program has held " + file.filename().string() + " for " +
+                    "others have held " + file.filename().string() + " for " +
                         std::to_string(patience.count() / 1000) +
                         " s; look for a stopped process (lslocks)");
 }

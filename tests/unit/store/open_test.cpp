@@ -348,7 +348,7 @@ TEST_CASE("store: a lock that is not given back is named, and nothing is written
       connection->write("record the run in", Connection::Durability::written,
                         [] { FAIL("wrote"); }),
       ("store: cannot record the run in '" + folder.database().string() +
-       "': another program has held exprun.db.lock for 1 s; look for a stopped process (lslocks)")
+       "': others have held exprun.db.lock for 1 s; look for a stopped process (lslocks)")
           .c_str(),
       Error);
   CHECK(Store(folder.database(), Store::Access::read_only).runs().empty());  // readers go on
