@@ -1,3 +1,4 @@
+// What the training thread does must cost next to nothing.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -211,7 +211,8 @@ void test_faults(bool for_ever, int64_t stride) {
     CAPTURE(each.name);
     const int64_t places = faults_everywhere(each.operation, each.fault, for_ever, stride);
     CHECK(places > 0);
-    MESSAGE(each.name << (for_ever ? " for ever" : " once") << " at " << places << " places");
+    MESSAGE(std::string(each.name)
+            << std::string(for_ever ? " for ever" : " once") << " at " << places << " places");
   }
 }
 
