@@ -91,7 +91,8 @@ class ExactTest(ExprunTest):
             process.wait(timeout=self.random.uniform(0, 0.05))
         self.wait_until(lambda: children(process.pid), process)
         trainers = children(process.pid)
-        for pid in {"launcher": [process.pid], "trainer": trainers, "both": [*trainers, process.pid]}[victims]:
+        for pid in {"launcher": [process.pid], "trainer": trainers, "both": [*trainers, process.pid],
+                    "one rank": self.random.sample(trainers, 1)}[victims]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.finish(process)

@@ -1,4 +1,4 @@
-"""Exact resume under many kills, of launcher, trainer or both. KILLS and SEEDS in the environment set how many."""
+"""Exact resume under many kills, of launcher, trainer or both, or of one rank. KILLS and SEEDS in the environment set how many."""
 import os
 import shutil
 import unittest
@@ -10,11 +10,11 @@ SEEDS = tuple(range(1, 1 + int(os.environ.get("SEEDS") or 2)))
 
 
 class KillMatrix(ExactTest):
-    def kill_often(self, *victims):
+    def kill_often(self, *victims, words=()):
         for seed in SEEDS:
             with self.subTest(seed=seed):
                 moments = [kill % 3 == 0 for kill in range(KILLS)]
-                self.compare_with_killed(moments, victims, f"seed={seed}", "steps=240")
+                self.compare_with_killed(moments, victims, f"run.seed={seed}", "steps=240", *words)
             for folder in ("runs", "whole", "cache"):
                 shutil.rmtree(self.folder / folder, ignore_errors=True)
 
@@ -29,6 +29,13 @@ class KillMatrix(ExactTest):
 
     def test_any(self):
         self.kill_often("launcher", "trainer", "both")
+
+    def test_one_of_two_ranks(self):
+        self.kill_often("one rank", words=("world_size=2", "strategy=zero1", "micro_batch=2"))
+
+    def test_any_of_three_ranks(self):
+        self.kill_often("launcher", "one rank", "both",
+                        words=("world_size=3", "sequences=12", "micro_batch=2"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """One run in several processes: the same numbers as one process makes, one end for all, nothing left behind."""
+import json
 import os
 import pathlib
 import signal
@@ -62,6 +63,16 @@ class Ranks(ExprunTest):
             self.assertEqual(self.state(), "killed")
         self.assertEqual(whole, self.train(2, *words))
         self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 3)])
+
+    def test_rank_0_measures_kernels_before_the_first_step_and_the_run_keeps_them(self):
+        first = self.train(2, "deterministic=false")
+        own = json.loads((self.run_folder() / "kernels.json").read_text())
+        cache = self.folder / "cache/exprun/kernels.json"
+        (measured,) = json.loads(cache.read_text()).values()
+        self.assertEqual(own, measured)
+        self.assertIn("forward 32x16x48", own)  # a micro-batch of two sequences
+        self.assertEqual(first, self.train(2, "deterministic=false", "--new"))
+        self.assert_close(self.train(1, "deterministic=false")[0], first[0])
 
     def begin(self, *words):
         process = self.start(*ENDLESS, *words)

@@ -41,9 +41,12 @@ void Rendezvous::set(const std::string& key, const std::string& text) {
             [&] { store_->set(key, std::vector<uint8_t>(text.begin(), text.end())); });
 }
 
-std::string Rendezvous::get(const std::string& key) {
-  const auto bytes =
-      dist_call("cannot get '" + key + "' from the other ranks", [&] { return store_->get(key); });
+std::string Rendezvous::get(const std::string& key,
+                            std::optional<std::chrono::milliseconds> patience) {
+  const auto bytes = dist_call("cannot get '" + key + "' from the other ranks", [&] {
+    store_->wait({key}, patience.value_or(place_.meeting_timeout));
+    return store_->get(key);
+  });
   return {bytes.begin(), bytes.end()};
 }
 

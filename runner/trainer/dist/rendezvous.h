@@ -25,8 +25,9 @@ class Rendezvous {
   const RankPlace& place() const { return place_; }
 
   void set(const std::string& key, const std::string& text);
-  // Waits until some rank has set it.
-  std::string get(const std::string& key);
+  // Waits until some rank has set it, as long as for the meeting if nothing else is said.
+  std::string get(const std::string& key,
+                  std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 

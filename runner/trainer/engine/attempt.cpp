@@ -5,6 +5,7 @@
 #include "engine/checkpoint_writer.h"
 #include "engine/describe.h"
 #include "engine/hand_over.h"
+#include "engine/kernel_agreement.h"
 #include "engine/kernel_file.h"
 #include "engine/mfu.h"
 #include "engine/pipeline.h"
@@ -107,6 +108,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const Pipeline& pipeline = attempt.pipeline();
   require_room_for_checkpoints(pipeline, run.folder);
   KernelFile kernels(run.folder.kernels());
+  if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
 
   record_libraries(run, libraries_json(attempt.machine()));
   MetricWriter metrics(run.store, run.id);
@@ -146,6 +148,7 @@ ExitCode follow_attempt(const RankPlace& place) {
   const Heard heard = hear(rendezvous);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
   const RankAttempt attempt(std::get<HandOver>(heard), place, &rendezvous);
+  agree_on_kernels(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline().plan);
   const std::optional<Position> start = attempt.restore(progress);
   StateGiver giver;

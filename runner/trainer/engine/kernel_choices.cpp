@@ -15,6 +15,7 @@ using Table = std::map<std::string, std::string>;
 struct Choices {
   std::mutex mutex;
   bool fixed = false;
+  bool closed = false;
   int64_t generation = 0;
   Table known;                 // of the run
   std::optional<Table> cache;  // of the machine, read when first needed
@@ -33,10 +34,20 @@ void fix() {
   choices().fixed = true;
 }
 
+void close() {
+  const std::lock_guard lock(choices().mutex);
+  choices().closed = true;
+}
+
+bool closed() {
+  const std::lock_guard lock(choices().mutex);
+  return choices().closed;
+}
+
 void forget() {
   auto& all = choices();
   const std::lock_guard lock(all.mutex);
-  all.fixed = false;
+  all.fixed = all.closed = false;
   all.known.clear();
   all.measured.clear();
   all.cache.reset();
@@ -68,6 +79,7 @@ std::optional<std::string> find(const std::string& product) {
   auto& all = choices();
   const std::lock_guard lock(all.mutex);
   if (const auto known = all.known.find(product); known != all.known.end()) return known->second;
+  if (all.closed) return std::nullopt;  // another rank's machine may have cached another
   if (!all.cache) all.cache = read_kernel_cache();
   const auto cached = all.cache->find(product);
   if (cached == all.cache->end()) return std::nullopt;

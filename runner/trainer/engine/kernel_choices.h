@@ -14,6 +14,11 @@ namespace exprun::kernel_choices {
 void fix();
 bool fixed();
 
+// From now on a product without a choice takes its reference too: ranks that have agreed must not
+// measure each for itself.
+void close();
+bool closed();
+
 // Everything, as in a new process: another run may follow in this one.
 void forget();
 

@@ -49,9 +49,7 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine) 
 
 void choose_kernels(const ResolvedRecipe& recipe,
                     const std::optional<CheckpointState>& checkpoint) {
-  const auto* ranks = recipe.find("parallelism.world_size")->as<int64_t>();
-  if (recipe.section("run").get<bool>("deterministic") || (ranks && *ranks > 1))
-    kernel_choices::fix();
+  if (recipe.section("run").get<bool>("deterministic")) kernel_choices::fix();
   if (checkpoint) kernel_choices::load(checkpoint->kernels);
 }
 

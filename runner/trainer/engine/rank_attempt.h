@@ -15,8 +15,7 @@
 
 namespace exprun {
 
-// Those of the checkpoint, if there is one. What ranks measure each for itself they would choose
-// differently: several make fixed choices, as a deterministic run does.
+// Those of the checkpoint, if there is one.
 void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
 
 class RankAttempt {

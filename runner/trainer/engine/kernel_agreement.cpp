@@ -1,0 +1,37 @@
+#include "engine/kernel_agreement.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "engine/kernel_choices.h"
+
+namespace exprun {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kKey = "kernels";
+constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large model
+
+// The gradients are set to zero again by the first step.
+void rehearse(const Pipeline& pipeline) {
+  const Batch batch = pipeline.read(Split::train, 0, pipeline.plan.batch.micro_batch);
+  pipeline.model().set_training(true);
+  pipeline.model().loss_sum(batch.inputs, batch.targets).backward();
+}
+
+}  // namespace
+
+void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
+  if (kernel_choices::fixed()) return;
+  if (rendezvous.place().rank == 0) {
+    if (kernel_choices::save().empty()) rehearse(pipeline);
+    rendezvous.set(kKey, kernel_choices::save().dump());
+  } else {
+    kernel_choices::load(json::parse(rendezvous.get(kKey, kPatience)));
+  }
+  kernel_choices::close();
+}
+
+}  // namespace exprun
