@@ -97,6 +97,16 @@ double difference(const Series& whole, const Series& part) {
   return largest;
 }
 
+// Losses differ by the order of sums; the norm of gradients that nearly cancel shows ten times more
+// of it.
+void check_close(const Series& whole, const Series& part, double tolerance) {
+  Series whole_losses = whole, part_losses = part;
+  whole_losses.erase("grad_norm");
+  part_losses.erase("grad_norm");
+  CHECK(difference(whole_losses, part_losses) < tolerance);
+  CHECK(difference(whole, part) < 10 * tolerance);
+}
+
 void check_replicas(const std::vector<Trained>& ranks) {
   for (const Trained& rank : ranks) {
     CHECK(rank.series == ranks[0].series);
@@ -112,9 +122,9 @@ void check_agreement(const std::vector<int>& world_sizes, const Words& optimizer
     CAPTURE(world_size);
     const auto ddp = train(world_size, "ddp", optimizer, accumulation, steps);
     const auto zero1 = train(world_size, "zero1", optimizer, accumulation, steps);
-    CHECK(difference(one.series, ddp[0].series) < 1e-5);
-    CHECK(difference(one.series, zero1[0].series) < 1e-5);
-    CHECK(difference(ddp[0].series, zero1[0].series) < 1e-6);
+    check_close(one.series, ddp[0].series, 1e-5);
+    check_close(one.series, zero1[0].series, 1e-5);
+    check_close(ddp[0].series, zero1[0].series, 1e-6);
     check_replicas(ddp);
     check_replicas(zero1);
   }
@@ -210,7 +220,7 @@ class Halves {
     const auto continued = train(second.world_size, rest, {saved, {}});
     check_replicas(continued);
     CHECK(continued[0].series.at("train/loss").size() == 12);
-    CHECK(difference(whole_.series, continued[0].series) < 1e-5);
+    check_close(whole_.series, continued[0].series, 1e-5);
     if (!(first == second)) return;
     const auto uninterrupted = train(second.world_size, rest);
     CHECK(difference(uninterrupted[0].series, continued[0].series) == 0);
