@@ -48,6 +48,17 @@ TEST_CASE("describe: the plan of a run is the run's, without data or memory") {
   CHECK(plan["checkpoint_bytes"] == count * 12);
 }
 
+TEST_CASE("describe: with ZeRO-1 a rank has its part of the optimizer's memory") {
+  const TinyRun run({"world_size=2", "strategy=zero1"});
+  const auto plan = describe(request(run.text, kFacts));
+  const auto count = plan["parameters"].get<int64_t>();
+  CHECK(plan["memory"]["weights"] == count * 4);
+  CHECK(plan["memory"]["optimizer"].get<int64_t>() >= count * 4);
+  CHECK(plan["memory"]["optimizer"].get<int64_t>() < count * 4 + 2 * 2 * 64 * 64);  // padding
+  CHECK(plan["checkpoint_bytes"] == count * 12);
+  CHECK(plan["gradient_accumulation"] == 1);
+}
+
 TEST_CASE("describe: what the facts must say is asked for") {
   const RecipeText text{{std::make_shared<SourceFile>(SourceFile{"a.toml", kCharacters})}, {}};
   CHECK_THROWS_WITH_AS(describe(request(text, nlohmann::json::object())),
