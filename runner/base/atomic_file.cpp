@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <system_error>
 #include <utility>
 
@@ -115,8 +116,11 @@ AtomicFolder::~AtomicFolder() {
 }
 
 void AtomicFolder::commit() {
-  sync_folder_content(temporary_);
-  write_manifest(temporary_);
+  // The disk writes while the hashes are computed; the manifest itself is written after both.
+  auto synced = std::async(std::launch::async, sync_folder_content, temporary_);
+  const std::string manifest = manifest_of(temporary_);
+  synced.get();
+  write_file_atomically(temporary_ / kManifestName, manifest);
   sync_file(temporary_);
   replace_folder(temporary_, target_);
   stays_ = true;

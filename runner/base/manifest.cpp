@@ -50,9 +50,9 @@ std::optional<std::string> file_problem(const fs::path& folder, const std::strin
 
 }  // namespace
 
-void write_manifest(const fs::path& folder) try {
+std::string manifest_of(const fs::path& folder) try {
   const json manifest = {{"version", 1}, {"files", describe(folder)}};
-  write_file_atomically(folder / kManifestName, manifest.dump(2) + "\n");
+  return manifest.dump(2) + "\n";
 } catch (const fs::filesystem_error& error) {
   throw Error("manifest: cannot list '" + folder.string() + "': " + error.code().message());
 }

@@ -10,8 +10,8 @@ namespace exprun {
 
 inline constexpr const char* kManifestName = "MANIFEST.json";
 
-// Hashes every regular file below `folder` and writes its manifest. Throws Error.
-void write_manifest(const std::filesystem::path& folder);
+// The text of the folder's manifest: every regular file below it is hashed. Throws Error.
+std::string manifest_of(const std::filesystem::path& folder);
 
 enum class Verify { sizes, hashes };
 

@@ -40,14 +40,14 @@ class WordEncoder {
     if (used_ + WordCache::kMostTokens > kBuffered) flush(tokens);
     if (size > WordCache::kMostBytes) return encode_long(word, size, tokens);
     const WordCache::Key key = WordCache::key_of(word, size, end);
-    WordCache::Line& line = cache_.line(key);
-    if (!(line.key == key)) {
+    const WordCache::Line* line = cache_.find(key);
+    if (!line) {
       merge(word, size);
       if (word_.size() > WordCache::kMostTokens) return append_word(tokens);
-      WordCache::keep(line, key, word_);
+      line = &cache_.keep(key, word_);
     }
-    std::memcpy(buffer_ + used_, line.tokens, sizeof line.tokens);
-    used_ += line.count;
+    std::memcpy(buffer_ + used_, line->tokens, sizeof line->tokens);
+    used_ += line->count;
   }
 
   void flush(Tokens& tokens) {

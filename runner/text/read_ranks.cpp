@@ -57,10 +57,10 @@ void read_line(std::string_view line, size_t number, TokenIds& ids) {
 // Of every token each way to make it of two others.
 void add_merges(BpeVocabulary& vocabulary, const TokenIds& ids) {
   for (uint32_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    const std::string& bytes = vocabulary.tokens[id];
+    const std::string_view bytes = vocabulary.tokens[id];
     for (size_t cut = 1; cut < bytes.size(); ++cut) {
-      const uint32_t* left = ids.find(bytes.substr(0, cut));
-      const uint32_t* right = left ? ids.find(bytes.substr(cut)) : nullptr;
+      const auto left = ids.find(bytes.substr(0, cut));
+      const auto right = left ? ids.find(bytes.substr(cut)) : std::nullopt;
       if (right) vocabulary.merges.push_back({*left, *right, id, id});
     }
   }

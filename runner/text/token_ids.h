@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "text/bpe_vocabulary.h"
@@ -19,17 +20,23 @@ class TokenIds {
   // Throws Error for an id that another token has, or that is absurdly large.
   void add(std::string bytes, uint64_t id);
   // A merge of the next rank; throws Error if it is of unknown tokens.
-  void add_merge(const std::string& left, const std::string& right);
-  // null if no token has these bytes
-  const uint32_t* find(const std::string& bytes) const;
+  void add_merge(std::string_view left, std::string_view right);
+  // nothing if no token has these bytes
+  std::optional<uint32_t> find(std::string_view bytes) const;
 
   // "tokenizer: 'vocab.bpe' line 7 is ..."
   Error error(const std::string& problem) const;
 
  private:
+  size_t slot_of(std::string_view bytes) const;  // of the token, or the free one where it belongs
+  void grow();
+
   BpeVocabulary& vocabulary_;
   std::filesystem::path file_;
-  std::unordered_map<std::string, uint32_t> ids_;
+  // Open addressing by the bytes, at most half full: a vocabulary is read with every command that
+  // needs one, and takes 200,000 look-ups.
+  std::vector<uint32_t> slots_;
+  size_t used_ = 0;
 };
 
 }  // namespace exprun

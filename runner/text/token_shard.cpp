@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "shards are mapped as they lie");
 
 constexpr int64_t kHeaderBytes = 1024;
+constexpr int64_t kWriteAheadBytes = int64_t{8} << 20;
 constexpr int64_t kNarrow = sizeof(uint16_t), kWide = sizeof(uint32_t);
 constexpr int32_t kBaseModelTrainMagic = 20250211;
 
@@ -128,7 +129,8 @@ ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes, int64_t toke
     : file_(file),
       fd_(::open(file.c_str(), O_WRONLY | O_CLOEXEC)),
       token_bytes_(token_bytes),
-      tokens_(tokens) {
+      tokens_(tokens),
+      sent_(tokens) {
   const off_t end = kHeaderBytes + tokens * token_bytes;
   if (!fd_ || size_of(fd_.get(), file_) < end || ::ftruncate(fd_.get(), end) != 0 ||
       ::lseek(fd_.get(), end, SEEK_SET) != end)
@@ -144,6 +146,17 @@ void ShardWriter::append(std::span<const uint32_t> tokens) {
     write_all(fd_.get(), tokens.data(), tokens.size_bytes(), file_);
   }
   tokens_ += static_cast<int64_t>(tokens.size());
+  write_ahead();
+}
+
+// The disk writes while the next tokens are made, so that the sync at the end has little to wait
+// for. Only a hint: sync() finds what went wrong.
+void ShardWriter::write_ahead() {
+  const int64_t bytes = (tokens_ - sent_) * token_bytes_;
+  if (bytes < kWriteAheadBytes) return;
+  const off_t from = kHeaderBytes + sent_ * token_bytes_;
+  ::sync_file_range(fd_.get(), from, bytes, SYNC_FILE_RANGE_WRITE);
+  sent_ = tokens_;
 }
 
 void ShardWriter::sync() {

@@ -55,10 +55,13 @@ class ShardWriter {
   int64_t tokens() const { return tokens_; }
 
  private:
+  void write_ahead();
+
   std::filesystem::path file_;
   UniqueFd fd_;
   int64_t token_bytes_;
   int64_t tokens_ = 0;
+  int64_t sent_ = 0;  // tokens whose way to the disk has begun
   std::vector<uint16_t> narrow_;
 };
 

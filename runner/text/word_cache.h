@@ -1,6 +1,6 @@
 // The tokens of words met before: most of a text is the same few thousand words. A fixed number of
-// lines of one cache line each, a word in one place only, so that memory is bounded and a look-up
-// is one load. Words of more than 23 bytes or 9 tokens are not kept.
+// lines of one cache line each, a word in one of two neighbours, so that memory is bounded and a
+// look-up is one load, mostly. Words of more than 23 bytes or 9 tokens are not kept.
 #pragma once
 
 #include <algorithm>
@@ -53,21 +53,31 @@ class WordCache {
             (parts[2] & bytes_in_part(size, 2)) | uint64_t{size} << 56};
   }
 
-  // Where the word is, if its key is there.
-  Line& line(const Key& key) {
-    const uint64_t mixed = key.a ^ (key.b << 23 | key.b >> 41) ^ (key.c << 47 | key.c >> 17);
-    return lines_[(mixed * 0x9e3779b97f4a7c15) >> (64 - kBits)];
+  // Where the word is, or null.
+  const Line* find(const Key& key) const {
+    const Line* pair = &lines_[place(key)];
+    if (pair[0].key == key) return pair;
+    return pair[1].key == key ? pair + 1 : nullptr;
   }
 
-  static void keep(Line& line, const Key& key, std::span<const uint32_t> tokens) {
-    if (tokens.size() > kMostTokens) return;
-    line.key = key;
-    line.count = static_cast<uint32_t>(tokens.size());
-    std::copy(tokens.begin(), tokens.end(), line.tokens);
+  // Of at most kMostTokens. Of the two that were there the older goes.
+  const Line& keep(const Key& key, std::span<const uint32_t> tokens) {
+    Line* pair = &lines_[place(key)];
+    pair[1] = pair[0];
+    pair->key = key;
+    pair->count = static_cast<uint32_t>(tokens.size());
+    std::copy(tokens.begin(), tokens.end(), pair->tokens);
+    return *pair;
   }
 
  private:
   static constexpr int kBits = 15;  // 2 MiB
+
+  // The first of two lines, which are all that a word may be in.
+  static size_t place(const Key& key) {
+    const uint64_t mixed = key.a ^ (key.b << 23 | key.b >> 41) ^ (key.c << 47 | key.c >> 17);
+    return (mixed * 0x9e3779b97f4a7c15) >> (65 - kBits) << 1;
+  }
 
   std::vector<Line> lines_;
 };

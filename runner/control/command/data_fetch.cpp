@@ -14,6 +14,7 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
+#include "control/data/byte_progress.h"
 #include "control/data/catalogue.h"
 #include "control/data/download.h"
 #include "control/report/terminal.h"
@@ -22,7 +23,6 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 const CatalogueEntry& entry_named(const std::string& name) {
   if (const CatalogueEntry* entry = find_in_catalogue(name)) return *entry;
@@ -80,7 +80,6 @@ class Fetching {
     for (std::thread& thread : pool) thread.join();
     ended_ = true;
     shower.join();
-    show_progress_line("");
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -95,18 +94,9 @@ class Fetching {
   }
 
   void show() {
-    const auto start = Clock::now();
-    for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
-      if (!has_progress_line()) continue;
-      const double done = static_cast<double>(received_), all = static_cast<double>(bytes_);
-      const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      std::string line = "fetching: " + binary_bytes(done);
-      if (bytes_ > 0) line += " of " + binary_bytes(all);
-      if (taken > 1) line += ", " + binary_bytes(done / taken) + "/s";
-      if (bytes_ > 0 && done > 0 && taken > 1)
-        line += ", " + duration(std::max(0.0, all - done) * taken / done) + " left";
-      show_progress_line(line);
-    }
+    ByteProgress progress("fetching", bytes_);
+    for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100)))
+      progress.show(received_);
   }
 
   const std::vector<Download> downloads_;

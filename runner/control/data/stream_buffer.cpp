@@ -1,5 +1,7 @@
 #include "control/data/stream_buffer.h"
 
+#include <algorithm>
+
 namespace exprun {
 namespace {
 
@@ -8,12 +10,19 @@ constexpr size_t kReadBytes = size_t{1} << 20;
 }  // namespace
 
 bool StreamBuffer::fill() {
-  bytes_.erase(0, begin_);
+  const std::string_view kept = rest();
+  if (kept.size() + kReadBytes > capacity_) {
+    capacity_ = 2 * (kept.size() + kReadBytes);
+    auto wider = std::make_unique_for_overwrite<char[]>(capacity_);
+    std::copy(kept.begin(), kept.end(), wider.get());
+    bytes_ = std::move(wider);
+  } else {
+    std::copy(kept.begin(), kept.end(), bytes_.get());
+  }
   begin_ = 0;
-  const size_t size = bytes_.size();
-  bytes_.resize(size + kReadBytes);
-  const size_t count = stream_->read(bytes_.data() + size, kReadBytes);
-  bytes_.resize(size + count);
+  end_ = kept.size();
+  const size_t count = stream_->read(bytes_.get() + end_, kReadBytes);
+  end_ += count;
   return count > 0;
 }
 

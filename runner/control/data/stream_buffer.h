@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "control/data/byte_stream.h"
@@ -14,7 +13,7 @@ class StreamBuffer {
  public:
   explicit StreamBuffer(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
-  std::string_view rest() const { return std::string_view(bytes_).substr(begin_); }
+  std::string_view rest() const { return {bytes_.get() + begin_, end_ - begin_}; }
   void take(size_t count) { begin_ += count; }
 
   // Reads on; false at the end. What rest() returned before is no longer valid.
@@ -23,8 +22,8 @@ class StreamBuffer {
 
  private:
   std::unique_ptr<ByteStream> stream_;
-  std::string bytes_;
-  size_t begin_ = 0;
+  std::unique_ptr<char[]> bytes_;  // not zeroed: what is read stands there
+  size_t capacity_ = 0, begin_ = 0, end_ = 0;
 };
 
 }  // namespace exprun

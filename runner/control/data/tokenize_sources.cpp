@@ -9,6 +9,7 @@
 #include "base/diagnostic.h"
 #include "base/humane.h"
 #include "base/log.h"
+#include "control/data/byte_progress.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/survey.h"
@@ -79,31 +80,6 @@ int64_t bytes_of(const std::vector<RawSource>& sources) {
   return bytes;
 }
 
-// "preparing: 12 % of 1.1 GiB, 180 MiB/s, 5s left"
-class ProgressLine {
- public:
-  explicit ProgressLine(int64_t bytes) : bytes_(static_cast<double>(bytes)) {}
-  ~ProgressLine() { show_progress_line(""); }
-
-  void show(int64_t position) {
-    if (!has_progress_line() || seconds_since(shown_) < 0.2) return;
-    shown_ = Clock::now();
-    const double done = static_cast<double>(position), taken = seconds_since(start_);
-    std::string line = "preparing: ";
-    if (bytes_ > 0)
-      line += std::to_string(std::llround(100 * done / bytes_)) + " % of " + binary_bytes(bytes_);
-    else
-      line += binary_bytes(done);
-    line += ", " + binary_bytes(done / taken) + "/s";
-    if (bytes_ > 0 && done > 0) line += ", " + duration((bytes_ - done) * taken / done) + " left";
-    show_progress_line(line);
-  }
-
- private:
-  double bytes_;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
-};
-
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
@@ -117,7 +93,7 @@ class Tokenizing {
   PreparedData run() {
     const ChunkOptions options = chunk_options(job_);
     const int64_t done = restore();
-    ProgressLine line(bytes_of(job_.sources));
+    ByteProgress progress("preparing", bytes_of(job_.sources));
     OrderedWorkers<Chunk, TokenizedChunk> workers(
         job_.threads,
         [this] {
@@ -131,7 +107,7 @@ class Tokenizing {
         [&](Chunk chunk) {
           if (number++ >= done) workers.put(std::move(chunk));
         },
-        [&](int64_t position) { line.show(position); });
+        [&](int64_t position) { progress.show(position); });
     workers.finish();
     return finish();
   }

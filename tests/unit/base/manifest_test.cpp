@@ -12,7 +12,7 @@ TEST_CASE("manifest: what is wrong with a folder is said") {
   const TemporaryFolder folder;
   folder.write("a", "four");
   CHECK(manifest_problem(folder.path(), Verify::sizes) == "MANIFEST.json is missing");
-  write_manifest(folder.path());
+  write_file_atomically(folder.path() / kManifestName, manifest_of(folder.path()));
   CHECK_FALSE(manifest_problem(folder.path(), Verify::hashes));
 
   folder.write("a", "five bytes and more");
@@ -31,7 +31,7 @@ TEST_CASE("run folder: complete checkpoints come newest first, others with the r
   const TemporaryFolder folder;
   for (const char* name : {"step_00000009", "step_00000100", "step_00000020"}) {
     const auto file = folder.write("checkpoints/" + std::string(name) + "/model", "weights");
-    write_manifest(file.parent_path());
+    write_file_atomically(file.parent_path() / kManifestName, manifest_of(file.parent_path()));
   }
   folder.write("checkpoints/step_00000100/model", "cut");
   folder.write("checkpoints/step_00000200.tmp-1-0/model", "being written");
