@@ -32,7 +32,7 @@ constexpr Rule kRules[] = {
     validation_is_not_training,
     validation_covers_evaluation,
     data_hold_a_sequence,
-    sample_has_tokenizer,
+    text_has_tokenizer,
     prompt_can_be_encoded,
 };
 

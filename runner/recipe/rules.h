@@ -59,7 +59,7 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
 void validation_is_not_training(const RuleInput& input, Diagnostics& diagnostics);
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
-void sample_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 
 }  // namespace exprun

@@ -70,13 +70,15 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);
 }
 
-void sample_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "dataset.type") != "token_shards") return;
   if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
-  for (const std::string& path : evaluations_of(input.root, "sample"))
-    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
-                           "[" + path + "] needs a tokenizer, and token_shards has none",
-                           "say what made the tokens (dataset.tokenizer), or take the table away"});
+  for (const char* type : {"sample", "hellaswag"})
+    for (const std::string& path : evaluations_of(input.root, type))
+      diagnostics.push_back(
+          {place_of(input.root, join_path(path, "type")),
+           "[" + path + "] needs a tokenizer, and token_shards has none",
+           "say what made the tokens (dataset.tokenizer), or take the table away"});
 }
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {

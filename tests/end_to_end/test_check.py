@@ -1,9 +1,10 @@
 """`exprun check` judges the recipe, whatever the state of the store beside it."""
 import contextlib
+import re
 import sqlite3
 import unittest
 
-from support import ExprunTest
+from support import ExprunTest, fixture
 
 
 class Check(ExprunTest):
@@ -17,6 +18,46 @@ class Check(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         (self.run_folder() / "data.json").write_text("{")
         self.assertIn("no mistakes", self.exprun("check", "tiny.toml", "steps=2").out)
+
+    def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
+        prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
+        wrong_prompt = ("<override 1>:1:26: error: the text has no 'A', which the prompt has\n"
+                        "    evaluation.sample.prompt='A Zoo'\n"
+                        "                             ^^^^^^^ a character tokenizer knows the characters of its text only\n")
+        small = ("tiny.toml", "vocab_size=20")
+        characters = len(set((self.folder / "text.txt").read_text()))
+        wrong_size = (f"<override 1>:1:12: error: 'vocab_size' must be >= {characters}, the number of the dataset's tokens\n"
+                      "    vocab_size=20\n"
+                      "               ^^ \"auto\" takes that number\n")
+        for prepared in (False, True):
+            with self.subTest(prepared=prepared):
+                self.assertEqual((self.folder / "runs").exists(), prepared)
+                for words, message in ((prompt, wrong_prompt), (small, wrong_size)):
+                    self.assertEqual(self.exprun("check", *words, code=2).err, message)
+                    self.assertEqual(self.exprun(*words, code=2).err, message)
+            if not prepared:
+                self.exprun("tiny.toml", "steps=2")
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+
+    def test_a_vocabulary_smaller_than_that_of_the_shards_tokenizer(self):
+        vocabulary = fixture(self, "data/vocab.bpe").parent
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=gpt2", f"vocabulary={vocabulary}", "--out", "shards")
+        dataset = f"{{ type = 'token_shards', train = 'shards/train_*.bin', tokenizer = 'gpt2', vocabulary = '{vocabulary}' }}"
+        (self.folder / "tiny.toml").write_text(
+            re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S))
+        (self.folder / "shards.toml").write_text(f"dataset = {dataset}\n" + (self.folder / "tiny.toml").read_text())
+        said = self.exprun("check", "shards.toml", "vocab_size=50256", code=2).err
+        self.assertIn("error: 'vocab_size' must be >= 50257, the number of the dataset's tokens", said)
+        self.assertIn("no mistakes", self.exprun("check", "shards.toml", "vocab_size=50257").out)
+
+    def test_examples_that_are_not_here(self):
+        words = ("tiny.toml", "evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl")
+        message = ("'data/hellaswag/hellaswag_val.jsonl' does not exist\n"
+                   "    evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl\n"
+                   "                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ get it: exprun data fetch hellaswag\n")
+        self.assertEqual(self.exprun("check", *words).err, "<override 1>:1:27: warning: " + message)
+        self.assertEqual(self.exprun(*words, code=2).err, "<override 1>:1:27: error: " + message)
+        self.assertFalse((self.folder / "runs").exists())
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ class Check(ExprunTest):
                          f"    {group}\n    {' ' * (column - 1)}{carets}\n")
 
     def test_the_plan_knows_data_and_speed_of_an_earlier_run(self):
-        self.assertIn("once its data has been prepared", self.exprun("check", "tiny.toml").out)
+        epochs = ("~steps", "run.length='2 epochs'")
+        self.assertIn("once its data has been prepared", self.exprun("check", "tiny.toml", *epochs).out)
+        before = self.report("tiny.toml")["plan"]  # the characters of a small text are soon known
+        self.assertEqual((before["steps"], before["epochs"], "time" in before), (40, None, False))
         self.exprun("tiny.toml")
         plan = self.report("tiny.toml")["plan"]
         (speeds,) = self.rows("SELECT count(*) FROM metrics WHERE name = 'tokens_per_s'")

@@ -6,6 +6,7 @@
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/data/data_facts.h"
 #include "control/data/prepare.h"
 #include "control/launch/known_speed.h"
 #include "control/launch/machine_limits.h"
@@ -50,16 +51,16 @@ Diagnostics as_warnings(Diagnostics lacking) {
 
 // What an earlier run of the recipe learnt about its data. A recipe is no worse for a store, or a
 // run's file, that cannot be read.
-Facts known_facts(const StoreFolder& folder, const std::string& hash) try {
+Facts known_facts(const StoreFolder& folder, const std::string& hash, const Facts& otherwise) try {
   std::error_code ignored;
-  if (!std::filesystem::exists(folder.database(), ignored)) return {};
+  if (!std::filesystem::exists(folder.database(), ignored)) return otherwise;
   for (const RunRow& run : open_store(folder).runs("", hash))
     if (std::filesystem::exists(folder.run(run.folder).data(), ignored))
       return facts_of(PreparedData::from_json(read_file(folder.run(run.folder).data())));
-  return {};
+  return otherwise;
 } catch (const Error& error) {
   log(LogLevel::debug, std::string("no facts of an earlier run: ") + error.what());
-  return {};
+  return otherwise;
 }
 
 // How long the planned tokens take, where an earlier run tells.
@@ -99,12 +100,16 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
 // Beyond the text: its data, this machine, and the plan if nothing is wrong so far.
 void look_around(Report& report, const RecipeText& text, Judgement judgement,
                  const StoreFolder& folder, bool strict) {
-  const Facts facts = known_facts(folder, report.hash);
-  if (!report.wrong(false) && facts.train_tokens) {
+  DataGlance data;
+  if (judgement.is_sound("dataset")) data = glance_at_data(judgement.recipe, folder.data());
+  const Facts facts = data.facts.train_tokens || report.hash.empty()
+                          ? data.facts
+                          : known_facts(folder, report.hash, data.facts);
+  if (!report.wrong(false)) {
     judgement = judge(text, facts);
     report.diagnostics = judgement.diagnostics;
   }
-  if (judgement.is_sound("dataset")) report.add(as_warnings(data_problems(judgement.recipe)));
+  report.add(as_warnings(std::move(data.problems)));
   report.add(machine_problems(judgement.recipe));
   if (!report.wrong(strict)) add_plan(report, text, judgement.recipe, facts, folder);
 }

@@ -8,8 +8,8 @@
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/data/prepare.h"
 #include "control/launch/observed_runs.h"
+#include "control/launch/prepare.h"
 #include "control/launch/ranks.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
@@ -50,14 +50,6 @@ int answer(const Store& store, const StoreFolder& folder, const Launch& launched
       break;
   }
   return *launched.exit_code;
-}
-
-// A first run that cannot begin leaves nothing behind, not even an empty store.
-void require_data(const ResolvedRecipe& resolved, const StoreFolder& folder) {
-  std::error_code ignored;
-  if (std::filesystem::exists(folder.database(), ignored)) return;
-  Diagnostics problems = data_problems(resolved);
-  if (has_errors(problems)) throw RecipeError(std::move(problems));
 }
 
 // The launcher of the ranks decides how many there are.
@@ -104,7 +96,10 @@ int run_here(const std::string& recipe, const Words& overrides, bool always_new,
              const std::optional<JoinedRank>& joined, const Globals& globals) {
   LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);
   request.joined = joined;
-  require_data(request.resolved, globals.store);
+  // A first run that cannot begin leaves nothing behind, not even an empty store.
+  std::error_code ignored;
+  if (!std::filesystem::exists(globals.store.database(), ignored))
+    require_data(request, globals.store);
   Store store = open_store_to_write(globals.store);
   const bool restarted = joined && joined->restarts > 0;
   Launch launched = restarted ? launch_restarted(store, globals.store, request)

@@ -1,13 +1,33 @@
 #include "control/data/prepare.h"
 
+#include "control/data/data_facts.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
+#include "control/data/sources.h"
 
 namespace exprun {
 namespace {
 
 const Table& dataset_table(const ResolvedRecipe& recipe) {
   return *recipe.find("dataset")->as<Table>();
+}
+
+// Files that evaluations read: HellaSwag's examples.
+std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
+  std::vector<const Value*> paths;
+  const Value* evaluation = recipe.find("evaluation");
+  const Table* table = evaluation ? evaluation->as<Table>() : nullptr;
+  if (!table) return paths;
+  for (const std::string& name : table->keys())
+    if (const Value* path = recipe.find("evaluation." + name + ".path")) paths.push_back(path);
+  return paths;
+}
+
+template <class Look>
+void collect(Diagnostics& problems, Look look) try {
+  look();
+} catch (const RecipeError& error) {
+  problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
 }
 
 }  // namespace
@@ -21,15 +41,18 @@ PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::p
   return prepare_text(dataset, dataset_table(recipe), data_folder, options);
 }
 
-Diagnostics data_problems(const ResolvedRecipe& recipe, const std::string& libtorch) try {
-  const Section dataset = recipe.section("dataset");
-  if (dataset.type() == "text")
-    check_text(dataset, dataset_table(recipe), libtorch);
-  else
-    find_shards(recipe, libtorch);
-  return {};
-} catch (const RecipeError& error) {
-  return error.diagnostics();
+DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
+                          const std::string& libtorch) {
+  DataGlance glance;
+  collect(glance.problems, [&] {
+    const Section dataset = recipe.section("dataset");
+    glance.facts = dataset.type() == "text"
+                       ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
+                       : facts_of(find_shards(recipe, libtorch));
+  });
+  for (const Value* path : evaluation_paths(recipe))
+    collect(glance.problems, [&] { find_sources(*path, libtorch); });
+  return glance;
 }
 
 }  // namespace exprun

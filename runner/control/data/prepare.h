@@ -7,6 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "control/data/libtorch_folder.h"
+#include "recipe/facts.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
 
@@ -19,9 +20,15 @@ namespace exprun {
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
-// What prepare_data would complain about at first sight (missing files, headers of shards):
-// nothing is tokenized or written.
-Diagnostics data_problems(const ResolvedRecipe& recipe,
+// What is known of the data at first sight: of prepared data and of shards all, of a text the
+// tokenizer, unless it takes the characters of a large one.
+struct DataGlance {
+  Diagnostics problems;  // what prepare_data would complain about: missing files, damaged headers
+  Facts facts;
+};
+
+// Nothing is tokenized or written.
+DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
 }  // namespace exprun

@@ -15,6 +15,7 @@
 #include "base/manifest.h"
 #include "base/number.h"
 #include "control/data/byte_stream.h"
+#include "control/data/data_facts.h"
 #include "control/data/known_sources.h"
 #include "control/data/raw_sources.h"
 #include "control/data/survey.h"
@@ -30,6 +31,9 @@ using nlohmann::json;
 
 constexpr const char* kDescription = "data.json";
 constexpr const char* kVocabulary = "vocabulary";
+
+// Their characters are looked through for a mere check.
+constexpr uint64_t kSurveyedBytes = uint64_t{16} << 20;
 
 // Part of every fingerprint: raise it when the same text would become other tokens.
 constexpr const char* kMethod = "text 2";
@@ -52,18 +56,43 @@ class Preparation {
   }
 
   PreparedData run(const fs::path& data_folder) {
-    const std::string options = std::string(kMethod) + " " + options_.to_json().dump();
-    if (!how_.folder.empty()) return made(how_.folder, fingerprint_of(options));
-    const KnownSources known(data_folder, sources_, vocabulary_, options);
-    if (const auto found = known.fingerprint(); found && is_there(data_folder / *found, *found))
-      return load(data_folder / *found, *found);
-    const std::string fingerprint = fingerprint_of(options);
+    if (!how_.folder.empty()) return made(how_.folder, fingerprint());
+    const KnownSources known = known_sources(data_folder);
+    if (auto data = known_data(known, data_folder)) return *data;
+    const std::string fingerprint = this->fingerprint();
     const PreparedData data = made(data_folder / fingerprint, fingerprint);
     known.remember(fingerprint);
     return data;
   }
 
+  Facts glance(const fs::path& data_folder) const {
+    if (const auto data = known_data(known_sources(data_folder), data_folder))
+      return facts_of(*data);
+    if (options_.tokenizer == "char" && source_bytes() > kSurveyedBytes) return {};
+    return facts_of(*make_tokenizer(dataset_, options_, sources_));
+  }
+
  private:
+  std::string all_options() const { return std::string(kMethod) + " " + options_.to_json().dump(); }
+
+  KnownSources known_sources(const fs::path& data_folder) const {
+    return {data_folder, sources_, vocabulary_, all_options()};
+  }
+
+  static std::optional<PreparedData> known_data(const KnownSources& known,
+                                                const fs::path& data_folder) {
+    const auto found = known.fingerprint();
+    if (!found || !is_there(data_folder / *found, *found)) return std::nullopt;
+    return load(data_folder / *found, *found);
+  }
+
+  uint64_t source_bytes() const {
+    uint64_t bytes = 0;
+    std::error_code ignored;
+    for (const RawSource& source : sources_) bytes += fs::file_size(source.source.file, ignored);
+    return bytes;
+  }
+
   static bool is_written(const Table& table, std::string_view key) {
     const Value* value = table.find(key);
     return value && value->origin != Origin::default_value;
@@ -95,12 +124,12 @@ class Preparation {
   }
 
   // Of standard input nothing is known before it is read: it is never the same.
-  std::string fingerprint_of(const std::string& options) const {
+  std::string fingerprint() const {
     const std::string content =
         reads_standard_input()
             ? std::to_string(std::chrono::system_clock::now().time_since_epoch().count())
             : hash_of_sources(sources_);
-    return hash_hex(options + " " + vocabulary_hash_ + " " + content);
+    return hash_hex(all_options() + " " + vocabulary_hash_ + " " + content);
   }
 
   // Of a folder of the user's own, it is there if it holds the same.
@@ -205,10 +234,11 @@ PreparedData prepare_text(const Section& dataset, const Table& table, const fs::
   return Preparation(dataset, table, options).run(data_folder);
 }
 
-void check_text(const Section& dataset, const Table& table, const std::string& libtorch) {
+Facts glance_at_text(const Section& dataset, const Table& table, const fs::path& data_folder,
+                     const std::string& libtorch) {
   PrepareOptions options;
   options.libtorch = libtorch;
-  const Preparation checked(dataset, table, options);
+  return Preparation(dataset, table, options).glance(data_folder);
 }
 
 }  // namespace exprun

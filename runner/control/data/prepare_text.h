@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "recipe/facts.h"
 #include "recipe/section.h"
 #include "recipe/value.h"
 #include "text/prepared_data.h"
@@ -23,7 +24,10 @@ struct PrepareOptions {
 PreparedData prepare_text(const Section& dataset, const Table& table,
                           const std::filesystem::path& data_folder, const PrepareOptions& options);
 
-// What it would complain about at first sight: options, missing files, the vocabulary.
-void check_text(const Section& dataset, const Table& table, const std::string& libtorch);
+// What is known before: of data that are there all, else the tokenizer's, unless it takes the
+// characters of a large text. Throws RecipeError for what shows at first sight: options, missing
+// files, the vocabulary.
+Facts glance_at_text(const Section& dataset, const Table& table,
+                     const std::filesystem::path& data_folder, const std::string& libtorch);
 
 }  // namespace exprun

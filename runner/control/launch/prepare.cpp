@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/manifest.h"
-#include "base/utf8.h"
+#include "control/data/data_facts.h"
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "recipe/quantities.h"
@@ -23,24 +23,17 @@ std::optional<CheckpointFolder> newest_intact(const RunFolder& folder) {
   return std::nullopt;
 }
 
-// Of a character tokenizer, whose table they are.
-std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
-  if (!tokenizer.is_object() || tokenizer.value("type", "") != "char") return std::nullopt;
-  std::u32string characters;
-  for (const nlohmann::json& character : tokenizer.at("table"))
-    characters += first_code_point(character.get_ref<const std::string&>()).value;
-  return characters;
-}
-
 }  // namespace
 
-Facts facts_of(const PreparedData& data) {
-  return {data.vocab_size, token_count(data.train), token_count(data.validation),
-          characters_of(data.tokenizer)};
+void require_data(const LaunchRequest& request, const StoreFolder& folder) {
+  DataGlance glance = glance_at_data(request.resolved, folder.data());
+  if (has_errors(glance.problems)) throw RecipeError(std::move(glance.problems));
+  resolve(request.text, glance.facts);
 }
 
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run) {
+  require_data(request, folder);
   PreparedData data = prepare_data(request.resolved, folder.data());
   const Facts facts = facts_of(data);
   ResolvedRecipe resolved = resolve(request.text, facts);

@@ -20,6 +20,8 @@ struct PreparedLaunch {
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run);
 
-Facts facts_of(const PreparedData& data);
+// What is wrong with the recipe or its data at first sight, before anything is prepared or written.
+// Throws RecipeError.
+void require_data(const LaunchRequest& request, const StoreFolder& folder);
 
 }  // namespace exprun

@@ -212,7 +212,7 @@ TEST_CASE("data: a missing file, a folder and a glob without match are shown tog
       at + "/*.txt'\n    \"" + at + "/*.txt\"]\n    " + std::string(at.size() + 8, '^') +
       " write the path of a file that is there\n";
   CHECK(complaint(recipe, folder.path() / "data") == expected);
-  CHECK(render(data_problems(recipe, "")) == expected);
+  CHECK(render(glance_at_data(recipe, folder.path() / "data", "").problems) == expected);
   CHECK_FALSE(fs::exists(folder.path() / "data"));
 }
 
