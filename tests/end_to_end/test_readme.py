@@ -1,4 +1,5 @@
 """The README tells the truth: its recipe is run, each of its commands is executed, its component compiles."""
+import concurrent.futures
 import json
 import os
 import re
@@ -12,6 +13,14 @@ from support import BUILD, ROOT, ExprunTest
 README = (ROOT / "README.md").read_text()
 # tools/test is what runs this test; only that it understands the line is looked at.
 NESTED = re.compile(r"^tools/test\b")
+MINE = """\
+run.steps = 11
+batch.sequences = 4
+model = { type = "my_mlp", hidden_size = 16, context_length = 8, vocab_size = 256 }
+dataset = { type = "my_token_shards", train = "shards/train_*.bin", validation = "shards/validation_*.bin" }
+optimizer = { type = "my_sgd", lr = 0.1 }
+schedule = { type = "SCHEDULE" }
+"""
 MINUTES = 600  # seconds that a command may take; the quickstart is one
 
 
@@ -65,23 +74,34 @@ class Readme(ExprunTest):
         listed = re.findall(r"^  ([a-z]+)  ", self.exprun("--help").out, re.M)
         self.assertEqual(commands, set(listed) - {"help", "version"})
 
-    def test_the_component_is_built_out_of_tree_and_trains(self):
-        """Its source and its schema are all that is added; both programs are linked anew from the built objects."""
+    def test_components_are_built_out_of_tree_and_train(self):
+        """A source and a schema are all that is added for one, the README's schedule and a copy of another kind each;
+        both programs are linked anew from the built objects."""
         (source,) = blocks("cpp")
-        name = re.search(r"schedule/(\w+)\.cpp", README)[1]
-        shutil.copytree(ROOT / "schemas", self.folder / "schemas_with_it")
-        schemas = self.folder / "schemas_with_it" / "schedule"
-        shutil.copy(schemas / "constant.schema.json", schemas / f"{name}.schema.json")
+        schedule = re.search(r"schedule/(\w+)\.cpp", README)[1]
+        self.schemas = shutil.copytree(ROOT / "schemas", self.folder / "schemas_with_them")
+        sources = [self.added("schedule", "constant", schedule, source)]
+        for kind, of in (("model", "mlp"), ("optimizer", "sgd"), ("dataset", "token_shards")):
+            text = (ROOT / f"runner/trainer/{kind}/{of}.cpp").read_text()
+            sources.append(self.added(kind, of, f"my_{of}", text.replace(f'registration{{"{of}"', f'registration{{"my_{of}"')))
         embedded = self.folder / "embedded.cpp"
-        self.call(["cmake", "-DNAME=embedded_schemas", f"-DFOLDER={schemas.parent}", "-DPATTERN=*.schema.json",
+        self.call(["cmake", "-DNAME=embedded_schemas", f"-DFOLDER={self.schemas}", "-DPATTERN=*.schema.json",
                    f"-DOUTPUT={embedded}", "-P", ROOT / "tools/cmake/write_embedded.cmake"])
-        component = self.compiled("runner/trainer/schedule/cosine.cpp", self.write(f"{name}.cpp", source))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(lambda path: self.compiled("runner/trainer/schedule/cosine.cpp", path), sources))
         schema = self.compiled("embedded_schemas.cpp", embedded)
-        self.linked("exprun-trainer", [component, schema])
+        self.linked("exprun-trainer", [*objects, schema])
         self.linked("exprun", [schema])
-        self.call([self.folder / "bin/exprun", "tiny.toml", f"schedule.type={name}", "steps=11"])
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "shards")
+        self.write("mine.toml", MINE.replace("SCHEDULE", schedule))
+        self.call([self.folder / "bin/exprun", "mine.toml"])
+        self.assertEqual(self.state(), "finished")
         rates = [rate for (rate,) in self.rows("SELECT value FROM metrics WHERE name = 'lr' ORDER BY step")]
         self.assertAlmostEqual(rates[-1] / rates[0], 0.01 ** (10 / 11), places=12)
+
+    def added(self, kind, like, name, source):
+        shutil.copy(self.schemas / kind / f"{like}.schema.json", self.schemas / kind / f"{name}.schema.json")
+        return self.write(f"{kind}_{name}.cpp", source)
 
     def call(self, command, cwd=None):
         result = subprocess.run(list(map(str, command)), cwd=cwd or self.folder, env=self.environment, text=True,

@@ -1,10 +1,24 @@
 """A recipe runs to its end, is recorded, and is not run twice."""
 import contextlib
+import json
 import os
+import re
 import sqlite3
 import unittest
 
 from support import ROOT, ExprunTest
+
+PACKED = """
+[dataset]
+type = "text"
+path = "alpaca.json"
+tokenizer = "byte"
+template = "Task: {instruction} Input: {input} Answer: {output}"
+fallback_template = "Task: {instruction} Answer: {output}"
+validation_fraction = 0.0
+block_tokens = 16
+blocks = "separate"
+"""
 
 
 class Run(ExprunTest):
@@ -32,6 +46,33 @@ class Run(ExprunTest):
                          [("running_loss", 20), ("running_loss", 40)])
         ((progress,),) = self.rows("SELECT value FROM metrics WHERE name = 'epoch_progress' AND step = 40")
         self.assertTrue(0 < progress < 1)
+        ((remaining,),) = self.rows("SELECT value FROM metrics WHERE name = 'num_batches_remaining' AND step = 40")
+        self.assertEqual(remaining, round(40 / progress) - 40)
+        memory = dict(self.rows("SELECT name, value FROM metrics WHERE name LIKE '%_gb' AND step = 40"))
+        self.assertEqual(set(memory), {"total_gb", "curr_alloc_gb", "peak_alloc_gb"})
+        self.assertTrue(0.01 < memory["curr_alloc_gb"] <= memory["peak_alloc_gb"] < memory["total_gb"])
+
+    def test_the_guides_packed_blocks_are_trained_on(self):
+        """Prompts and answers of a JSON array, packed in blocks each for itself, the rest of a group kept or dropped."""
+        records = [{"instruction": f"Add {n} and {n}.", "input": "" if n % 2 else "numbers", "output": f"{2 * n} it is"}
+                   for n in range(100)]
+        self.write("alpaca.json", json.dumps(records))
+        recipe = re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S)
+        self.write("alpaca.toml", recipe.replace("steps = 40", 'length = "2 epochs"').replace("sequences = 4", "sequences = 2") +
+                   PACKED)
+        texts = [f"Task: {r['instruction']} Input: {r['input']} Answer: {r['output']}" if r["input"] else
+                 f"Task: {r['instruction']} Answer: {r['output']}" for r in records]
+        groups = [len("".join(texts[i:i + 30])) for i in range(0, 100, 30)]
+        for group, blocks in ((0, sum(groups) // 16), (30, sum(size // 16 for size in groups))):
+            with self.subTest(block_documents=group):
+                self.exprun("alpaca.toml", f"block_documents={group}")
+                made = json.loads((self.run_folder() / "data.json").read_text())
+                self.assertEqual(sum(shard["tokens"] for shard in made["train"]), 16 * blocks)
+                steps = 2 * blocks // 2
+                self.assertEqual(self.rows("SELECT state, steps FROM runs ORDER BY run DESC LIMIT 1"), [("finished", steps)])
+                first, last = (self.rows("SELECT value FROM metrics WHERE name = 'train/loss' AND step = ? AND "
+                                         "run = (SELECT max(run) FROM runs)", step)[0][0] for step in (1, steps))
+                self.assertLess(last, first - 1)
 
     def test_a_finished_recipe_is_shown_not_run_again(self):
         self.exprun("tiny.toml")

@@ -19,7 +19,10 @@ tags = events.Tags()
 content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
 start = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
 kinds = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
+content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
+experiment = plugin_data_pb2.HParamsPluginData.FromString(content).experiment
 print(json.dumps({
+    "metrics": [info.name.tag for info in experiment.metric_infos],
     "scalars": {tag: [[e.step, e.value] for e in events.Scalars(tag)] for tag in tags["scalars"]},
     "texts": {tag: [[e.step, e.tensor_proto.string_val[0].decode()] for e in events.Tensors(tag)]
               for tag in tags["tensors"] if not tag.startswith("_hparams_")},
@@ -55,6 +58,9 @@ class Tensorboard(ExprunTest):
 
     def check(self, events):
         self.assertIn("system/load", events["scalars"])
+        self.assertIn("val/loss", events["metrics"])
+        for metric in events["metrics"]:  # what runs are compared by is there to compare
+            self.assertIn(metric, events["scalars"])
         for series in ("train/loss", "lr", "grad_norm", "val/loss"):
             stored = self.rows("SELECT step, value FROM metrics WHERE name = ? ORDER BY step", series)
             self.assertEqual([step for step, _ in stored], [step for step, _ in events["scalars"][series]], series)

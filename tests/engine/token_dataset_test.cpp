@@ -181,9 +181,29 @@ TEST_CASE("token dataset: validation is in order from its start, whatever the tr
   PreparedData data;
   data.train = data.validation = shards_of(folder, tokens, {});
   const auto dataset = make_token_dataset({data, 10, 5}, SampleOrder::random_offsets);
-  CHECK(dataset->samples_per_epoch(Split::validation) == 9);
+  CHECK(dataset->samples_per_epoch(Split::validation) == 10);
   CHECK(dataset->samples_per_epoch(Split::train) == 0);
   check_batch(dataset->batch(Split::validation, 0, 3), tokens, {0, 10, 20}, 10);
+}
+
+TEST_CASE("token dataset: validation ends with its last token, in a sequence that is not full") {
+  const TemporaryFolder folder;
+  const auto tokens = some_tokens(25);
+  PreparedData data;
+  data.train = data.validation = shards_of(folder, tokens, {});
+  const auto check_end = [&](Blocks blocks, int64_t samples, int64_t inputs, int64_t targets) {
+    const auto dataset = make_token_dataset({data, 10, 0}, SampleOrder::sequential, blocks);
+    CHECK(dataset->samples_per_epoch(Split::train) == 2);
+    REQUIRE(dataset->samples_per_epoch(Split::validation) == samples);
+    const Batch last = dataset->batch(Split::validation, samples - 1, 1);
+    std::vector<int64_t> expected_inputs(10, 0), expected_targets(10, kIgnoredTarget);
+    std::copy_n(tokens.begin() + 20, inputs, expected_inputs.begin());
+    std::copy_n(tokens.begin() + 21, targets, expected_targets.begin());
+    CHECK(values(last.inputs) == expected_inputs);
+    CHECK(values(last.targets) == expected_targets);
+  };
+  check_end(Blocks::overlapping, 3, 5, 4);
+  check_end(Blocks::separate, 3, 5, 4);
 }
 
 TEST_CASE("token dataset: a split shorter than one sample is an error") {

@@ -51,12 +51,23 @@ std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const Resol
   return parameters;
 }
 
-// Nothing where no peak is known; of a CPU only that which the recipe gives.
-std::optional<Mfu> mfu_of(const Pipeline& pipeline) {
+// What TensorBoard compares runs by.
+std::vector<std::string> metrics_of(const Pipeline& pipeline) {
+  std::vector<std::string> names{"train/loss"};
+  for (const auto& named : pipeline.evaluations)
+    for (std::string& metric : named.evaluation->metrics()) names.push_back(std::move(metric));
+  return names;
+}
+
+// Nothing where no peak is known.
+std::optional<Mfu> mfu_of(const Pipeline& pipeline, const Machine& machine, int64_t ranks) {
   const auto given = pipeline.recipe.section("metrics").find<double>("peak_tflops");
   const auto device = pipeline.recipe.section("run").get<std::string>("device");
-  const auto peak = given ? std::optional(*given * 1e12) : known_peak_flops(device);
+  const bool cpu = device == "auto" || device == "cpu";
+  auto peak = cpu ? estimated_peak(machine) : known_peak(device);
+  if (given) peak = Peak{*given * 1e12};
   if (!peak) return std::nullopt;
+  peak->flops *= static_cast<double>(ranks);
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }
 
@@ -117,14 +128,14 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   Everywhere recorder({&store, &progress});
   TimerRecorder timers(metrics, pipeline.plan);
   recorder.add(timers);
-  const auto mfu = mfu_of(pipeline);
+  const auto mfu = mfu_of(pipeline, attempt.machine(), place.world_size);
   std::optional<MfuRecorder> utilisation;
   if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
   const auto event_files = tensorboard_folder(run, attempt.recipe());
   std::optional<TensorboardRecorder> tensorboard;
   if (event_files)
     recorder.add(tensorboard.emplace(*event_files, pipeline.plan.metrics_every,
-                                     hyper_parameters(attempt.recipe())));
+                                     hyper_parameters(attempt.recipe()), metrics_of(pipeline)));
   const std::optional<Position> start = attempt.restore(recorder);
   SystemRecorder system(
       metrics, {run.folder.path, pipeline.plan.system_every, start ? start->step : 0, event_files});

@@ -38,7 +38,8 @@ class Dataset {
   // order from the start of the split. May be called from another thread than the last call.
   virtual Batch batch(Split split, int64_t first_sample, int64_t count) const = 0;
 
-  // Whole samples in one pass over the split; 0 if passes have no meaning (random offsets).
+  // Samples in one pass over the split, of training whole ones; the last of validation may be
+  // short: its targets behind the end do not count. 0 if passes have no meaning (random offsets).
   virtual int64_t samples_per_epoch(Split split) const = 0;
 };
 

@@ -48,6 +48,9 @@ class Evaluation {
   // Before training: throws RecipeError for what would fail later, such as missing data.
   virtual void check(const Dataset&, const Tokenizer*) const {}
 
+  // The series that its results have, before there are any: what a run can be compared by.
+  virtual std::vector<std::string> metrics() const { return {}; }
+
   // Whether the untrained model is worth a look (it runs at step 0).
   virtual bool before_training() const { return true; }
 

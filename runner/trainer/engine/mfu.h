@@ -7,26 +7,38 @@
 #include <string>
 #include <string_view>
 
+#include "engine/machine.h"
 #include "engine/recorder.h"
 #include "engine/run_plan.h"
 #include "store/metric_writer.h"
 
 namespace exprun {
 
+struct Peak {
+  double flops = 0;   // a second
+  std::string how{};  // ", estimated: ..." where nobody stated it
+};
+
 struct Mfu {
   double flops_per_token = 0;
-  double peak_flops = 0;  // a second, of all devices of the run
+  Peak peak;  // of all devices of the run
 
   double of(double tokens_per_second) const {
-    return flops_per_token * tokens_per_second / peak_flops;
+    return flops_per_token * tokens_per_second / peak.flops;
   }
   // "MFU 37.4 % (convention P, peak 989 TFLOP/s)"
   std::string text(double tokens_per_second) const;
 };
 
-// Dense bf16 of a device by its name, as its vendor states it; nothing for a CPU or an unknown one:
-// a guess would be worse.
-std::optional<double> known_peak_flops(std::string_view device);
+// Dense bf16 of a GPU by its name, as its vendor states it; nothing for an unknown one: a guess
+// would be worse.
+std::optional<Peak> known_peak(std::string_view device);
+
+// Of a CPU, in fp32: two fused multiply-adds a cycle and core, as wide as its vectors, at the
+// highest clock that the system names. Matrix units (AMX) and the clock under load are left out.
+// Nothing where the vectors or the clock are not known.
+std::optional<Peak> estimated_peak(const Machine& machine);
+Peak estimated_peak(int64_t lanes, int64_t threads, double hertz);
 
 // Adds the series "mfu".
 class MfuRecorder : public Recorder {

@@ -28,9 +28,13 @@ struct SampleSpace {
   int64_t tokens = 0;
   int64_t sequence_length = 0;
   bool separate = false;
+  bool to_the_end = false;  // the last block may be one that is not full
 
   int64_t sample_tokens() const { return sequence_length + !separate; }
-  int64_t blocks() const { return tokens > 0 ? (tokens - !separate) / sequence_length : 0; }
+  int64_t blocks() const {
+    const int64_t rest = to_the_end ? sequence_length - 1 : 0;
+    return tokens > 0 ? (tokens - !separate + rest) / sequence_length : 0;
+  }
 };
 
 // 0 if the order has no epochs.

@@ -14,9 +14,10 @@ double now() {
 
 TensorboardRecorder::TensorboardRecorder(
     const std::filesystem::path& folder, int64_t metrics_every,
-    const std::vector<std::pair<std::string, HyperParameter>>& parameters)
+    const std::vector<std::pair<std::string, HyperParameter>>& parameters,
+    const std::vector<std::string>& metrics)
     : file_(folder, now()), metrics_every_(metrics_every) {
-  file_.hyper_parameters(now(), parameters, {"train/loss", "val/loss"});
+  file_.hyper_parameters(now(), parameters, metrics);
 }
 
 void TensorboardRecorder::step(const StepRecord& record) {

@@ -11,7 +11,8 @@ class TensorboardRecorder : public Recorder {
   // Scalars of steps every `metrics_every` steps; `parameters` are the run's hyper-parameters.
   // Throws Error.
   TensorboardRecorder(const std::filesystem::path& folder, int64_t metrics_every,
-                      const std::vector<std::pair<std::string, HyperParameter>>& parameters);
+                      const std::vector<std::pair<std::string, HyperParameter>>& parameters,
+                      const std::vector<std::string>& metrics);
 
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;

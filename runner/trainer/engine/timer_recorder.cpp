@@ -1,9 +1,15 @@
 #include "engine/timer_recorder.h"
 
 #include <array>
-#include <cmath>
+
+#include "engine/memory_use.h"
 
 namespace exprun {
+namespace {
+
+constexpr double kGigabyte = 1e9;
+
+}  // namespace
 
 // An average begins anew with an attempt, so it is not the same to the bit in a run that was
 // interrupted: all but the progress are marked as timings.
@@ -16,7 +22,11 @@ TimerRecorder::TimerRecorder(MetricWriter& metrics, const RunPlan& plan)
       backward_(metrics.series("time/backward", true)),
       update_(metrics.series("time/update", true)),
       running_loss_(metrics.series("running_loss", true)),
-      progress_(metrics.series("epoch_progress", false)) {}
+      progress_(metrics.series("epoch_progress", false)),
+      remaining_(metrics.series("num_batches_remaining", false)),
+      total_gb_(metrics.series("total_gb", true)),
+      allocated_gb_(metrics.series("curr_alloc_gb", true)),
+      peak_gb_(metrics.series("peak_alloc_gb", true)) {}
 
 void TimerRecorder::step(const StepRecord& record) {
   if (!record.times) return;
@@ -27,16 +37,21 @@ void TimerRecorder::step(const StepRecord& record) {
   loss_ += record.loss;
   ++count_;
   if (record.step % plan_.metrics_every != 0) return;
-  const auto tokens = static_cast<double>(record.step * record.tokens);
-  const auto epoch = static_cast<double>(plan_.timeline.tokens_per_epoch);
-  const std::array<MetricWriter::Point, 7> points{{
+  const int64_t epoch = plan_.timeline.tokens_per_epoch;
+  const int64_t done = epoch > 0 ? record.step * record.tokens % epoch : 0;
+  const MemoryUse memory = memory_use();
+  const std::array<MetricWriter::Point, 11> points{{
       {total_, times_.total() / count_},
       {data_, times_.data / count_},
       {forward_, times_.forward / count_},
       {backward_, times_.backward / count_},
       {update_, times_.update / count_},
       {running_loss_, loss_ / count_},
-      {progress_, epoch > 0 ? std::fmod(tokens, epoch) / epoch : 0},
+      {progress_, epoch > 0 ? static_cast<double>(done) / static_cast<double>(epoch) : 0},
+      {remaining_, static_cast<double>((epoch - done) / record.tokens)},
+      {total_gb_, memory.machine_bytes / kGigabyte},
+      {allocated_gb_, memory.bytes / kGigabyte},
+      {peak_gb_, memory.peak_bytes / kGigabyte},
   }};
   metrics_.push(record.step, points);
   times_ = {};

@@ -1,5 +1,7 @@
 // Where the time goes, in the words of LambdaLabs' guide ([metrics] timers): averages since the
-// last record of the parts of an update, and of the loss.
+// last record of the parts of an update, and of the loss; how much of the epoch is left, and the
+// memory in GB (10^9 bytes). On a CPU that is the process's resident memory, of the machine's, and
+// its peak is that since the start: nothing is reserved beyond it.
 #pragma once
 
 #include "engine/recorder.h"
@@ -19,7 +21,8 @@ class TimerRecorder : public Recorder {
  private:
   MetricWriter& metrics_;
   const RunPlan& plan_;
-  MetricWriter::Series total_, data_, forward_, backward_, update_, running_loss_, progress_;
+  MetricWriter::Series total_, data_, forward_, backward_, update_, running_loss_, progress_,
+      remaining_, total_gb_, allocated_gb_, peak_gb_;
   StepTimes times_;  // sums
   double loss_ = 0;
   double count_ = 0;

@@ -10,15 +10,6 @@
 namespace exprun {
 namespace {
 
-void check_one_sample(const char* split, const SampleSpace& space) {
-  if (space.blocks() == 0)
-    throw Error(
-        std::string("dataset: the ") + split + " split has " + std::to_string(space.tokens) +
-        " tokens, and one sample takes " + std::to_string(space.sample_tokens()) +
-        (space.separate ? " (batch.sequence_length)" : " (batch.sequence_length and one more)") +
-        "; give more data or a shorter sequence");
-}
-
 class TokenDataset final : public Dataset {
  public:
   TokenDataset(const DatasetContext& context, SampleOrder order, Blocks blocks)
@@ -30,8 +21,7 @@ class TokenDataset final : public Dataset {
         blocks_(blocks),
         next_train_(
             [this](int64_t first, int64_t count) { return read(Split::train, first, count); }) {
-    check_one_sample("training", space(Split::train));
-    if (validation_.tokens() > 0) check_one_sample("validation", space(Split::validation));
+    for (const Split split : {Split::train, Split::validation}) check_one_sample(split);
     if (order == SampleOrder::sequential) train_.expect_sequential();
     validation_.expect_sequential();
   }
@@ -47,6 +37,18 @@ class TokenDataset final : public Dataset {
   }
 
  private:
+  void check_one_sample(Split split) const {
+    const SampleSpace all = space(split);
+    if (all.tokens >= all.sample_tokens() || (all.tokens == 0 && split == Split::validation))
+      return;
+    throw Error(
+        std::string("dataset: the ") + (split == Split::train ? "training" : "validation") +
+        " split has " + std::to_string(all.tokens) + " tokens, and one sample takes " +
+        std::to_string(all.sample_tokens()) +
+        (all.separate ? " (batch.sequence_length)" : " (batch.sequence_length and one more)") +
+        "; give more data or a shorter sequence");
+  }
+
   Batch read(Split split, int64_t first_sample, int64_t count) const {
     std::vector<int64_t> offsets;
     for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
@@ -60,7 +62,8 @@ class TokenDataset final : public Dataset {
     return split == Split::train ? order_ : SampleOrder::sequential;
   }
   SampleSpace space(Split split) const {
-    return {reader(split).tokens(), length_, blocks_ == Blocks::separate};
+    return {reader(split).tokens(), length_, blocks_ == Blocks::separate,
+            split == Split::validation};
   }
 
   TokenReader train_;

@@ -49,14 +49,17 @@ TokenReader::TokenReader(const std::vector<TokenShard>& shards) {
 }
 
 Batch TokenReader::read(std::span<const int64_t> offsets, int64_t length, Blocks blocks) const {
-  const int64_t predicted = blocks == Blocks::separate ? length - 1 : length;
+  const int64_t most = blocks == Blocks::separate ? length - 1 : length;
   const auto count = static_cast<int64_t>(offsets.size());
   Batch batch{at::empty({count, length}, at::kLong), at::empty({count, length}, at::kLong)};
   auto* inputs = batch.inputs.data_ptr<int64_t>();    // (B, T)
   auto* targets = batch.targets.data_ptr<int64_t>();  // (B, T)
   for (const int64_t offset : offsets) {
-    const int64_t in_inputs = copy(offset, length, inputs);
+    const int64_t given = std::min(length, tokens_ - offset);
+    const int64_t predicted = std::min(most, tokens_ - offset - 1);
+    const int64_t in_inputs = copy(offset, given, inputs);
     const int64_t in_targets = copy(offset + 1, predicted, targets);
+    std::fill(inputs + given, inputs + length, 0);
     std::fill(targets + predicted, targets + length, kIgnoredTarget);
     batch.largest_token = std::max({batch.largest_token, in_inputs, in_targets});
     inputs += length;

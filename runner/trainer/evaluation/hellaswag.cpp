@@ -48,6 +48,10 @@ class HellaSwag : public Evaluation {
     }
   }
 
+  std::vector<std::string> metrics() const override {
+    return {"hellaswag/acc", "hellaswag/acc_norm"};
+  }
+
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
     const auto& all = completions(*context.tokenizer);
     const auto losses =

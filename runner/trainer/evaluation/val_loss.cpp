@@ -1,4 +1,5 @@
-// Mean cross entropy over a fixed set of validation tokens, from the start of the split.
+// Mean cross entropy over a fixed set of validation tokens, from the start of the split; the whole
+// split to its last token, in a sequence that is not full.
 #include <algorithm>
 
 #include "engine/evaluation.h"
@@ -17,6 +18,8 @@ class ValidationLoss : public Evaluation {
       throw section_.error("tokens", "there is no validation data for one sequence",
                            "give the dataset a validation part, or remove this evaluation");
   }
+
+  std::vector<std::string> metrics() const override { return {"val/loss"}; }
 
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
     const int64_t samples = sample_count(context), size = context.micro_batch;
