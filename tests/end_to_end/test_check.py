@@ -14,10 +14,17 @@ class Check(ExprunTest):
             db.execute("CREATE TABLE other (id)")
         self.assertIn("no mistakes", self.exprun("check", "tiny.toml").out)
 
-    def test_beside_a_run_whose_data_file_is_damaged(self):
-        self.exprun("tiny.toml", "steps=2")
-        (self.run_folder() / "data.json").write_text("{")
-        self.assertIn("no mistakes", self.exprun("check", "tiny.toml", "steps=2").out)
+    def test_wrong_paths_of_evaluations_are_told_once(self):
+        recipe = self.folder / "tiny.toml"
+        recipe.write_text(recipe.read_text() + '[evaluation.hellaswag]\npath = 3\n[evaluation.sample]\npath = "x"\n')
+        self.assertEqual(self.exprun("check", "tiny.toml", code=2).err, """\
+tiny.toml:29:8: error: 'path' must be a string, got an integer
+    path = 3
+           ^ put it in quotes
+tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
+    path = "x"
+    ^^^^ belongs in [dataset] of type "text" or [evaluation.hellaswag]
+""")
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
         prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
@@ -38,6 +45,22 @@ class Check(ExprunTest):
             if not prepared:
                 self.exprun("tiny.toml", "steps=2")
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+
+    def test_a_text_that_changed_is_judged_as_it_is_now(self):
+        words = ("tiny.toml", "steps=2", "evaluation.sample.prompt=little")
+        self.exprun(*words)
+        self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
+        self.assertEqual(self.exprun("check", *words, code=2).err, """\
+<override 2>:1:26: error: the text has no 'l', which the prompt has
+    evaluation.sample.prompt=little
+                             ^^^^^^ a character tokenizer knows the characters of its text only
+""")
+
+    def test_a_text_that_was_prepared_just_now_tells_the_length_of_its_epoch(self):
+        words = ("tiny.toml", "~run.steps", "run.length='1 epoch'")
+        self.assertIn("the plan is known once its data has been prepared", self.exprun("check", *words).out)
+        self.exprun(*words)
+        self.assertRegex(self.exprun("check", *words).out, r"length +\d+ steps")
 
     def test_a_vocabulary_smaller_than_that_of_the_shards_tokenizer(self):
         vocabulary = fixture(self, "data/vocab.bpe").parent

@@ -1,12 +1,10 @@
 // exprun check RECIPE
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic_json.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/data/data_facts.h"
 #include "control/data/prepare.h"
 #include "control/launch/known_speed.h"
 #include "control/launch/machine_limits.h"
@@ -49,20 +47,6 @@ Diagnostics as_warnings(Diagnostics lacking) {
   return lacking;
 }
 
-// What an earlier run of the recipe learnt about its data. A recipe is no worse for a store, or a
-// run's file, that cannot be read.
-Facts known_facts(const StoreFolder& folder, const std::string& hash, const Facts& otherwise) try {
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder.database(), ignored)) return otherwise;
-  for (const RunRow& run : open_store(folder).runs("", hash))
-    if (std::filesystem::exists(folder.run(run.folder).data(), ignored))
-      return facts_of(PreparedData::from_json(read_file(folder.run(run.folder).data())));
-  return otherwise;
-} catch (const Error& error) {
-  log(LogLevel::debug, std::string("no facts of an earlier run: ") + error.what());
-  return otherwise;
-}
-
 // How long the planned tokens take, where an earlier run tells.
 void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolder& folder) try {
   std::error_code ignored;
@@ -101,17 +85,17 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
 void look_around(Report& report, const RecipeText& text, Judgement judgement,
                  const StoreFolder& folder, bool strict) {
   DataGlance data;
+  Diagnostics missing;
   if (judgement.is_sound("dataset")) data = glance_at_data(judgement.recipe, folder.data());
-  const Facts facts = data.facts.train_tokens || report.hash.empty()
-                          ? data.facts
-                          : known_facts(folder, report.hash, data.facts);
+  if (judgement.is_sound("evaluation")) missing = evaluation_file_problems(judgement.recipe);
   if (!report.wrong(false)) {
-    judgement = judge(text, facts);
+    judgement = judge(text, data.facts);
     report.diagnostics = judgement.diagnostics;
   }
   report.add(as_warnings(std::move(data.problems)));
+  report.add(as_warnings(std::move(missing)));
   report.add(machine_problems(judgement.recipe));
-  if (!report.wrong(strict)) add_plan(report, text, judgement.recipe, facts, folder);
+  if (!report.wrong(strict)) add_plan(report, text, judgement.recipe, data.facts, folder);
 }
 
 // Of a sweep, its first trial: all of them are judged, and the first mistake ends it.

@@ -50,9 +50,14 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
                        ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
                        : facts_of(find_shards(recipe, libtorch));
   });
-  for (const Value* path : evaluation_paths(recipe))
-    collect(glance.problems, [&] { find_sources(*path, libtorch); });
   return glance;
+}
+
+Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  Diagnostics problems;
+  for (const Value* path : evaluation_paths(recipe))
+    collect(problems, [&] { find_sources(*path, libtorch); });
+  return problems;
 }
 
 }  // namespace exprun

@@ -27,8 +27,12 @@ struct DataGlance {
   Facts facts;
 };
 
-// Nothing is tokenized or written.
+// Nothing is tokenized or written. For recipes whose [dataset] is sound.
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
+
+// The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.
+Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe,
+                                     const std::string& libtorch = libtorch_folder());
 
 }  // namespace exprun

@@ -32,8 +32,8 @@ using nlohmann::json;
 constexpr const char* kDescription = "data.json";
 constexpr const char* kVocabulary = "vocabulary";
 
-// Their characters are looked through for a mere check.
-constexpr uint64_t kSurveyedBytes = uint64_t{16} << 20;
+// So much of a text is read for a mere check: for its content's hash, for its characters.
+constexpr uint64_t kLookedThrough = uint64_t{16} << 20;
 
 // Part of every fingerprint: raise it when the same text would become other tokens.
 constexpr const char* kMethod = "text 2";
@@ -68,7 +68,10 @@ class Preparation {
   Facts glance(const fs::path& data_folder) const {
     if (const auto data = known_data(known_sources(data_folder), data_folder))
       return facts_of(*data);
-    if (options_.tokenizer == "char" && source_bytes() > kSurveyedBytes) return {};
+    const bool large = source_bytes() > kLookedThrough;
+    if (const auto data = large ? std::nullopt : data_there(data_folder, fingerprint()))
+      return facts_of(*data);
+    if (options_.tokenizer == "char" && large) return {};
     return facts_of(*make_tokenizer(dataset_, options_, sources_));
   }
 
@@ -82,8 +85,14 @@ class Preparation {
   static std::optional<PreparedData> known_data(const KnownSources& known,
                                                 const fs::path& data_folder) {
     const auto found = known.fingerprint();
-    if (!found || !is_there(data_folder / *found, *found)) return std::nullopt;
-    return load(data_folder / *found, *found);
+    return found ? data_there(data_folder, *found) : std::nullopt;
+  }
+
+  static std::optional<PreparedData> data_there(const fs::path& data_folder,
+                                                const std::string& fingerprint) {
+    const fs::path folder = data_folder / fingerprint;
+    if (!is_there(folder, fingerprint)) return std::nullopt;
+    return load(folder, fingerprint);
   }
 
   uint64_t source_bytes() const {

@@ -26,8 +26,11 @@ std::optional<CheckpointFolder> newest_intact(const RunFolder& folder) {
 }  // namespace
 
 void require_data(const LaunchRequest& request, const StoreFolder& folder) {
-  DataGlance glance = glance_at_data(request.resolved, folder.data());
-  if (has_errors(glance.problems)) throw RecipeError(std::move(glance.problems));
+  const DataGlance glance = glance_at_data(request.resolved, folder.data());
+  Diagnostics problems = glance.problems;
+  const Diagnostics missing = evaluation_file_problems(request.resolved);
+  problems.insert(problems.end(), missing.begin(), missing.end());
+  if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.facts);
 }
 
