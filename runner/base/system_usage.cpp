@@ -1,13 +1,15 @@
 #include "base/system_usage.h"
 
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
+
+#include "base/free_space.h"
+#include "base/memory_use.h"
 
 namespace exprun {
 namespace {
@@ -25,13 +27,6 @@ void add(Values& values, const std::string& name, std::optional<double> value) {
   if (value) values.emplace_back("system/" + name, *value);
 }
 
-std::optional<double> resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0, resident = 0;  // pages
-  if (!(file >> size >> resident)) return std::nullopt;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
 std::optional<double> load_average() {
   double minute = 0;
   return ::getloadavg(&minute, 1) == 1 ? std::optional(minute) : std::nullopt;
@@ -47,13 +42,6 @@ std::optional<double> available_memory_bytes() {
     if (words >> name >> kilobytes && name == "MemAvailable:") return 1024 * kilobytes;
   }
   return std::nullopt;
-}
-
-// What a user may fill: less than root could.
-std::optional<double> free_disk_bytes(const std::filesystem::path& folder) {
-  struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return std::nullopt;
-  return static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
 }
 
 void add_gpu(Values& values, size_t number, const GpuUsage& usage) {
@@ -97,10 +85,11 @@ std::vector<std::pair<std::string, double>> SystemUsage::read() {
     add(values, "process_cpu_percent", 100 * (now.seconds - last_->seconds) / elapsed.count());
   }
   last_ = now;
-  add(values, "process_memory_bytes", resident_bytes());
+  if (const double bytes = memory_use().bytes; bytes > 0)
+    add(values, "process_memory_bytes", bytes);
   add(values, "load", load_average());
   add(values, "memory_available_bytes", available_memory_bytes());
-  add(values, "disk_free_bytes", free_disk_bytes(folder_));
+  add(values, "disk_free_bytes", free_space(folder_));
   for (const size_t i : visible_gpus_) add_gpu(values, i, nvml_->usage(i));
   return values;
 }

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/memory_use.h"
+#include "base/memory_use.h"
 
 namespace exprun {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/memory_use.h"
+#include "base/memory_use.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
