@@ -89,7 +89,8 @@ std::vector<std::pair<std::string, double>> SystemUsage::read() {
     add(values, "process_memory_bytes", bytes);
   add(values, "load", load_average());
   add(values, "memory_available_bytes", available_memory_bytes());
-  add(values, "disk_free_bytes", free_space(folder_));
+  if (std::error_code error; std::filesystem::exists(folder_, error))
+    add(values, "disk_free_bytes", free_space(folder_));
   for (const size_t i : visible_gpus_) add_gpu(values, i, nvml_->usage(i));
   return values;
 }

@@ -14,6 +14,7 @@ namespace exprun {
 struct CheckpointRoom {
   int64_t bytes = 0;             // of one checkpoint
   int64_t saved = 0;             // checkpoints of the run that are there already
+  int64_t to_come = 0;           // that it will still save, at most
   std::filesystem::path folder;  // where they lie, or will
   std::string shown;             // the folder as the user names it
 };

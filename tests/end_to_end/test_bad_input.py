@@ -235,10 +235,12 @@ class BadDisk(BadInput):
 
     def test_a_disk_without_room_for_the_checkpoints(self):
         self.mount("size=700k")
-        result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", code=2)
+        result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", "max_restarts=1",
+                             code=2)
         self.assertRegex(result.err, r"<override 2>:1:11: error: 3 checkpoints take [0-9.]+ MiB, and the disk of "
                          r"\S+/disk/\S+ has [0-9.]+ KiB left\n    keep_last=2\n              \^ free some space, "
                          r"or choose another place with --store\n")
+        self.assertNotIn("restart", result.err)  # it would be refused again
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
 
     def test_a_disk_that_becomes_too_full_for_a_checkpoint(self):

@@ -63,13 +63,14 @@ class Signals(ExprunTest):
         self.assertEqual(self.stop(self.begin(), signal.SIGUSR2).code, 75)
         self.assert_saved("preempted")
 
-    def test_a_second_signal_ends_at_once(self):
-        process = self.begin()
+    def test_a_second_signal_ends_at_once_and_for_good(self):
+        process = self.begin(*ENDLESS, "max_restarts=3")
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         # Which of the two is seen first is the kernel's choice.
         self.assertIn(self.finish(process, timeout=20).code, (130, 143))
-        self.assertEqual(self.state(), "killed")  # a run that saved first is interrupted
+        # A run that saved first would be interrupted, one that was restarted have another attempt.
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("killed", 1)])
 
     def test_a_signal_that_arrives_twice_at_once_is_one_request(self):
         process = self.begin()

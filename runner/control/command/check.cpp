@@ -77,7 +77,8 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   add_time(report.plan, recipe, folder);
   report.add(checkpoint_room_problems(
       recipe,
-      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0, folder.path, folder.shown.string()},
+      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
+       report.plan.at("checkpoints").get<int64_t>(), folder.path, folder.shown.string()},
       Severity::warning));
 }
 

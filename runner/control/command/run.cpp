@@ -77,21 +77,6 @@ Launch launch_restarted(Store& store, const StoreFolder& folder, const LaunchReq
   }
 }
 
-// What another launcher does for the ranks that it starts. A diverged run would diverge again.
-void restart_what_failed(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                         Launch& launched) {
-  const auto most = request.resolved.section("parallelism").get<int64_t>("max_restarts");
-  const auto broke = [&] {
-    const RunState state = launched.run.state;
-    return launched.exit_code && (state == RunState::failed || state == RunState::killed);
-  };
-  for (int64_t restart = 1; restart <= most && broke(); ++restart) {
-    log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
-                " of all ranks");
-    launched = launch_again(store, folder, request, launched.run);
-  }
-}
-
 int run_here(const std::string& recipe, const Words& overrides, bool always_new,
              const std::optional<JoinedRank>& joined, const Globals& globals) {
   LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);
@@ -102,9 +87,8 @@ int run_here(const std::string& recipe, const Words& overrides, bool always_new,
     require_data(request, globals.store);
   Store store = open_store_to_write(globals.store);
   const bool restarted = joined && joined->restarts > 0;
-  Launch launched = restarted ? launch_restarted(store, globals.store, request)
-                              : launch(store, globals.store, request, always_new);
-  if (!joined) restart_what_failed(store, globals.store, request, launched);
+  const Launch launched = restarted ? launch_restarted(store, globals.store, request)
+                                    : launch(store, globals.store, request, always_new);
   const int code = answer(store, globals.store, launched);
   if (joined && !launched.exit_code) dismiss_others(*joined, code);
   return code;

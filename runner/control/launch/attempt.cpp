@@ -105,8 +105,8 @@ std::string why_it_ended(const Store& store, const Attempt& attempt, const Group
 
 }  // namespace
 
-int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
-              const LaunchRequest& request) {
+AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
+                     const LaunchRequest& request) {
   GroupEnd group;
   try {
     group = run_ranks(store, attempt, signals, request);
@@ -119,7 +119,7 @@ int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& sign
   if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);
-  return exit_status(end);
+  return {exit_status(end), group.was_told_to_stop};
 }
 
 }  // namespace exprun

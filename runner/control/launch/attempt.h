@@ -24,10 +24,14 @@ struct Attempt {
   int world_size = 1;
 };
 
+struct AttemptEnd {
+  int exit_code = 0;              // for the shell
+  bool was_told_to_stop = false;  // by a signal to the launcher
+};
+
 // Runs a trainer a rank in the current working directory to their end, or rank 0's alone where
-// another launcher starts the others; records that end, and returns the exit code for the shell.
-// Throws Error; the run has then failed.
-int supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
-              const LaunchRequest& request);
+// another launcher starts the others, and records that end. Throws Error; the run has then failed.
+AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
+                     const LaunchRequest& request);
 
 }  // namespace exprun

@@ -55,7 +55,7 @@ class Group {
       look_for_ends();
       if (late_ && Clock::now() > *late_) kill_living();
     }
-    return {*cause_, *children_[*cause_].end};
+    return {*cause_, *children_[*cause_].end, was_told_to_stop_};
   }
 
  private:
@@ -98,6 +98,7 @@ class Group {
       ::raise(SIGSTOP);  // returns when the shell continues us
       send(SIGCONT);
     } else {
+      was_told_to_stop_ = true;
       send(signal == SIGHUP ? SIGTERM : signal);
     }
   }
@@ -126,6 +127,7 @@ class Group {
   int worst_ = 0;
   std::optional<size_t> cause_;
   bool killed_ = false;
+  bool was_told_to_stop_ = false;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace exprun {
 struct GroupEnd {
   size_t child = 0;
   ChildEnd end;
+  bool was_told_to_stop = false;  // a signal was passed on
 };
 
 // How long the others live on behind the first that ended.

@@ -46,12 +46,29 @@ void say_how_to_go_on(const RunRow& run) {
     log_info(run.folder + " is " + to_string(run.state) + next);
 }
 
-Launch finish(Store& store, const StoreFolder& folder, const Attempt& attempt, Decision decision,
-              const ForwardedSignals& signals, const LaunchRequest& request) {
-  const int exit_code = supervise(store, attempt, signals, request);
-  Launch launched{decision, observed(store, folder, *store.run(attempt.run)), exit_code};
-  say_how_to_go_on(launched.run);
-  return launched;
+// What another launcher does for the ranks that it starts. A diverged run would diverge again, a
+// wrong recipe is wrong again, and who ends a run does not want it back.
+bool deserves_restart(const AttemptEnd& end, const RunRow& run) {
+  return !end.was_told_to_stop && end.exit_code != static_cast<int>(ExitCode::bad_recipe) &&
+         (run.state == RunState::failed || run.state == RunState::killed);
+}
+
+// The attempt that has begun, and the restarts that the recipe allows.
+Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
+              Decision decision, const ForwardedSignals& signals, const LaunchRequest& request) {
+  const int64_t most =
+      request.joined ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
+  for (int64_t restart = 1;; ++restart) {
+    const AttemptEnd end = supervise(store, *attempt, signals, request);
+    Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
+    say_how_to_go_on(launched.run);
+    if (restart > most || !deserves_restart(end, launched.run)) return launched;
+    log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
+                " of all ranks");
+    attempt.reset();  // its lock
+    const PreparedLaunch prepared = prepare_launch(folder, request, launched.run);
+    attempt.emplace(begin_again(store, folder, request, prepared, launched.run));
+  }
 }
 
 }  // namespace
@@ -67,9 +84,9 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     // Preparing may have taken an hour: another launch may have been faster.
     if (!(identify(store, request, always_new) == identity)) continue;
     const ForwardedSignals signals;
-    const Attempt attempt = begin(store, folder, request, prepared, identity.run);
+    std::optional<Attempt> attempt = begin(store, folder, request, prepared, identity.run);
     launches.reset();
-    return finish(store, folder, attempt, identity.decision, signals, request);
+    return finish(store, folder, std::move(attempt), identity.decision, signals, request);
   }
 }
 
@@ -78,8 +95,8 @@ Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const WorkingDirectory there(run);
   const PreparedLaunch prepared = prepare_launch(folder, request, run);
   const ForwardedSignals signals;
-  const Attempt attempt = begin_again(store, folder, request, prepared, run);
-  return finish(store, folder, attempt, Decision::continue_run, signals, request);
+  return finish(store, folder, begin_again(store, folder, request, prepared, run),
+                Decision::continue_run, signals, request);
 }
 
 }  // namespace exprun

@@ -95,11 +95,13 @@ void say(const std::vector<std::string>& lines) {
 }
 
 // Before hours of training, not after.
-void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder) {
+void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder, int64_t step) {
   const auto saved = static_cast<int64_t>(complete_checkpoints(folder).size());
-  const int64_t bytes = checkpoint_bytes(pipeline.learner);
   Diagnostics problems = checkpoint_room_problems(
-      pipeline.recipe, {bytes, saved, folder.path, folder.path.string()}, Severity::error);
+      pipeline.recipe,
+      {checkpoint_bytes(pipeline.learner), saved, checkpoints_after(pipeline.plan, step),
+       folder.path, folder.path.string()},
+      Severity::error);
   if (!problems.empty()) throw RecipeError(std::move(problems));
 }
 
@@ -117,7 +119,6 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   if (place.world_size > 1) tell(rendezvous.emplace(place), hand_over);
   const RankAttempt attempt(hand_over, place, rendezvous ? &*rendezvous : nullptr);
   const Pipeline& pipeline = attempt.pipeline();
-  require_room_for_checkpoints(pipeline, run.folder);
   KernelFile kernels(run.folder.kernels());
   if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
 
@@ -142,7 +143,8 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   recorder.add(system);
 
   StoreLedger ledger(run, metrics);
-  CheckpointWriter saver(run.folder, ledger, recorder, start);
+  CheckpointWriter saver(run.folder, ledger, recorder, start);  // removes what was never finished
+  require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
   Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
   const TrainingResult result = trainer.run(start.value_or(Position{}));
   metrics.flush();

@@ -105,6 +105,7 @@ json description(const ResolvedRecipe& recipe, const Facts& facts) {
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},
             {"activations", memory.activations}}},
+          {"checkpoints", checkpoints_after(plan, 0)},
           {"checkpoint_bytes", checkpoint_bytes(learner)}};
 }
 

@@ -65,6 +65,13 @@ BatchShape batch_shape(const ResolvedRecipe& recipe) {
   return shape;
 }
 
+int64_t checkpoints_after(const RunPlan& plan, int64_t step) {
+  const int64_t steps = plan.timeline.steps;
+  if (plan.checkpoint_every.unit == PeriodUnit::seconds) return steps - step;
+  const auto every = static_cast<int64_t>(plan.checkpoint_every.count);
+  return (steps + every - 1) / every - step / every;
+}
+
 RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   const Section run = recipe.section("run");
   const Section metrics = recipe.section("metrics");

@@ -53,6 +53,9 @@ struct RunPlan {
   std::optional<double> max_minutes;
 };
 
+// How many a run saves behind `step`, its last one among them; at most, where time decides.
+int64_t checkpoints_after(const RunPlan& plan, int64_t step);
+
 BatchShape batch_shape(const ResolvedRecipe& recipe);
 
 // `samples_per_epoch`: of the train split, 0 if passes have no meaning.

@@ -147,6 +147,7 @@ TEST_CASE("child group: it ends with its last child, as its first one did") {
       ForwardedSignals());
   CHECK(end.child == 0);
   CHECK(end.end.exit_code == 130);
+  CHECK_FALSE(end.was_told_to_stop);
   CHECK(fs::exists(scratch.file("late")));
 }
 
@@ -195,7 +196,9 @@ TEST_CASE("child group: stop signals reach every child") {
   std::thread sender = when_there(scratch.file("one"), [&] {
     when_there(scratch.file("two"), [] { ::kill(::getpid(), SIGTERM); }).join();
   });
-  CHECK(run_children({script("one"), script("two")}, signals).end.exit_code == 143);
+  const GroupEnd end = run_children({script("one"), script("two")}, signals);
+  CHECK(end.end.exit_code == 143);
+  CHECK(end.was_told_to_stop);
   sender.join();
 }
 
