@@ -1,8 +1,10 @@
 """`exprun check` judges the recipe, whatever the state of the store beside it."""
 import contextlib
+import os
 import re
 import sqlite3
 import unittest
+from unittest import mock
 
 from support import ExprunTest, fixture
 
@@ -81,6 +83,16 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertEqual(self.exprun("check", *words).err, "<override 1>:1:27: warning: " + message)
         self.assertEqual(self.exprun(*words, code=2).err, "<override 1>:1:27: error: " + message)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_examples_are_one_file(self):
+        for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is no regular file")):
+            self.assertIn("warning: " + message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}").err)
+
+    def test_examples_are_found_through_the_environment(self):
+        self.write("examples/hellaswag.jsonl", '{"ctx": "little", "endings": ["ships", "sea", "home", "out"], "label": 0}\n')
+        with mock.patch.dict(os.environ, {"EXAMPLES": str(self.folder / "examples")}):
+            self.exprun("tiny.toml", "steps=2", "evaluation.hellaswag.path='${env:EXAMPLES}/hellaswag.jsonl'")
+        self.assertEqual(self.rows("SELECT count(*) FROM metrics WHERE name = 'hellaswag/acc'"), [(3,)])
 
 
 if __name__ == "__main__":

@@ -83,15 +83,21 @@ struct HellaSwag {
   std::unique_ptr<Evaluation> evaluation;
 };
 
-std::string mistake(const std::string& text) {
-  const TemporaryFolder folder;
-  const HellaSwag hellaswag(folder.write("hellaswag.jsonl", text));
+constexpr const char* kExample = "{\"ctx\": \"a\", \"endings\": [\"b\", \"c\"], \"label\": 1}\n";
+
+std::string mistake_at(const std::filesystem::path& path) {
+  const HellaSwag hellaswag(path);
   try {
     hellaswag.evaluation->check(NoData(), make_byte_tokenizer().get());
   } catch (const RecipeError& error) {
     return error.diagnostics().front().message;
   }
   return "";
+}
+
+std::string mistake(const std::string& text) {
+  const TemporaryFolder folder;
+  return mistake_at(folder.write("hellaswag.jsonl", text));
 }
 
 }  // namespace
@@ -146,5 +152,21 @@ TEST_CASE("hellaswag: files that are none say where") {
   CHECK(mistake("{\"ctx\": \"a\"}\n").starts_with("line 1 of '"));
   CHECK(mistake("{\"ctx\": \"a\", \"endings\": [\"b\"], \"label\": 1}\n")
             .ends_with("has a label that is none of its endings"));
-  CHECK(mistake("{\"ctx\": \"a\", \"endings\": [\"b\", \"c\"], \"label\": 1}\n") == "");
+  CHECK(mistake(kExample) == "");
+}
+
+TEST_CASE("hellaswag: a path is that of one file, with variables of the environment in it") {
+  const TemporaryFolder folder;
+  folder.write("hellaswag.jsonl", kExample);
+  ::setenv("EXPRUN_TEST_EXAMPLES", folder.path().c_str(), 1);
+  CHECK(mistake_at("${env:EXPRUN_TEST_EXAMPLES}/hellaswag.jsonl") == "");
+  CHECK(mistake_at("${env:EXPRUN_TEST_EXAMPLES}") ==
+        "there is no file '" + folder.path().string() + "'");
+  CHECK(mistake_at("${env:EXPRUN_TEST_EXAMPLES}/*.jsonl") ==
+        "there is no file '" + (folder.path() / "*.jsonl").string() + "'");
+  CHECK(mistake_at("-") == "there is no file '-'");
+  ::unsetenv("EXPRUN_TEST_EXAMPLES");
+  CHECK(mistake_at("${env:EXPRUN_TEST_EXAMPLES}/hellaswag.jsonl") ==
+        "the environment variable EXPRUN_TEST_EXAMPLES is not set; set it, or write "
+        "${env:EXPRUN_TEST_EXAMPLES:default}");
 }

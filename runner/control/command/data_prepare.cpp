@@ -6,10 +6,10 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/command/recipe_words.h"
-#include "control/data/libtorch_folder.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"
+#include "recipe/libtorch_folder.h"
 
 namespace exprun {
 namespace {

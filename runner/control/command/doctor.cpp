@@ -7,9 +7,9 @@
 #include "base/version.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/data/libtorch_folder.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
+#include "recipe/libtorch_folder.h"
 
 namespace exprun {
 namespace {

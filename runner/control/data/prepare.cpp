@@ -56,7 +56,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::string& libtorch) {
   Diagnostics problems;
   for (const Value* path : evaluation_paths(recipe))
-    collect(problems, [&] { find_sources(*path, libtorch); });
+    collect(problems, [&] { find_file(*path, libtorch); });
   return problems;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "control/data/libtorch_folder.h"
 #include "recipe/facts.h"
+#include "recipe/libtorch_folder.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
 

@@ -1,5 +1,7 @@
 #include "control/data/sources.h"
 
+#include <optional>
+
 #include "base/diagnostic.h"
 #include "control/data/byte_stream.h"
 #include "control/data/glob.h"
@@ -43,6 +45,17 @@ class Finder {
     problems_.push_back(problem(path, error.what(), ""));
   }
 
+  // As it is written: neither a pattern nor standard input.
+  void find_file(const Value& path) try {
+    const fs::path file = expand_path(*path.as<std::string>(), libtorch_folder_);
+    const auto status = status_of(path, file);
+    if (status && !fs::is_regular_file(*status))
+      problems_.push_back(problem(path, quoted(file) + " is no regular file", ""));
+    if (status) found_.push_back({file, path.where});
+  } catch (const Error& error) {
+    problems_.push_back(problem(path, error.what(), ""));
+  }
+
   std::vector<Source> found() {
     if (!problems_.empty()) throw RecipeError(std::move(problems_));
     return std::move(found_);
@@ -57,7 +70,8 @@ class Finder {
     for (const fs::path& file : files) found_.push_back({file, path.where});
   }
 
-  void find_one(const Value& path, const fs::path& file) {
+  // Of what is there and may be looked at.
+  std::optional<fs::file_status> status_of(const Value& path, const fs::path& file) {
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     if (status.type() == fs::file_type::not_found)
@@ -65,7 +79,15 @@ class Finder {
     else if (status.type() == fs::file_type::none)
       problems_.push_back(
           problem(path, "cannot read " + quoted(file) + ": " + error.message(), ""));
-    else if (fs::is_directory(status))
+    else
+      return status;
+    return std::nullopt;
+  }
+
+  void find_one(const Value& path, const fs::path& file) {
+    const auto status = status_of(path, file);
+    if (!status) return;
+    if (fs::is_directory(*status))
       problems_.push_back(problem(path, quoted(file) + " is a folder, not a file",
                                   "for every file in it: \"" + (file / "**").string() + "\""));
     else
@@ -86,6 +108,12 @@ std::vector<Source> find_sources(const Value& paths, const std::string& libtorch
   else
     finder.find(paths);
   return finder.found();
+}
+
+std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder) {
+  Finder finder(libtorch_folder);
+  finder.find_file(path);
+  return finder.found().front().file;
 }
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// The files that a key of [dataset] names: a path, a glob or an array of them.
+// The files that a key of a recipe names: a path, a glob or an array of them.
 #pragma once
 
 #include <filesystem>
@@ -18,5 +18,8 @@ struct Source {
 // In the order written, the matches of a glob sorted. Throws one RecipeError for everything that
 // is missing or is no file, each at its place, with what to do.
 std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder);
+
+// The one regular file that a path names: no pattern, no standard input. Throws RecipeError.
+std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder);
 
 }  // namespace exprun

@@ -2,12 +2,15 @@
 // does, by the ending's tokens behind the context's: acc takes the smallest sum of their losses,
 // acc_norm the smallest mean.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
 #include "engine/completion_loss.h"
 #include "engine/evaluation.h"
+#include "recipe/libtorch_folder.h"
+#include "recipe/paths.h"
 
 namespace exprun {
 namespace {
@@ -93,9 +96,12 @@ class HellaSwag : public Evaluation {
   }
 
   void read() const {
-    std::ifstream file(path_);
-    if (!file)
-      throw section_.error("path", "there is no file '" + path_ + "'",
+    const std::string name = expand_path(path_, libtorch_folder());
+    std::ifstream file;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(name, ignored)) file.open(name);
+    if (!file.is_open())
+      throw section_.error("path", "there is no file '" + name + "'",
                            "`exprun data fetch hellaswag` brings it");
     std::string line;
     for (int64_t number = 1; std::getline(file, line); ++number) {

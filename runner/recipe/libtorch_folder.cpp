@@ -1,4 +1,4 @@
-#include "control/data/libtorch_folder.h"
+#include "recipe/libtorch_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
