@@ -7,8 +7,9 @@
 
 namespace exprun {
 
-// On all ranks before the first step. Rank 0 has the choices of the run's earlier life, or measures
-// them in a rehearsal of one micro-batch while the others wait, and tells them. Throws Error.
+// On all ranks before the first step. Rank 0 rehearses one micro-batch while the others wait, where
+// it measures what the run's earlier life has not chosen (it had perhaps other ranks, and so other
+// shapes), and tells them all choices. Throws Error.
 void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline);
 
 }  // namespace exprun
