@@ -193,6 +193,39 @@ TEST_CASE("parallel: a rank whose parameters are not those of rank 0 is named") 
           "look for faulty memory and for libraries that differ between the machines");
 }
 
+// As machines that round differently would measure: rank 0 finds no improvement, the others do.
+class DifferentOnEachRank : public Evaluation {
+ public:
+  std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
+    const int rank = context.group->rank();
+    return EvaluationResult{{{"odd/loss", rank - static_cast<double>(rank * context.step)}}, ""};
+  }
+};
+
+TEST_CASE("parallel: ranks that measure differently take what rank 0 measured, and end together") {
+  const TinyRun run(words(2, "ddp", kAdamW));
+  struct Seen {
+    TrainingResult result;
+    std::vector<std::pair<int64_t, double>> measured;
+  };
+  const auto ranks = from_ranks<Seen>(2, [&](const auto& group) {
+    at::set_num_threads(1);
+    Pipeline pipeline = run.build(group);
+    pipeline.plan.best = {.metric = "odd/loss", .patience = 2};
+    pipeline.evaluations.clear();
+    pipeline.evaluations.push_back({"odd", 1, std::make_unique<DifferentOnEachRank>()});
+    MemoryRecorder recorder;
+    const TrainingResult result =
+        Trainer(pipeline, {recorder, nullptr, [] { return StopRequest::none; }}).run();
+    return Seen{result, recorder.series().at("odd/loss")};
+  });
+  for (const Seen& seen : ranks) {
+    CHECK((seen.result.end == TrainingResult::End::finished));
+    CHECK(seen.result.position.step == 2);
+    CHECK(seen.measured == std::vector<std::pair<int64_t, double>>{{0, 0}, {1, 0}, {2, 0}});
+  }
+}
+
 // A run of 24 steps that is saved after 12, once per way of running it.
 class Halves {
  public:

@@ -54,6 +54,17 @@ bool rank_0_says(ProcessGroup& group, bool what) {
   return sum_over_ranks(group, {group.rank() == 0 && what ? 1.0 : 0.0})[0] > 0;
 }
 
+// An evaluation may compute on each rank for itself, and machines round differently: where a value
+// decides, it must be the same on all.
+void take_metrics_of_rank_0(ProcessGroup& group, EvaluationResult& result) {
+  if (group.world_size() == 1) return;
+  std::vector<double> values;
+  for (const auto& [metric, value] : result.metrics)
+    values.push_back(group.rank() == 0 ? value : 0.0);
+  values = sum_over_ranks(group, values);
+  for (size_t i = 0; i < values.size(); ++i) result.metrics[i].second = values[i];
+}
+
 }  // namespace
 
 Trainer::Trainer(const Pipeline& pipeline, TrainerLinks links)
@@ -116,8 +127,9 @@ bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
   pipeline_.model().set_training(false);
   const auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
-  const auto result = named.evaluation->evaluate(context);
+  auto result = named.evaluation->evaluate(context);
   if (!result) return false;
+  take_metrics_of_rank_0(*pipeline_.group, *result);
   links_.keep_kernel_choices();
   links_.recorder.evaluation(position_.step, named.name, *result);
   track_best(*result);
