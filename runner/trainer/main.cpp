@@ -15,6 +15,7 @@
 #include "base/signals.h"
 #include "base/version.h"
 #include "engine/attempt.h"
+#include "engine/cores.h"
 #include "engine/describe.h"
 #include "engine/evaluate_run.h"
 #include "engine/machine.h"
@@ -26,7 +27,7 @@ namespace exprun {
 namespace {
 
 ExitCode print_version() {
-  use_threads(usable_cores());
+  use_threads(own_cores().count());
   const Machine machine = this_machine();
   const nlohmann::json json{
       {"exprun", version()},        {"libtorch", machine.libtorch},

@@ -12,7 +12,7 @@ namespace exprun {
 RankPlace place_of(int rank, int world_size, const ListeningSocket& listening) {
   RankPlace place;
   place.rank = rank;
-  place.world_size = place.local_world_size = world_size;
+  place.world_size = world_size;
   place.port = listening.port;
   if (rank == 0) place.listening_fd = ::dup(listening.fd.get());  // the store closes it
   return place;

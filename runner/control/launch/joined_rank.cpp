@@ -1,7 +1,6 @@
 #include "control/launch/joined_rank.h"
 
 #include <charconv>
-#include <string_view>
 
 #include "base/diagnostic.h"
 
@@ -57,7 +56,6 @@ JoinedRank of_torchrun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("RANK");
   joined.world_size = read.number("WORLD_SIZE");
-  joined.local_world_size = read.number("LOCAL_WORLD_SIZE", joined.world_size);
   joined.address = read.text("MASTER_ADDR");
   joined.port = static_cast<uint16_t>(read.number("MASTER_PORT"));
   joined.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
@@ -69,8 +67,8 @@ JoinedRank of_mpirun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("OMPI_COMM_WORLD_RANK");
   joined.world_size = read.number("OMPI_COMM_WORLD_SIZE");
-  joined.local_world_size = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
-  if (joined.local_world_size < joined.world_size && !read.find("MASTER_ADDR"))
+  const int here = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
+  if (here < joined.world_size && !read.find("MASTER_ADDR"))
     throw Error(
         "launch: mpirun does not say where rank 0 is; give its host to all ranks: mpirun -x "
         "MASTER_ADDR=HOST");
@@ -88,28 +86,10 @@ std::string first_host(const std::string& list) {
   return list.substr(0, end) + list.substr(end + 1, digits - end - 1);
 }
 
-// Of the node's tasks in "2(x3),1": on nodes 0 to 2 two each, on node 3 one.
-int tasks_on(int node, std::string_view list) {
-  int tasks = 1;
-  for (int first = 0; !list.empty() && first <= node;) {
-    const std::string_view entry = list.substr(0, list.find(','));
-    int repeated = 1;
-    std::from_chars(entry.data(), entry.data() + entry.size(), tasks);
-    if (const size_t times = entry.find("(x"); times != std::string_view::npos)
-      std::from_chars(entry.data() + times + 2, entry.data() + entry.size(), repeated);
-    first += repeated;
-    list.remove_prefix(std::min(entry.size() + 1, list.size()));
-  }
-  return tasks;
-}
-
 JoinedRank of_srun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("SLURM_PROCID");
   joined.world_size = read.number("SLURM_STEP_NUM_TASKS");
-  joined.local_world_size =
-      tasks_on(read.number("SLURM_NODEID", 0),
-               read.find("SLURM_STEP_TASKS_PER_NODE").value_or(std::to_string(joined.world_size)));
   read_meeting_point(read, joined, first_host(read.text("SLURM_STEP_NODELIST")),
                      read.text("SLURM_JOB_ID") + "." + read.text("SLURM_STEP_ID"));
   joined.restarts = read.number("SLURM_RESTART_COUNT", 0);

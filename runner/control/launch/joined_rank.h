@@ -10,7 +10,6 @@ namespace exprun {
 
 struct JoinedRank {
   int rank = 0, world_size = 1;
-  int local_world_size = 1;  // ranks on this machine
 
   // Where the ranks meet. Rank 0 serves it, unless the launcher does.
   std::string address;

@@ -23,7 +23,7 @@ void add(ChildCommand& command, const std::string& option, const std::string& va
 JoinedRank local_rank(int rank, int world_size, const ListeningSocket& rendezvous) {
   JoinedRank local;
   local.rank = rank;
-  local.world_size = local.local_world_size = world_size;
+  local.world_size = world_size;
   local.address = "127.0.0.1";
   local.port = rendezvous.port;
   return local;
@@ -32,15 +32,9 @@ JoinedRank local_rank(int rank, int world_size, const ListeningSocket& rendezvou
 void place(ChildCommand& command, const JoinedRank& place) {
   add(command, "--rank", std::to_string(place.rank));
   add(command, "--world-size", std::to_string(place.world_size));
-  add(command, "--local-world-size", std::to_string(place.local_world_size));
   add(command, "--rendezvous", place.address + ":" + std::to_string(place.port));
   add(command, "--restarts", std::to_string(place.restarts));
   if (place.store_is_served) command.words.push_back("--rendezvous-served");
-}
-
-// Rank 0 may have an hour of data to prepare first.
-void be_patient(ChildCommand& command) {
-  add(command, "--meeting-minutes", "120");
 }
 
 ChildCommand follower(const ChildCommand& single, const std::filesystem::path& log) {
@@ -75,14 +69,13 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_si
 
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
   place(single, joined);
-  be_patient(single);
   return single;
 }
 
 void follow(const JoinedRank& joined, LogLevel level) {
   ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
   place(command, joined);
-  be_patient(command);
+  add(command, "--meeting-minutes", "120");  // rank 0 may have an hour of data to prepare first
   command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");  // rank 0 speaks
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   std::vector<char*> argv;

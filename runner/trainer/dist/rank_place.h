@@ -11,7 +11,6 @@ namespace exprun {
 struct RankPlace {
   int rank = 0;
   int world_size = 1;
-  int local_world_size = 1;  // ranks on this machine
 
   // The rendezvous store. Rank 0 serves it, at a socket that is open already if there is one, or
   // another launcher does.

@@ -117,7 +117,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const HandOver hand_over = read_hand_over(run.folder, checkpoint);
   std::optional<Rendezvous> rendezvous;  // of several ranks
   if (place.world_size > 1) tell(rendezvous.emplace(place), hand_over);
-  const RankAttempt attempt(hand_over, place, rendezvous ? &*rendezvous : nullptr);
+  const RankAttempt attempt(hand_over, rendezvous ? &*rendezvous : nullptr);
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
   if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
@@ -160,7 +160,7 @@ ExitCode follow_attempt(const RankPlace& place) {
   Rendezvous rendezvous(place);
   const Heard heard = hear(rendezvous);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
-  const RankAttempt attempt(std::get<HandOver>(heard), place, &rendezvous);
+  const RankAttempt attempt(std::get<HandOver>(heard), &rendezvous);
   agree_on_kernels(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline().plan);
   const std::optional<Position> start = attempt.restore(progress);

@@ -3,14 +3,9 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <sched.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
 namespace exprun {
 
@@ -22,36 +17,6 @@ std::string part(const std::string& text, const std::string& begin, const char* 
   if (at == std::string::npos) return "unknown";
   const size_t start = at + begin.size();
   return text.substr(start, text.find_first_of(ends, start) - start);
-}
-
-std::string first_line(const std::string& file) {
-  std::string line;
-  std::getline(std::ifstream(file), line);
-  return line;
-}
-
-// One entry a core: the list of its hyper-threads is the same text for each of them.
-int cores_of_process() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-    return static_cast<int>(std::thread::hardware_concurrency());
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    const std::string name = "cpu" + std::to_string(cpu);
-    const std::string siblings =
-        first_line("/sys/devices/system/cpu/" + name + "/topology/thread_siblings_list");
-    cores.insert(siblings.empty() ? name : siblings);
-  }
-  return static_cast<int>(cores.size());
-}
-
-// "200000 100000" in a container that may use two cores, "max 100000" without a limit.
-int cores_of_control_group(int otherwise) {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0, period = 0;
-  if (!(file >> quota >> period) || period <= 0) return otherwise;
-  return static_cast<int>(quota / period + 0.5);
 }
 
 }  // namespace
@@ -77,11 +42,6 @@ std::string libraries_json(const Machine& machine) {
       {"threads", machine.threads},
       {"config", at::show_config()}}
       .dump();
-}
-
-int usable_cores() {
-  const int cores = cores_of_process();
-  return std::max(1, std::min(cores, cores_of_control_group(cores)));
 }
 
 void use_threads(int threads) {

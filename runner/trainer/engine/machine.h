@@ -24,10 +24,6 @@ Machine this_machine();
 // oneDNN, and CUDA, cuDNN and NCCL where it has them.
 std::string libraries_json(const Machine& machine);
 
-// Cores that this process may use: hyper-threads of one core count once, limits of the process
-// and of its control group count.
-int usable_cores();
-
 // Sets threads once, before the first operator; numbers too small for the normal form become zero
 // on every thread (results do not depend on which thread computed them, and rows of an embedding
 // that are never used do not slow Adam down for ever).

@@ -1,11 +1,11 @@
 #include "engine/rank_attempt.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/log.h"
 #include "base/processor.h"
 #include "dist/gloo.h"
+#include "engine/cores.h"
 #include "engine/format_support.h"
 #include "engine/kernel_choices.h"
 #include "engine/resume.h"
@@ -20,15 +20,15 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
   return open_checkpoint(*hand_over.checkpoint, recipe.hash(), hand_over.data.fingerprint);
 }
 
-// A checkpoint goes on with the threads that it was made with, if with as many ranks; those of one
-// machine share its cores.
+// A checkpoint goes on with the threads that it was made with, if with as many ranks.
 int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
-                 const RankPlace& place) {
-  if (checkpoint && checkpoint->machine.world_size == place.world_size)
+                 Rendezvous* rendezvous) {
+  const int world_size = rendezvous ? rendezvous->place().world_size : 1;
+  if (checkpoint && checkpoint->machine.world_size == world_size)
     return checkpoint->machine.threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
-  return threads ? static_cast<int>(*threads)
-                 : std::max(1, usable_cores() / place.local_world_size);
+  if (threads) return static_cast<int>(*threads);
+  return rendezvous ? share_of_cores(*rendezvous) : own_cores().count();
 }
 
 std::shared_ptr<ProcessGroup> connected(const ResolvedRecipe& recipe, Rendezvous* rendezvous) {
@@ -53,10 +53,10 @@ void choose_kernels(const ResolvedRecipe& recipe,
   if (checkpoint) kernel_choices::load(checkpoint->kernels);
 }
 
-RankAttempt::RankAttempt(const HandOver& hand_over, const RankPlace& place, Rendezvous* rendezvous)
+RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
     : hand_over_(hand_over), recipe_(hand_over.resolved()), state_(state_of(hand_over, recipe_)) {
   use_formats(recipe_.section("precision"));
-  use_threads(thread_count(recipe_, state_, place));
+  use_threads(thread_count(recipe_, state_, rendezvous));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_);

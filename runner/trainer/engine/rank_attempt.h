@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "dist/process_group.h"
-#include "dist/rank_place.h"
+#include "dist/rendezvous.h"
 #include "engine/checkpoint.h"
 #include "engine/hand_over.h"
 #include "engine/machine.h"
@@ -22,7 +22,7 @@ class RankAttempt {
  public:
   // Connects the ranks that have met, if there are several, builds the pipeline and says what it
   // is. Throws RecipeError, Error.
-  RankAttempt(const HandOver& hand_over, const RankPlace& place, Rendezvous* rendezvous);
+  RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous);
   RankAttempt(const RankAttempt&) = delete;
   RankAttempt& operator=(const RankAttempt&) = delete;
 

@@ -21,8 +21,6 @@ std::optional<JoinedRank> joined(const Environment& environment) {
 
 const Environment kTorchrun{{"RANK", "5"},
                             {"WORLD_SIZE", "8"},
-                            {"LOCAL_RANK", "1"},
-                            {"LOCAL_WORLD_SIZE", "4"},
                             {"MASTER_ADDR", "10.0.0.7"},
                             {"MASTER_PORT", "29500"},
                             {"TORCHELASTIC_USE_AGENT_STORE", "True"},
@@ -31,9 +29,7 @@ const Environment kTorchrun{{"RANK", "5"},
 const Environment kSrun{{"SLURM_JOB_ID", "17"},
                         {"SLURM_STEP_ID", "0"},
                         {"SLURM_PROCID", "6"},
-                        {"SLURM_NODEID", "3"},
                         {"SLURM_STEP_NUM_TASKS", "7"},
-                        {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
                         {"SLURM_STEP_NODELIST", "gpu[03-05,9],login"}};
 
 Environment with(Environment environment, const std::string& name, const std::string& value) {
@@ -54,7 +50,6 @@ TEST_CASE("joined rank: torchrun's") {
   REQUIRE(rank);
   CHECK(rank->rank == 5);
   CHECK(rank->world_size == 8);
-  CHECK(rank->local_world_size == 4);
   CHECK(rank->address == "10.0.0.7");
   CHECK(rank->port == 29500);
   CHECK(rank->store_is_served);
@@ -67,8 +62,6 @@ TEST_CASE("joined rank: srun's, who meet on the step's first host at a port of t
   REQUIRE(rank);
   CHECK(rank->rank == 6);
   CHECK(rank->world_size == 7);
-  CHECK(rank->local_world_size == 1);
-  CHECK(joined(with(kSrun, "SLURM_NODEID", "2"))->local_world_size == 2);
   CHECK(rank->address == "gpu03");
   CHECK(joined(with(kSrun, "SLURM_STEP_NODELIST", "a1,b2"))->address == "a1");
   CHECK(joined(with(kSrun, "SLURM_STEP_NODELIST", "n[7]"))->address == "n7");
