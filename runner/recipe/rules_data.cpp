@@ -37,10 +37,12 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
     const std::string key = join_path(path, "tokens");
     const auto tokens = integer_at(input.root, key);
-    if (!tokens || *tokens <= *input.facts.validation_tokens) continue;
+    const int64_t size = *input.facts.validation_tokens;
+    if (!tokens || *tokens < size) continue;
     diagnostics.push_back({place_of(input.root, key),
-                           "'tokens' must be <= " + std::to_string(*input.facts.validation_tokens) +
-                               ", the size of the validation split",
+                           "'tokens' must be <= " + std::to_string(size - 1) +
+                               ": the validation split has " + std::to_string(size) +
+                               ", and nothing predicts its first",
                            "\"auto\" takes all of it"});
   }
 }
