@@ -2,10 +2,13 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+
+#include "base/exit_code.h"
 
 namespace exprun {
 namespace {
@@ -58,7 +61,15 @@ void on_signal(int signal) {
   errno = saved_errno;
 }
 
+void on_preemption(int) {
+  ::_exit(static_cast<int>(ExitCode::preempted));
+}
+
 }  // namespace
+
+void end_when_preempted() {
+  ::signal(SIGUSR2, on_preemption);
+}
 
 void watch_stop_signals() {
   struct sigaction action {};

@@ -7,6 +7,10 @@ namespace exprun {
 
 enum class StopRequest : int { none = 0, interrupt, terminate, preempt };
 
+// From now on, until signals are watched, SIGUSR2 ends the process at once with
+// ExitCode::preempted: there is nothing to save yet. Children start without it.
+void end_when_preempted();
+
 // Installs the handlers of this process and unblocks the three. Call once, from main.
 void watch_stop_signals();
 

@@ -69,7 +69,7 @@ ExitCode train(const TrainerOptions& options) {
 }
 
 ExitCode follow(const TrainerOptions& options) {
-  watch_stop_signals();
+  end_when_preempted();
   return follow_attempt(options.place);
 }
 

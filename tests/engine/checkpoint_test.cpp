@@ -177,6 +177,20 @@ TEST_CASE("checkpoint writer: a failure in the background is told although none 
   CHECK(recorder.events[0].starts_with("warning checkpoint: the checkpoint of step 10 was not"));
 }
 
+TEST_CASE("checkpoint writer: who waits finds what was begun in the background") {
+  const TinyRun run;
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Ledger ledger;
+  const RunFolder folder{run.folder()};
+  CheckpointWriter writer(folder, ledger, recorder, std::nullopt);
+  writer.wait();
+  writer.save(pipeline, at_step(10));
+  writer.wait();
+  CHECK(ledger.calls == std::vector<std::string>{"flush", "record 10"});
+  CHECK(complete_checkpoints(folder).size() == 1);
+}
+
 TEST_CASE("checkpoint writer: what a death within a removal left is removed") {
   const TinyRun run;
   const Pipeline pipeline = run.build();

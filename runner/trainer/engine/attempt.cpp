@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/describe.h"
 #include "engine/hand_over.h"
@@ -105,7 +106,8 @@ void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& fol
   if (!problems.empty()) throw RecipeError(std::move(problems));
 }
 
-// No rank leaves before all have come this far: rank 0 serves the rendezvous.
+// No rank leaves before all have come this far: rank 0 serves the rendezvous. Who lives on for long
+// behind the others is killed, so nothing that takes its time may follow.
 void leave_together(ProcessGroup& group) {
   sum_over_ranks(group, {1});
 }
@@ -147,6 +149,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
   Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
   const TrainingResult result = trainer.run(start.value_or(Position{}));
+  saver.wait();
   metrics.flush();
   if (!result.message.empty()) recorder.event("error", "end", result.message);
   show_progress_line("");
@@ -160,6 +163,7 @@ ExitCode follow_attempt(const RankPlace& place) {
   Rendezvous rendezvous(place);
   const Heard heard = hear(rendezvous);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
+  watch_stop_signals();  // not before: rank 0 may prepare data for an hour
   const RankAttempt attempt(std::get<HandOver>(heard), &rendezvous);
   agree_on_kernels(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline().plan);

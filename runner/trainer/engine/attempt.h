@@ -15,7 +15,8 @@ namespace exprun {
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
                      const RankPlace& place);
 
-// As any other rank: trains along, with what rank 0 says at the rendezvous. Throws likewise.
+// As any other rank: trains along, with what rank 0 says at the rendezvous. From then on it watches
+// the stop signals; while it waits for that they end the process. Throws likewise.
 ExitCode follow_attempt(const RankPlace& place);
 
 // As rank 0, when it has nothing to train: all others end with this code. Throws Error.

@@ -30,15 +30,15 @@ class CheckpointWriter : public Saver {
   // `resumed_from`: a checkpoint of that position is there already.
   CheckpointWriter(RunFolder folder, CheckpointLedger& ledger, Recorder& recorder,
                    std::optional<Position> resumed_from);
-  ~CheckpointWriter() override;  // waits; a failure is an event
+  ~CheckpointWriter() override;  // waits
 
   void save(const Pipeline& pipeline, const Position& position) override;
   void save_last(const Pipeline& pipeline, const Position& position) override;
+  void wait();  // until what save() began is written; a failure is an event
 
  private:
   void write(Snapshot snapshot, int64_t keep_last);  // frees the snapshot when done
   void remove_old(int64_t newest, int64_t keep_last);
-  void wait();
 
   RunFolder folder_;
   CheckpointLedger& ledger_;

@@ -7,6 +7,8 @@
 
 #include <functional>
 
+#include "base/exit_code.h"
+
 using namespace exprun;
 
 namespace {
@@ -66,5 +68,23 @@ TEST_CASE("signals: a request of our own comes first or is too late") {
   CHECK(in_child([] {
           request_stop(StopRequest::preempt);
           return request_after({SIGINT});
+        }) == static_cast<int>(StopRequest::preempt));
+}
+
+TEST_CASE("signals: a warning before there is anything to save ends the process as preempted") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    end_when_preempted();
+    ::raise(SIGUSR2);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::preempted));
+  CHECK(in_child([] {
+          end_when_preempted();
+          watch_stop_signals();
+          return request_after({SIGUSR2});
         }) == static_cast<int>(StopRequest::preempt));
 }
