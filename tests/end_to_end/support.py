@@ -83,10 +83,10 @@ class ExprunTest(unittest.TestCase):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    def start(self, *words, cwd=None):
+    def start(self, *words, cwd=None, variables=None):
         """Starts exprun in a process group of its own, so that a signal can reach all of it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
-        environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
+        environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), **(variables or {})}
         process = subprocess.Popen(
             [BUILD / "exprun", *map(str, words)], cwd=cwd or self.folder, env=environment, text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)

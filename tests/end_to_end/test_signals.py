@@ -112,13 +112,14 @@ class Signals(ExprunTest):
         self.assertIn("is running", result.err)
         self.assertIn(str(process.pid), result.err)
 
-    def test_a_launch_that_waits_for_another_can_be_stopped(self):
+    def test_a_launch_that_waits_for_another_can_be_stopped_and_preempted(self):
         (self.folder / "runs").mkdir()
         with open(self.folder / "runs/launch.lock", "w", encoding="ascii") as lock:
             fcntl.lockf(lock, fcntl.LOCK_EX)
-            process = self.start("tiny.toml")
-            self.wait_until(lambda: has_waiter(lock), process)
-            self.assertEqual(self.stop(process, signal.SIGINT).code, -signal.SIGINT)
+            for number, code in ((signal.SIGINT, -signal.SIGINT), (signal.SIGUSR2, 75)):
+                process = self.start("tiny.toml")
+                self.wait_until(lambda: has_waiter(lock), process)
+                self.assertEqual(self.stop(process, number).code, code)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(0,)])
 
     def test_a_diverged_loss_stops_the_run(self):

@@ -4,6 +4,7 @@
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
@@ -42,6 +43,29 @@ void require_ended(const RunRow& run) {
     throw Error("resume: " + run.folder + ' ' + is_running(run) + "; stop it first");
 }
 
+Performed resume(const std::string& reference, const Words& overrides,
+                 const std::optional<JoinedRank>& joined, const Globals& globals) {
+  Store store = open_store_to_change(globals.store);
+  RunRow run = find_run(store, globals.store, reference);
+  await_former_life(joined, [&] {
+    run = settled(store, *store.run(run.id));
+    return run.state != RunState::running;
+  });
+  RecipeText text = text_of(store, globals.store, run);
+  const ResolvedRecipe before = resolve(text);
+  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
+  request.joined = joined;
+  require_same_recipe(request.resolved, before, run);
+  require_ended(run);
+  if (run.state == RunState::finished) {
+    print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));
+    log_info("nothing to do: the run is finished");
+    return {0, false};
+  }
+  return {*launch_again(store, globals.store, request, run).exit_code, true};
+}
+
 }  // namespace
 
 int run_resume(const Words& words, const Globals& globals) {
@@ -54,21 +78,9 @@ int run_resume(const Words& words, const Globals& globals) {
              "changes that change no result: checkpoint.every=\"5 steps\"");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-
-  Store store = open_store_to_change(globals.store);
-  const RunRow run = settled(store, *store.run(find_run(store, globals.store, reference).id));
-  RecipeText text = text_of(store, globals.store, run);
-  const ResolvedRecipe before = resolve(text);
-  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
-  const LaunchRequest request = request_for(std::move(text), globals);
-  require_same_recipe(request.resolved, before, run);
-  require_ended(run);
-  if (run.state == RunState::finished) {
-    print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));
-    log_info("nothing to do: the run is finished");
-    return 0;
-  }
-  return *launch_again(store, globals.store, request, run).exit_code;
+  return perform_among_ranks(globals.level, [&](const auto& joined) {
+    return resume(reference, overrides, joined, globals);
+  });
 }
 
 }  // namespace exprun

@@ -1,16 +1,11 @@
 // exprun RECIPE [key=value...]
-#include <chrono>
-#include <cstdlib>
-#include <thread>
-
 #include "base/diagnostic.h"
-#include "base/error_file.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
 #include "control/launch/prepare.h"
-#include "control/launch/ranks.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
 
@@ -52,62 +47,32 @@ int answer(const Store& store, const StoreFolder& folder, const Launch& launched
   return *launched.exit_code;
 }
 
-// The launcher of the ranks decides how many there are.
-Words with_world_size(Words overrides, int world_size) {
-  std::erase_if(overrides, [](const std::string& word) {
-    const std::string key = word.substr(0, word.find('='));
-    return key == "world_size" || key == "parallelism.world_size";
+// Ranks that their launcher has started anew go on with a run that failed with one of them.
+Launch launch_here(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                   bool always_new) {
+  const bool restarted = request.joined && request.joined->restarts > 0;
+  std::optional<Launch> launched;
+  await_former_life(request.joined, [&] {
+    launched = launch(store, folder, request, always_new && !restarted);
+    return launched->decision != Decision::refuse_running;
   });
-  overrides.push_back("parallelism.world_size=" + std::to_string(world_size));
-  return overrides;
+  if (restarted && launched->decision == Decision::refuse_ended &&
+      launched->run.state == RunState::failed)
+    return launch_again(store, folder, request, launched->run);
+  return *launched;
 }
 
-// Ranks that their launcher has started anew go on with a run that failed with one of them; what
-// is left of their former life may still be saving.
-Launch launch_restarted(Store& store, const StoreFolder& folder, const LaunchRequest& request) {
-  constexpr std::chrono::seconds kPatience{30};
-  const auto late = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    Launch launched = launch(store, folder, request, /*always_new=*/false);
-    if (launched.decision == Decision::refuse_ended && launched.run.state == RunState::failed)
-      return launch_again(store, folder, request, launched.run);
-    if (launched.decision != Decision::refuse_running || std::chrono::steady_clock::now() > late)
-      return launched;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  }
-}
-
-int run_here(const std::string& recipe, const Words& overrides, bool always_new,
-             const std::optional<JoinedRank>& joined, const Globals& globals) {
-  LaunchRequest request = request_for(read_recipe(recipe, overrides), globals);
+Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
+                   const Globals& globals) {
+  LaunchRequest request = request_for(std::move(text), globals);
   request.joined = joined;
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
   if (!std::filesystem::exists(globals.store.database(), ignored))
     require_data(request, globals.store);
   Store store = open_store_to_write(globals.store);
-  const bool restarted = joined && joined->restarts > 0;
-  const Launch launched = restarted ? launch_restarted(store, globals.store, request)
-                                    : launch(store, globals.store, request, always_new);
-  const int code = answer(store, globals.store, launched);
-  if (joined && !launched.exit_code) dismiss_others(*joined, code);
-  return code;
-}
-
-int run_as_rank_0(const std::string& recipe, const Words& overrides, bool always_new,
-                  const JoinedRank& joined, const Globals& globals) {
-  try {
-    return run_here(recipe, with_world_size(overrides, joined.world_size), always_new, joined,
-                    globals);
-  } catch (const RecipeError& error) {
-    write_error_file(error.what());
-    dismiss_others(joined, static_cast<int>(ExitCode::bad_recipe));
-    throw;
-  } catch (const Error& error) {
-    write_error_file(error.what());
-    dismiss_others(joined, static_cast<int>(error.code()));
-    throw;
-  }
+  const Launch launched = launch_here(store, globals.store, request, always_new);
+  return {answer(store, globals.store, launched), launched.exit_code.has_value()};
 }
 
 }  // namespace
@@ -133,10 +98,10 @@ int run_recipe(const Words& words, const Globals& globals) {
       .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
-  const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
-  if (!joined) return run_here(recipe, overrides, always_new, std::nullopt, globals);
-  if (joined->rank > 0) follow(*joined, globals.level);
-  return run_as_rank_0(recipe, overrides, always_new, *joined, globals);
+  return perform_among_ranks(globals.level, [&](const auto& joined) {
+    RecipeText text = with_world_size_of(joined, read_recipe(recipe, overrides));
+    return run_here(std::move(text), always_new, joined, globals);
+  });
 }
 
 }  // namespace exprun

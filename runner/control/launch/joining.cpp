@@ -1,0 +1,60 @@
+#include "control/launch/joining.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "base/diagnostic.h"
+#include "base/error_file.h"
+#include "base/signals.h"
+#include "control/launch/ranks.h"
+
+namespace exprun {
+namespace {
+
+int exit_code_for(const std::exception& error) {
+  if (dynamic_cast<const RecipeError*>(&error)) return static_cast<int>(ExitCode::bad_recipe);
+  const auto* const world = dynamic_cast<const Error*>(&error);
+  return static_cast<int>(world ? world->code() : ExitCode::failed);
+}
+
+}  // namespace
+
+int perform_among_ranks(LogLevel level,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
+  end_when_preempted();
+  const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
+  if (!joined) return perform(joined).exit_code;
+  if (joined->rank > 0) follow(*joined, level);
+  try {
+    const Performed performed = perform(joined);
+    if (!performed.trained) dismiss_others(*joined, performed.exit_code);
+    return performed.exit_code;
+  } catch (const std::exception& error) {
+    write_error_file(error.what());
+    dismiss_others(*joined, exit_code_for(error));
+    throw;
+  }
+}
+
+RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text) {
+  if (!joined) return text;
+  std::erase_if(text.overrides, [](const std::string& word) {
+    const std::string key = word.substr(0, word.find('='));
+    return key == "world_size" || key == "parallelism.world_size";
+  });
+  text.overrides.push_back("parallelism.world_size=" + std::to_string(joined->world_size));
+  return text;
+}
+
+void await_former_life(const std::optional<JoinedRank>& joined,
+                       const std::function<bool()>& run_is_free) {
+  constexpr std::chrono::seconds kPatience{30};
+  const auto late = std::chrono::steady_clock::now() + kPatience;
+  while (!run_is_free() && joined && joined->restarts > 0 &&
+         std::chrono::steady_clock::now() < late)
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+}
+
+}  // namespace exprun
