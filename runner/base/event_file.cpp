@@ -6,10 +6,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstdlib>
 
 #include "base/file_error.h"
+#include "base/write_all.h"
 
 namespace exprun {
 namespace {
@@ -160,12 +160,8 @@ void EventFile::record(std::string_view payload) {
   const std::string length = raw(static_cast<uint64_t>(payload.size()));
   const std::string whole =
       length + raw(masked_crc32c(length)) + std::string(payload) + raw(masked_crc32c(payload));
-  for (std::string_view left = whole; !left.empty();) {
-    const ssize_t count = ::write(fd_.get(), left.data(), left.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw file_error("write", path_);
-    left.remove_prefix(static_cast<size_t>(count));
-  }
+  const std::lock_guard guard(writing_);
+  write_all(fd_.get(), whole.data(), whole.size(), path_);
 }
 
 }  // namespace exprun

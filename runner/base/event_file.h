@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ using HyperParameter = std::variant<double, bool, std::string>;
 // From a value as TOML spells it: "0.1", "true", "\"adamw\"", "[1, 2]" (as text).
 HyperParameter hyper_parameter(const std::string& toml);
 
+// Several threads may write to one file. A live run has one only: TensorBoard reads the files of a
+// folder in the order of their names and never goes back to an earlier one.
 class EventFile {
  public:
   // Makes "events.out.tfevents.<seconds>.<host>.<pid>.<n>" in the folder, and the folder. Throws
@@ -40,6 +43,7 @@ class EventFile {
 
   std::filesystem::path path_;
   UniqueFd fd_;
+  std::mutex writing_;
 };
 
 // The checksum of a record: CRC-32C (Castagnoli), rotated and shifted so that it can stand in data.

@@ -19,7 +19,7 @@ class SystemMetrics(ExprunTest):
         return dict(self.rows("SELECT substr(name, 8), last FROM series WHERE name LIKE 'system/%' AND run = (SELECT max(id) FROM run)"))
 
     def test_machine_and_gpus_from_the_start_to_the_end(self):
-        values = self.run_with_gpus()
+        values = self.run_with_gpus(FAKE_NVML_START_MS="400")  # by then steps are made
         expected = {f"gpu{i}/{name}": value for i, gpu in enumerate((GPU, OLD_GPU)) for name, value in gpu.items()}
         self.assertEqual({name: value for name, value in values.items() if name.startswith("gpu")}, expected)
         self.assertEqual(values.keys() - expected.keys(), MACHINE)

@@ -51,6 +51,14 @@ class Tensorboard(ExprunTest):
         for events in (live, self.read(python, self.folder / "exported" / self.run_folder().name)):
             self.check(events)
 
+    def test_a_run_writes_one_file(self):
+        """TensorBoard never goes back to an earlier file: of two that grow, one would stand still."""
+        self.exprun("tiny.toml", "metrics.tensorboard=true", "metrics.system_every='0.02 s'")
+        (file,) = (self.run_folder() / "tensorboard").iterdir()
+        events = file.read_bytes()
+        self.assertIn(b"train/loss", events)
+        self.assertIn(b"system/load", events)
+
     def read(self, python, folder):
         read = subprocess.run([python, "-c", READER, folder], capture_output=True, text=True)
         self.assertEqual(read.returncode, 0, read.stderr)

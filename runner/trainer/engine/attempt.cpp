@@ -1,6 +1,8 @@
 #include "engine/attempt.h"
 
+#include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/event_file.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "engine/checkpoint_writer.h"
@@ -72,10 +74,11 @@ std::optional<Mfu> mfu_of(const Pipeline& pipeline, const Machine& machine, int6
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }
 
-std::optional<std::filesystem::path> tensorboard_folder(const StoredRun& run,
-                                                        const ResolvedRecipe& recipe) {
-  if (!recipe.section("metrics").get<bool>("tensorboard")) return std::nullopt;
-  return run.folder.path / "tensorboard";
+// TensorBoard's, when wanted.
+std::unique_ptr<EventFile> event_file(const StoredRun& run, const ResolvedRecipe& recipe) {
+  if (!recipe.section("metrics").get<bool>("tensorboard")) return nullptr;
+  return std::make_unique<EventFile>(run.folder.path / "tensorboard",
+                                     static_cast<double>(now_ms()) / 1e3);
 }
 
 ExitCode exit_code(const TrainingResult& result) {
@@ -134,14 +137,14 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const auto mfu = mfu_of(pipeline, attempt.machine(), place.world_size);
   std::optional<MfuRecorder> utilisation;
   if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
-  const auto event_files = tensorboard_folder(run, attempt.recipe());
+  const auto events = event_file(run, attempt.recipe());
   std::optional<TensorboardRecorder> tensorboard;
-  if (event_files)
-    recorder.add(tensorboard.emplace(*event_files, pipeline.plan.metrics_every,
+  if (events)
+    recorder.add(tensorboard.emplace(*events, pipeline.plan.metrics_every,
                                      hyper_parameters(attempt.recipe()), metrics_of(pipeline)));
   const std::optional<Position> start = attempt.restore(recorder);
-  SystemRecorder system(
-      metrics, {run.folder.path, pipeline.plan.system_every, start ? start->step : 0, event_files});
+  SystemRecorder system(metrics, {run.folder.path, pipeline.plan.system_every,
+                                  start ? start->step : 0, events.get()});
   recorder.add(system);
 
   StoreLedger ledger(run, metrics);

@@ -13,15 +13,14 @@ SystemRecorder::SystemRecorder(MetricWriter& metrics, Settings settings)
 
 // Whatever goes wrong here is no reason to end a run.
 void SystemRecorder::record() try {
-  if (!usage_)
-    usage_.emplace(settings_.run_folder);  // opens the GPUs' library, which takes a while
-  if (!file_ && settings_.tensorboard)
-    file_.emplace(*settings_.tensorboard, static_cast<double>(now_ms()) / 1e3);
-  const int64_t step = step_;
+  // The first reading is of the start: opening the GPUs' library takes a while.
+  const int64_t step = usage_ ? step_.load() : settings_.first_step;
+  if (!usage_) usage_.emplace(settings_.run_folder);
   std::vector<MetricWriter::Point> points;
   for (const auto& [name, value] : usage_->read()) {
     points.push_back({metrics_.series(name, true), value});
-    if (file_) file_->scalar(static_cast<double>(now_ms()) / 1e3, step, name, value);
+    if (settings_.events)
+      settings_.events->scalar(static_cast<double>(now_ms()) / 1e3, step, name, value);
   }
   metrics_.post(step, points);
 } catch (const std::exception& error) {

@@ -20,8 +20,8 @@ class SystemRecorder : public Recorder {
   struct Settings {
     std::filesystem::path run_folder;  // whose disk is watched
     std::chrono::duration<double> period;
-    int64_t first_step = 0;                            // completed when the attempt began
-    std::optional<std::filesystem::path> tensorboard;  // a folder for event files, when wanted
+    int64_t first_step = 0;       // completed when the attempt began
+    EventFile* events = nullptr;  // TensorBoard's, when wanted
   };
   SystemRecorder(MetricWriter& metrics, Settings settings);
 
@@ -35,9 +35,8 @@ class SystemRecorder : public Recorder {
   MetricWriter& metrics_;
   const Settings settings_;
   std::atomic<int64_t> step_;
-  std::optional<SystemUsage> usage_;  // of the thread, as is the file
-  std::optional<EventFile> file_;
-  PeriodicThread thread_;  // the last member: it uses all others
+  std::optional<SystemUsage> usage_;  // of the thread
+  PeriodicThread thread_;             // the last member: it uses all others
 };
 
 }  // namespace exprun

@@ -13,10 +13,10 @@ double now() {
 }  // namespace
 
 TensorboardRecorder::TensorboardRecorder(
-    const std::filesystem::path& folder, int64_t metrics_every,
+    EventFile& file, int64_t metrics_every,
     const std::vector<std::pair<std::string, HyperParameter>>& parameters,
     const std::vector<std::string>& metrics)
-    : file_(folder, now()), metrics_every_(metrics_every) {
+    : file_(file), metrics_every_(metrics_every) {
   file_.hyper_parameters(now(), parameters, metrics);
 }
 

@@ -1,4 +1,4 @@
-// What is recorded, also as TensorBoard event files in the run's folder ([metrics] tensorboard).
+// What is recorded, also as a TensorBoard event file in the run's folder ([metrics] tensorboard).
 #pragma once
 
 #include "base/event_file.h"
@@ -10,7 +10,7 @@ class TensorboardRecorder : public Recorder {
  public:
   // Scalars of steps every `metrics_every` steps; `parameters` are the run's hyper-parameters.
   // Throws Error.
-  TensorboardRecorder(const std::filesystem::path& folder, int64_t metrics_every,
+  TensorboardRecorder(EventFile& file, int64_t metrics_every,
                       const std::vector<std::pair<std::string, HyperParameter>>& parameters,
                       const std::vector<std::string>& metrics);
 
@@ -19,7 +19,7 @@ class TensorboardRecorder : public Recorder {
   void event(const std::string&, const std::string&, const std::string&) override {}
 
  private:
-  EventFile file_;
+  EventFile& file_;
   int64_t metrics_every_;
 };
 

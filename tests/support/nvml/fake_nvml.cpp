@@ -1,8 +1,10 @@
 // A library that stands in for NVIDIA's, libnvidia-ml.so.1: a machine with two GPUs, of which the
 // second can say little, as an old one or a slice of one. With FAKE_NVML_WITHOUT_DRIVER set it is a
-// library without a driver.
+// library without a driver; FAKE_NVML_START_MS is how long a driver takes to answer first.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace {
 
@@ -39,6 +41,8 @@ struct UtilisationOfGpu {
 };
 
 int nvmlInit_v2() {
+  if (const char* start = std::getenv("FAKE_NVML_START_MS"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(start)));
   return std::getenv("FAKE_NVML_WITHOUT_DRIVER") ? kNoDriver : kSuccess;
 }
 int nvmlShutdown() {
