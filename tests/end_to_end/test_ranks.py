@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import time
 import unittest
@@ -46,6 +47,15 @@ class Ranks(ExprunTest):
         moved = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
                           "WHERE NOT timing ORDER BY name, step")
         self.assert_close(self.train(1, "steps=150")[0], moved)
+
+    def test_the_peak_that_is_shown_is_that_of_the_ranks_cores(self):
+        if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
+            return  # no peak is known
+        said = self.exprun("tiny.toml", "steps=1", "world_size=2", "run.threads=4").err
+        shown = re.search(r"peak ([\d.]+) TFLOP/s, estimated: fp32, (2 ranks x (\d+) cores? x ([\d.]+) GHz x 2 units x 2 operations x (\d+) lanes)", said)
+        peak, cores, gigahertz, lanes = (float(shown[group]) for group in (1, 3, 4, 5))
+        self.assertAlmostEqual(peak, 2 * cores * gigahertz * 4 * lanes / 1e3, delta=1e-3 * peak)
+        self.assertLessEqual(cores, max(1, os.cpu_count() // 2))
 
     def test_a_run_of_ranks_repeats_to_the_bit(self):
         first = self.train(2)

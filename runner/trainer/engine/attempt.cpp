@@ -63,14 +63,16 @@ std::vector<std::string> metrics_of(const Pipeline& pipeline) {
 }
 
 // Nothing where no peak is known.
-std::optional<Mfu> mfu_of(const Pipeline& pipeline, const Machine& machine, int64_t ranks) {
+std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
+  const Pipeline& pipeline = attempt.pipeline();
+  const Machine machine = pipeline.machine();
   const auto given = pipeline.recipe.section("metrics").find<double>("peak_tflops");
   const auto device = pipeline.recipe.section("run").get<std::string>("device");
   const bool cpu = device == "auto" || device == "cpu";
-  auto peak = cpu ? estimated_peak(machine) : known_peak(device);
-  if (given) peak = Peak{*given * 1e12};
+  auto peak =
+      cpu ? estimated_peak(machine, attempt.cores()) : known_peak(device, machine.world_size);
+  if (given) peak = Peak{*given * 1e12 * machine.world_size};
   if (!peak) return std::nullopt;
-  peak->flops *= static_cast<double>(ranks);
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }
 
@@ -134,7 +136,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   Everywhere recorder({&store, &progress});
   TimerRecorder timers(metrics, pipeline.plan);
   recorder.add(timers);
-  const auto mfu = mfu_of(pipeline, attempt.machine(), place.world_size);
+  const auto mfu = mfu_of(attempt);
   std::optional<MfuRecorder> utilisation;
   if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
   const auto events = event_file(run, attempt.recipe());

@@ -11,9 +11,9 @@ namespace exprun {
 
 namespace {
 
-constexpr double kOperationsOfFusedMultiplyAdd = 2, kUnits = 2;
+constexpr int kOperationsOfFusedMultiplyAdd = 2, kUnits = 2;
 
-int64_t lanes_of(const std::string& instruction_set) {
+int lanes_of(const std::string& instruction_set) {
   if (instruction_set.starts_with("AVX512")) return 16;
   return instruction_set == "AVX2" ? 8 : 0;
 }
@@ -40,27 +40,31 @@ std::string Mfu::text(double tokens_per_second) const {
 }
 
 // The first name that the device's contains.
-std::optional<Peak> known_peak(std::string_view device) {
+std::optional<Peak> known_peak(std::string_view device, int ranks) {
   static constexpr std::pair<std::string_view, double> kDevices[] = {
       {"H100 PCIe", 756e12}, {"H100", 989e12}, {"H200", 989e12}, {"A100", 312e12}};
   for (const auto& [name, peak] : kDevices)
-    if (device.find(name) != std::string_view::npos) return Peak{peak};
+    if (device.find(name) != std::string_view::npos) return Peak{peak * ranks};
   return std::nullopt;
 }
 
-Peak estimated_peak(int64_t lanes, int64_t threads, double hertz) {
-  char how[96];
-  std::snprintf(how, sizeof how, ", estimated: fp32, %lld x %.3g GHz x 2 x %lld lanes",
-                static_cast<long long>(threads), hertz / 1e9, static_cast<long long>(lanes));
-  return {kOperationsOfFusedMultiplyAdd * kUnits * static_cast<double>(lanes * threads) * hertz,
-          how};
+std::optional<Peak> estimated_peak(const Machine& machine, int cores, double hertz) {
+  const int lanes = lanes_of(machine.instruction_set);
+  if (lanes == 0 || hertz == 0) return std::nullopt;
+  const int used = std::min(machine.threads, cores);  // more threads share what cores there are
+  char how[128];
+  std::snprintf(how, sizeof how,
+                ", estimated: fp32, %d %s x %d %s x %.4g GHz x %d units x %d operations x %d lanes",
+                machine.world_size, machine.world_size == 1 ? "rank" : "ranks", used,
+                used == 1 ? "core" : "cores", hertz / 1e9, kUnits, kOperationsOfFusedMultiplyAdd,
+                lanes);
+  return Peak{
+      1.0 * machine.world_size * used * hertz * kUnits * kOperationsOfFusedMultiplyAdd * lanes,
+      how};
 }
 
-std::optional<Peak> estimated_peak(const Machine& machine) {
-  const int64_t lanes = lanes_of(machine.instruction_set);
-  const double hertz = highest_clock();
-  if (lanes == 0 || hertz == 0) return std::nullopt;
-  return estimated_peak(lanes, machine.threads, hertz);
+std::optional<Peak> estimated_peak(const Machine& machine, int cores) {
+  return estimated_peak(machine, cores, highest_clock());
 }
 
 MfuRecorder::MfuRecorder(MetricWriter& metrics, int64_t metrics_every, Mfu mfu)

@@ -30,15 +30,16 @@ struct Mfu {
   std::string text(double tokens_per_second) const;
 };
 
-// Dense bf16 of a GPU by its name, as its vendor states it; nothing for an unknown one: a guess
-// would be worse.
-std::optional<Peak> known_peak(std::string_view device);
+// Of a GPU a rank, known by its name: dense bf16, as its vendor states it; nothing for an unknown
+// one: a guess would be worse.
+std::optional<Peak> known_peak(std::string_view device, int ranks);
 
-// Of a CPU, in fp32: two fused multiply-adds a cycle and core, as wide as its vectors, at the
-// highest clock that the system names. Matrix units (AMX) and the clock under load are left out.
-// Nothing where the vectors or the clock are not known.
-std::optional<Peak> estimated_peak(const Machine& machine);
-Peak estimated_peak(int64_t lanes, int64_t threads, double hertz);
+// Of all ranks' CPUs, in fp32: two fused multiply-adds a cycle and core, as wide as its vectors, at
+// the highest clock that the system names. Matrix units (AMX) and the clock under load are left
+// out. Nothing where the vectors or the clock are not known. `cores` are those that a rank may use,
+// `hertz` is their clock, 0 where it is not known.
+std::optional<Peak> estimated_peak(const Machine& machine, int cores);
+std::optional<Peak> estimated_peak(const Machine& machine, int cores, double hertz);
 
 // Adds the series "mfu".
 class MfuRecorder : public Recorder {

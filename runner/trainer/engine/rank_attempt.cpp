@@ -22,13 +22,11 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
 
 // A checkpoint goes on with the threads that it was made with, if with as many ranks.
 int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
-                 Rendezvous* rendezvous) {
-  const int world_size = rendezvous ? rendezvous->place().world_size : 1;
+                 int world_size, int cores) {
   if (checkpoint && checkpoint->machine.world_size == world_size)
     return checkpoint->machine.threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
-  if (threads) return static_cast<int>(*threads);
-  return rendezvous ? share_of_cores(*rendezvous) : own_cores().count();
+  return threads ? static_cast<int>(*threads) : cores;
 }
 
 std::shared_ptr<ProcessGroup> connected(const ResolvedRecipe& recipe, Rendezvous* rendezvous) {
@@ -54,9 +52,13 @@ void choose_kernels(const ResolvedRecipe& recipe,
 }
 
 RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
-    : hand_over_(hand_over), recipe_(hand_over.resolved()), state_(state_of(hand_over, recipe_)) {
+    : hand_over_(hand_over),
+      recipe_(hand_over.resolved()),
+      state_(state_of(hand_over, recipe_)),
+      cores_(rendezvous ? share_of_cores(*rendezvous) : own_cores().count()) {
+  const int world_size = rendezvous ? rendezvous->place().world_size : 1;
   use_formats(recipe_.section("precision"));
-  use_threads(thread_count(recipe_, state_, rendezvous));
+  use_threads(thread_count(recipe_, state_, world_size, cores_));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_);

@@ -29,6 +29,7 @@ class RankAttempt {
   const ResolvedRecipe& recipe() const { return recipe_; }
   const Pipeline& pipeline() const { return *pipeline_; }
   const Machine& machine() const { return machine_; }
+  int cores() const { return cores_; }  // that this rank may use beside those of its machine
 
   // Loads the checkpoint to go on from, if there is one: its position.
   std::optional<Position> restore(Recorder& recorder) const;
@@ -37,6 +38,7 @@ class RankAttempt {
   const HandOver& hand_over_;
   ResolvedRecipe recipe_;
   std::optional<CheckpointState> state_;
+  int cores_;
   Machine machine_;
   std::optional<Pipeline> pipeline_;
 };
