@@ -111,6 +111,7 @@ TEST_CASE("child: a stop signal waits for a child that cannot take it yet") {
 }
 
 TEST_CASE("child: a hang-up asks it to end, and a signal before its start is not lost") {
+  ::signal(SIGHUP, SIG_DFL);  // nohup, under which it never comes
   const ForwardedSignals signals;
   ::kill(::getpid(), SIGHUP);
   const ChildEnd end = run_child(shell("sleep 20"), signals);
