@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "recipe/schema.h"
 #include "recipe/value.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "recipe/value.h"
 
 namespace exprun {

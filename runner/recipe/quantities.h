@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/facts.h"
 #include "base/period.h"
-#include "recipe/facts.h"
 #include "recipe/value.h"
 
 namespace exprun {

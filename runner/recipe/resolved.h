@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "recipe/recipe_text.h"
 #include "recipe/schema.h"
 #include "recipe/section.h"

@@ -27,6 +27,12 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(set(results["metrics"]), {"val/loss", "hellaswag/acc", "hellaswag/acc_norm"})
         self.assertGreater(results["metrics"]["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
 
+    def test_eval_judges_a_prompt_as_check_does(self):
+        said = self.exprun("check", "tiny.toml", "evaluation.sample.prompt=Zoo", code=2).err
+        self.assertIn("the text has no 'Z', which the prompt has", said)
+        told = self.exprun("eval", "@last", "evaluation.sample.prompt=Zoo", code=2).err
+        self.assertEqual(told.split(":", 2)[2], said.split(":", 2)[2])
+
     def test_eval_changes_evaluations_only(self):
         result = self.exprun("eval", "@last", "model.num_layers=2", code=2)
         self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is no key of [evaluation]; a run is "

@@ -1,9 +1,9 @@
 #include "control/data/prepare.h"
 
-#include "control/data/data_facts.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/sources.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "recipe/libtorch_folder.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"

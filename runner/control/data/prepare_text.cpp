@@ -15,13 +15,13 @@
 #include "base/manifest.h"
 #include "base/number.h"
 #include "control/data/byte_stream.h"
-#include "control/data/data_facts.h"
 #include "control/data/known_sources.h"
 #include "control/data/raw_sources.h"
 #include "control/data/survey.h"
 #include "control/data/tokenize_sources.h"
 #include "recipe/paths.h"
 #include "text/bpe_vocabulary.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 namespace {

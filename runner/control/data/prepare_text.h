@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "recipe/section.h"
 #include "recipe/value.h"
 #include "text/prepared_data.h"

@@ -2,10 +2,10 @@
 
 #include "base/log.h"
 #include "base/manifest.h"
-#include "control/data/data_facts.h"
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "recipe/quantities.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/signals.h"
 #include "engine/checkpoint.h"
 #include "engine/rank_attempt.h"
-#include "engine/token_reader.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 namespace {
@@ -58,8 +58,7 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
                   const std::string& request) {
   const Request wanted = parse(request);
   const auto data = PreparedData::from_json(read_file(run.data()));
-  const ResolvedRecipe recipe = resolve(
-      wanted.text, {data.vocab_size, token_count(data.train), token_count(data.validation)});
+  const ResolvedRecipe recipe = resolve(wanted.text, facts_of(data));
   const CheckpointState state = read_checkpoint_state(checkpoint);
   use_threads(state.machine.threads);
   choose_kernels(recipe, state);

@@ -5,7 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/version.h"
-#include "engine/token_reader.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 
@@ -28,8 +28,7 @@ void require_equal(const std::string& what, const std::string& here, const std::
 }  // namespace
 
 ResolvedRecipe HandOver::resolved() const {
-  return resolve(RecipeText::from_json(recipe),
-                 {data.vocab_size, token_count(data.train), token_count(data.validation)});
+  return resolve(RecipeText::from_json(recipe), facts_of(data));
 }
 
 HandOver read_hand_over(const RunFolder& folder,

@@ -1,7 +1,7 @@
-// What the rules over tables (recipe/facts.h) need to know of data.
+// What prepared data, or a tokenizer alone, tell the rules of recipes.
 #pragma once
 
-#include "recipe/facts.h"
+#include "base/facts.h"
 #include "text/prepared_data.h"
 #include "text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "control/data/data_facts.h"
+#include "text/data_facts.h"
 
 #include "base/utf8.h"
 
