@@ -16,6 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
 TIMEOUT = 120
 
+# Whatever ran the tests may have had these ignored (nohup, a shell's background job), and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 # A model that makes a step in a millisecond. `deterministic` spares it the measuring of kernels; with
 # two threads they would wait for each other on a busy machine.
 TINY = """\
