@@ -2,18 +2,13 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 #include <sstream>
 
+#include "base/host_name.h"
+
 namespace exprun {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name = {};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string boot_id() {
   std::string id;

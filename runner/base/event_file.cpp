@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/file_error.h"
+#include "base/host_name.h"
 #include "base/write_all.h"
 
 namespace exprun {
@@ -96,10 +97,8 @@ constexpr std::array<uint32_t, 256> make_crc_table() {
 
 std::string file_name(double seconds) {
   static std::atomic<int> count{0};
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   return "events.out.tfevents." + std::to_string(static_cast<int64_t>(seconds)) + "." +
-         host.data() + "." + std::to_string(::getpid()) + "." + std::to_string(count++);
+         host_name() + "." + std::to_string(::getpid()) + "." + std::to_string(count++);
 }
 
 }  // namespace

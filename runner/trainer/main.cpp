@@ -1,12 +1,10 @@
 // exprun-trainer: trains one run, or says what a recipe would need. The one place that catches.
-#include <c10/util/Exception.h>
 #include <fcntl.h>
 
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <iterator>
-#include <new>
 
 #include "base/diagnostic.h"
 #include "base/diagnostic_json.h"
@@ -70,7 +68,7 @@ ExitCode train(const TrainerOptions& options) {
 
 ExitCode follow(const TrainerOptions& options) {
   end_when_preempted();
-  return follow_attempt(options.place);
+  return follow_attempt(options.place, options.recipe_hash);
 }
 
 ExitCode perform(const TrainerOptions& options) {
@@ -83,7 +81,7 @@ ExitCode perform(const TrainerOptions& options) {
       return follow(options);
     case TrainerOptions::Task::dismiss:
       dismiss_others(options.place, options.dismissed_with);
-      return ExitCode::done;
+      return options.dismissed_with;
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:
@@ -122,14 +120,8 @@ ExitCode explain(const TrainerOptions& options) {
     return ExitCode::bad_recipe;
   } catch (const Error& error) {
     return fail(options, error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(options, ExitCode::failed,
-                "memory: there is not enough; lower batch.micro_batch or the model's size");
-  } catch (const c10::Error& error) {
-    return fail(options, ExitCode::failed, explain_torch_error(error));
   } catch (const std::exception& error) {
-    return fail(options, ExitCode::failed,
-                std::string("this is a bug of exprun, please report it: ") + error.what());
+    return fail(options, ExitCode::failed, explain_failure(error));
   }
 }
 

@@ -64,6 +64,7 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--world-size",
        [](Options& o, auto& text) { o.place.world_size = small("--world-size", text); }},
       {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
+      {"--recipe-hash", [](Options& o, auto& text) { o.recipe_hash = text; }},
       {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
       {"--meeting-minutes",
        [](Options& o, auto& text) {
@@ -96,8 +97,9 @@ const char* const kTrainerUsage =
     "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
     "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
     "                      [PLACE --rendezvous-fd FD]\n"
-    "       exprun-trainer --follow PLACE   (any rank but 0)\n"
-    "       exprun-trainer --dismiss EXIT_CODE PLACE   (rank 0, when it does not train)\n"
+    "       exprun-trainer --follow PLACE [--recipe-hash HASH]   (any rank but 0)\n"
+    "       exprun-trainer --dismiss EXIT_CODE PLACE   (rank 0, when it does not train; ends so "
+    "itself)\n"
     "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
     "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
     "                      (a request as JSON on standard input; its results as JSON)\n"

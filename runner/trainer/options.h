@@ -17,6 +17,7 @@ struct TrainerOptions {
   StoredRun run;
   RankPlace place;
   ExitCode dismissed_with = ExitCode::done;  // --dismiss
+  std::optional<std::string> recipe_hash;    // of the recipe that this rank was started with
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
   LogLevel log_level = LogLevel::info;

@@ -1,11 +1,15 @@
 """Ranks that another launcher starts, told of it as torchrun does: what all of them do when one command is theirs."""
+import fcntl
 import os
 import pathlib
 import signal
+import shutil
 import socket
+import struct
+import subprocess
 import unittest
 
-from support import ExprunTest
+from support import BUILD, ExprunTest, end
 
 WORDS = ("tiny.toml", "sequences=8", "steps=600", "checkpoint.every='50 steps'")
 
@@ -31,6 +35,88 @@ class JoinedRanks(ExprunTest):
     def start_rank(self, rank, port, *words):
         return self.start(*words, variables={"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
                                              "MASTER_PORT": str(port)})
+
+    def start_rank_that_sees(self, other, instead_of, port, *words):
+        """Rank 1 on a machine of its own, where one path leads to another file."""
+        if os.geteuid() or not shutil.which("unshare"):
+            self.skipTest("a file system of its own for a process needs root and unshare")
+        process = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$2" && shift 2 && exec "$@"', "sh", other, instead_of,
+             BUILD / "exprun", *words],
+            cwd=self.folder, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+            env={**os.environ, "RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
+        self.addCleanup(end, process)
+        return process
+
+    def assert_all_say(self, ranks, pattern):
+        """Both end, and so does the run, with rank 1's problem."""
+        for rank in ranks:
+            self.assertEqual(rank.code, 1, rank.err)
+            self.assertRegex(rank.err, pattern)
+        ((state, message),) = self.rows("SELECT state, message FROM runs ORDER BY run DESC LIMIT 1")
+        self.assertEqual(state, "failed")
+        self.assertRegex(message, pattern)
+
+    def test_another_recipe_on_a_rank_ends_all(self):
+        port = free_port()
+        ranks = [self.start_rank(1, port, *WORDS, "lr=2e-2"), self.start_rank(0, port, *WORDS)]
+        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+                            r"dist: rank 1 on \S+: the recipe is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
+                            "give all ranks the same recipe and the same key=value\n?")
+
+    def test_other_data_on_a_rank_end_all(self):
+        self.exprun(*WORDS, "steps=1")
+        (shard,) = self.folder.glob("runs/data/*/train*.bin")
+        other = self.write("other.bin", shard.read_bytes()[:-2] + b"\0\0")
+        port = free_port()
+        ranks = [self.start_rank_that_sees(other, shard, port, *WORDS), self.start_rank(0, port, *WORDS)]
+        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+                            r"dist: rank 1 on \S+: token shard '.*train.*' is [0-9a-f]{32} here and [0-9a-f]{32} on "
+                            "rank 0: give all machines the same files")
+
+    def test_another_program_on_a_rank_ends_all(self):
+        trainer = BUILD / "exprun-trainer"
+        other = self.folder / "other-trainer"
+        other.write_bytes(trainer.read_bytes() + b"another build")
+        other.chmod(0o755)
+        port = free_port()
+        ranks = [self.start_rank_that_sees(other, trainer, port, *WORDS), self.start_rank(0, port, *WORDS)]
+        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+                            r"dist: rank 1 on \S+: the program is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
+                            "install the same exprun and LibTorch on all machines")
+
+    def test_rank_0_that_is_stopped_while_it_prepares_dismisses_the_others(self):
+        for number, code in ((signal.SIGUSR2, 75), (signal.SIGTERM, 143)):
+            with self.subTest(number=number):
+                lock = self.hold_launches()
+                port = free_port()
+                ranks = [self.start_rank(rank, port, *WORDS) for rank in (1, 0)]
+                self.wait_until(lambda: follows(ranks[0].pid), ranks[0])
+                self.wait_until(lambda: (self.folder / "runs/exprun.db").exists(), ranks[1])
+                self.wait_until(lambda: catches(ranks[1].pid, number), ranks[1])
+                os.kill(ranks[1].pid, number)
+                self.assert_codes(code, [self.finish(rank, timeout=20) for rank in ranks])
+                lock.close()
+                self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(0,)])
+
+    def hold_launches(self):
+        """As a launch does that takes long: all others wait for the lock."""
+        (self.folder / "runs").mkdir(exist_ok=True)
+        lock = open(self.folder / "runs/launch.lock", "wb")
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
+        return lock
+
+    def test_a_sweep_is_not_started_once_a_rank_and_a_rerun_is_one_run(self):
+        for rank in self.all_ranks("sweep", "tiny.toml", "lr=1e-3,1e-2"):
+            self.assertEqual(rank.code, 2)
+            self.assertEqual(rank.err, "exprun: error: sweep: another launcher has started this command 2 times, once a "
+                             "rank; start it once, without torchrun or mpirun or with srun -n1, and let "
+                             "parallelism.world_size say how many ranks each run has\n")
+        self.assertFalse((self.folder / "runs").exists())
+        self.exprun(*WORDS)
+        self.assert_codes(0, self.all_ranks("rerun", "@last"))
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 600)] * 2)
 
     def all_ranks(self, *words):
         port = free_port()

@@ -9,6 +9,7 @@
 
 #include "base/diagnostic.h"
 #include "dist/own_address.h"
+#include "dist/roll_call.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;
@@ -79,6 +80,20 @@ TEST_CASE("process group: a rank that is gone is an error that says so") {
   });
   CHECK(messages[0].find("dist: rank 0 has lost the others in all-reduce: ") == 0);
   CHECK(messages[0].ends_with("; rank 1 does not answer: it hangs, or is gone"));
+}
+
+TEST_CASE("process group: a rank that fails for a reason of its own tells the others") {
+  std::string message;
+  on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
+    if (group->rank() == 1) return say_why(rendezvous, "memory: there is not enough");
+    try {
+      group->all_reduce(at::zeros({1 << 20}))->wait();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  });
+  CHECK(message.find("dist: rank 0 has lost the others in all-reduce: ") == 0);
+  CHECK(message.ends_with("; rank 1: memory: there is not enough"));
 }
 
 TEST_CASE("rendezvous: what one rank sets all others get") {

@@ -4,6 +4,7 @@
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/joining.h"
 #include "control/launch/provenance_difference.h"
 #include "control/launch/working_directory.h"
 
@@ -25,6 +26,21 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
   say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
 }
 
+Performed rerun(const std::string& reference, const Words& overrides,
+                const std::optional<JoinedRank>& joined, const Globals& globals) {
+  Store store = open_store_to_change(globals.store);
+  const RunRow before = find_run(store, globals.store, reference);
+  RecipeText text = RecipeText::from_json(store.recipe_json(before.id));
+  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  const WorkingDirectory there(before);
+  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
+  request.joined = joined;
+  const Launch launched = launch(store, globals.store, request, true);
+  store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
+  say_differences(store, before, launched.run);
+  return {*launched.exit_code, true};
+}
+
 }  // namespace
 
 int run_rerun(const Words& words, const Globals& globals) {
@@ -37,15 +53,9 @@ int run_rerun(const Words& words, const Globals& globals) {
       .words("key=value...", overrides, "changes of the recipe");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");
-  Store store = open_store_to_change(globals.store);
-  const RunRow before = find_run(store, globals.store, reference);
-  RecipeText text = RecipeText::from_json(store.recipe_json(before.id));
-  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
-  const WorkingDirectory there(before);
-  const Launch launched = launch(store, globals.store, request_for(std::move(text), globals), true);
-  store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
-  say_differences(store, before, launched.run);
-  return *launched.exit_code;
+  return perform_among_ranks(globals.level, no_recipe, [&](const auto& joined) {
+    return rerun(reference, overrides, joined, globals);
+  });
 }
 
 }  // namespace exprun

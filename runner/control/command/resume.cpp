@@ -78,7 +78,7 @@ int run_resume(const Words& words, const Globals& globals) {
              "changes that change no result: checkpoint.every=\"5 steps\"");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  return perform_among_ranks(globals.level, [&](const auto& joined) {
+  return perform_among_ranks(globals.level, no_recipe, [&](const auto& joined) {
     return resume(reference, overrides, joined, globals);
   });
 }

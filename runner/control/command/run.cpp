@@ -75,6 +75,19 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
   return {answer(store, globals.store, launched), launched.exit_code.has_value()};
 }
 
+// For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that
+// is there must be the same.
+std::optional<std::string> hash_here(const std::string& recipe, const Words& overrides,
+                                     const std::optional<JoinedRank>& joined) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(recipe, ignored)) return std::nullopt;
+  try {
+    return resolve(with_world_size_of(joined, read_recipe(recipe, overrides))).hash();
+  } catch (const RecipeError&) {
+    return "one with mistakes";  // where rank 0 finds them too, it says so
+  }
+}
+
 }  // namespace
 
 int run_recipe(const Words& words, const Globals& globals) {
@@ -98,7 +111,8 @@ int run_recipe(const Words& words, const Globals& globals) {
       .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
-  return perform_among_ranks(globals.level, [&](const auto& joined) {
+  const auto hash = [&](const auto& joined) { return hash_here(recipe, overrides, joined); };
+  return perform_among_ranks(globals.level, hash, [&](const auto& joined) {
     RecipeText text = with_world_size_of(joined, read_recipe(recipe, overrides));
     return run_here(std::move(text), always_new, joined, globals);
   });

@@ -3,6 +3,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/launch/joining.h"
 #include "control/launch/working_directory.h"
 #include "control/sweep/outcome.h"
 #include "control/sweep/run_trials.h"
@@ -89,6 +90,7 @@ int run_sweep(const Words& words, const Globals& globals) {
       .example("exprun sweep seed=range(3)", "the latest run with other seeds");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
+  if (!dry_run) require_no_other_launcher("sweep");
   const Base base = base_of(rest, globals.store);
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest);

@@ -21,12 +21,27 @@ int exit_code_for(const std::exception& error) {
 
 }  // namespace
 
-int perform_among_ranks(LogLevel level,
+std::optional<std::string> no_recipe(const std::optional<JoinedRank>&) {
+  return std::nullopt;
+}
+
+void require_no_other_launcher(const std::string& command) {
+  const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
+  if (joined)
+    throw Error(command + ": another launcher has started this command " +
+                    std::to_string(joined->world_size) +
+                    " times, once a rank; start it once, without torchrun or mpirun or with srun "
+                    "-n1, and let parallelism.world_size say how many ranks each run has",
+                ExitCode::bad_recipe);
+}
+
+int perform_among_ranks(LogLevel level, const RecipeHash& recipe_hash,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
   end_when_preempted();
   const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
   if (!joined) return perform(joined).exit_code;
-  if (joined->rank > 0) follow(*joined, level);
+  if (joined->rank > 0) follow(*joined, recipe_hash(joined), level);
+  dismiss_others_when_stopped(*joined);
   try {
     const Performed performed = perform(joined);
     if (!performed.trained) dismiss_others(*joined, performed.exit_code);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "base/log.h"
 #include "control/launch/joined_rank.h"
@@ -20,8 +21,18 @@ struct Performed {
 // above 0 does not come back. However it ends without having trained, no rank is left waiting.
 // Returns its exit code, throws what it throws, and Error when the launcher's variables make no
 // sense.
-int perform_among_ranks(LogLevel level,
+//
+// `recipe_hash` is asked on a rank above 0: of the recipe that its own command names, if it does.
+using RecipeHash = std::function<std::optional<std::string>(const std::optional<JoinedRank>&)>;
+int perform_among_ranks(LogLevel level, const RecipeHash& recipe_hash,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// For commands that name no recipe.
+std::optional<std::string> no_recipe(const std::optional<JoinedRank>&);
+
+// Before a command that starts runs of its own, one after another: under a launcher it would be
+// started once a rank, all at once. Throws Error that says how to do it.
+void require_no_other_launcher(const std::string& command);
 
 // The launcher of the ranks decides how many there are, whatever the recipe and the command say.
 RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text);

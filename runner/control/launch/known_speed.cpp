@@ -1,9 +1,9 @@
 #include "control/launch/known_speed.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
+
+#include "base/host_name.h"
 
 namespace exprun {
 namespace {
@@ -55,17 +55,11 @@ std::optional<double> median_speed(const Store& store, int64_t run) {
   return std::nullopt;
 }
 
-std::string this_host() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 }  // namespace
 
 std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe) {
   const Values wanted = values_of(recipe);
-  const std::string host = this_host();
+  const std::string host = host_name();
   for (const RunRow& run : store.runs()) {
     if (run.host != host || !same_speed(wanted, values_of(store.parameters(run.id)))) continue;
     if (const auto speed = median_speed(store, run.id)) return KnownSpeed{*speed, run.folder};

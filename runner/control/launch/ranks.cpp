@@ -1,13 +1,16 @@
 #include "control/launch/ranks.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/diagnostic.h"
+#include "base/exit_code.h"
 #include "control/launch/capture.h"
 #include "control/launch/trainer_program.h"
 
@@ -48,6 +51,37 @@ ChildCommand follower(const ChildCommand& single, const std::filesystem::path& l
   return command;
 }
 
+std::vector<std::string> dismissal(const JoinedRank& joined, int exit_code) {
+  ChildCommand command{
+      {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
+  place(command, joined);
+  return command.words;
+}
+
+std::vector<char*> argv_of(std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return argv;
+}
+
+// Laid out before any signal: a handler may only make system calls.
+struct Farewell {
+  int signal = 0;
+  ExitCode code = ExitCode::failed;
+  std::vector<std::string> words;
+  std::vector<char*> argv;
+};
+std::array<Farewell, 3> farewells;
+
+void say_farewell(int signal) {
+  for (const Farewell& farewell : farewells) {
+    if (farewell.signal != signal) continue;
+    ::execv(farewell.argv[0], farewell.argv.data());
+    ::_exit(static_cast<int>(farewell.code));
+  }
+}
+
 }  // namespace
 
 int world_size(const ResolvedRecipe& resolved) {
@@ -72,27 +106,39 @@ ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
   return single;
 }
 
-void follow(const JoinedRank& joined, LogLevel level) {
+void follow(const JoinedRank& joined, const std::optional<std::string>& recipe_hash,
+            LogLevel level) {
   ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
   place(command, joined);
+  if (recipe_hash) add(command, "--recipe-hash", *recipe_hash);
   add(command, "--meeting-minutes", "120");  // rank 0 may have an hour of data to prepare first
   command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");  // rank 0 speaks
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
-  std::vector<char*> argv;
-  for (std::string& word : command.words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = argv_of(command.words);
   ::execv(argv[0], argv.data());
   throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
 }
 
 void dismiss_others(const JoinedRank& joined, int exit_code) {
   try {
-    ChildCommand command{
-        {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
-    place(command, joined);
-    capture(command.words, "");
+    capture(dismissal(joined, exit_code), "");
   } catch (const Error& error) {
     log_warning(error.what());
+  }
+}
+
+void dismiss_others_when_stopped(const JoinedRank& joined) {
+  farewells = {Farewell{SIGUSR2, ExitCode::preempted, {}, {}},
+               Farewell{SIGTERM, ExitCode::interrupted_term, {}, {}},
+               Farewell{SIGINT, ExitCode::interrupted_int, {}, {}}};
+  struct sigaction action {};
+  action.sa_handler = say_farewell;
+  action.sa_flags = SA_NODEFER;  // or the signal would stay blocked behind exec
+  sigemptyset(&action.sa_mask);
+  for (Farewell& farewell : farewells) {
+    farewell.words = dismissal(joined, static_cast<int>(farewell.code));
+    farewell.argv = argv_of(farewell.words);
+    ::sigaction(farewell.signal, &action, nullptr);
   }
 }
 

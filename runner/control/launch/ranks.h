@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/listening_socket.h"
@@ -26,11 +28,18 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_si
 // The command of rank 0 among ranks that another launcher starts.
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
 
-// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
-[[noreturn]] void follow(const JoinedRank& joined, LogLevel level);
+// This process becomes the trainer of a rank above 0. `recipe_hash`: of the recipe that it was
+// started with, to be compared with rank 0's; nothing where it was started with none. Throws Error
+// when it cannot.
+[[noreturn]] void follow(const JoinedRank& joined, const std::optional<std::string>& recipe_hash,
+                         LogLevel level);
 
 // As rank 0, when it does not train: the others, who wait for it, end with this exit code. Never
 // throws.
 void dismiss_others(const JoinedRank& joined, int exit_code);
+
+// The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
+// becomes the one that dismisses them, and ends with the signal's exit code.
+void dismiss_others_when_stopped(const JoinedRank& joined);
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -19,32 +20,51 @@ std::string key_of(int rank) {
   return "answers/" + std::to_string(rank);
 }
 
-bool answers(c10d::Store& store, int rank, Clock::time_point late) {
+constexpr const char* kLostToo = "";  // the answer of a rank that others have failed
+
+void answer(c10d::Store& store, int rank, const std::string& text) {
+  store.set(key_of(rank), std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+std::optional<std::string> answer_of(c10d::Store& store, int rank, Clock::time_point late) {
   try {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(late - Clock::now());
     store.wait({key_of(rank)}, std::max(left, std::chrono::milliseconds(10)));
-    return true;
+    const auto bytes = store.get(key_of(rank));
+    return std::string(bytes.begin(), bytes.end());
   } catch (const std::exception&) {
-    return false;
+    return std::nullopt;
   }
 }
+
+struct Answers {
+  std::vector<int> silent;
+  std::string reason;  // of the first rank that has one, with its number
+};
 
 // If not even this rank's own word comes back, it is rank 0 that is silent, who serves the store.
-std::vector<int> silent_ranks(c10d::Store& store, const RankPlace& place) {
+Answers ask_all(c10d::Store& store, const RankPlace& place) {
   const auto late = Clock::now() + kPatience;
-  std::vector<int> silent;
+  Answers answers;
   try {
-    store.set(key_of(place.rank), std::vector<uint8_t>{1});
+    answer(store, place.rank, kLostToo);
   } catch (const std::exception&) {
-    return {0};
+    return {{0}, ""};
   }
-  for (int rank = 0; rank < place.world_size; ++rank)
-    if (!answers(store, rank, late)) silent.push_back(rank);
-  if (std::count(silent.begin(), silent.end(), place.rank)) return {0};
-  return silent;
+  for (int rank = 0; rank < place.world_size; ++rank) {
+    const auto text = answer_of(store, rank, late);
+    if (!text && rank == place.rank) return {{0}, ""};
+    if (!text)
+      answers.silent.push_back(rank);
+    else if (*text != kLostToo && answers.reason.empty())
+      answers.reason = "rank " + std::to_string(rank) + ": " + *text;
+  }
+  return answers;
 }
 
-std::string sentence(const std::vector<int>& silent) {
+std::string sentence(const Answers& answers) {
+  const std::vector<int>& silent = answers.silent;
+  if (!answers.reason.empty()) return "; " + answers.reason;
   if (silent.empty()) return "";
   std::string names = silent.size() == 1 ? "; rank " : "; ranks ";
   for (size_t i = 0; i < silent.size(); ++i) names += (i ? ", " : "") + std::to_string(silent[i]);
@@ -52,18 +72,37 @@ std::string sentence(const std::vector<int>& silent) {
                                      : " do not answer: they hang, or are gone");
 }
 
+// In a thread of its own: one that hangs with the store's server must not hold this rank.
+template <class Function>
+auto within(std::chrono::milliseconds patience, Function function)
+    -> std::optional<decltype(function())> {
+  std::promise<decltype(function())> promise;
+  auto future = promise.get_future();
+  std::thread([function = std::move(function), promise = std::move(promise)]() mutable {
+    promise.set_value(function());
+  }).detach();
+  if (future.wait_for(patience) != std::future_status::ready) return std::nullopt;
+  return future.get();
+}
+
 }  // namespace
 
-// In a thread of its own: one that hangs with the store's server must not hold this rank.
 std::string roll_call(const c10::intrusive_ptr<c10d::Store>& store, const RankPlace& place) {
-  std::promise<std::vector<int>> promise;
-  auto silent = promise.get_future();
-  std::thread([store, place, promise = std::move(promise)]() mutable {
-    promise.set_value(silent_ranks(*store, place));
-  }).detach();
-  const bool done =
-      silent.wait_for(kPatience + std::chrono::seconds(1)) == std::future_status::ready;
-  return sentence(done ? silent.get() : std::vector<int>{0});
+  const auto answers = within(kPatience + std::chrono::seconds(1),
+                              [store, place] { return ask_all(*store, place); });
+  return sentence(answers.value_or(Answers{{0}, ""}));
+}
+
+void say_why(const Rendezvous& rendezvous, const std::string& reason) {
+  within(std::chrono::seconds(1),
+         [store = rendezvous.store(), rank = rendezvous.place().rank, reason] {
+           try {
+             answer(*store, rank, reason);
+             return true;
+           } catch (const std::exception&) {
+             return false;
+           }
+         });
 }
 
 }  // namespace exprun

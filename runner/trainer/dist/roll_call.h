@@ -8,8 +8,12 @@
 
 namespace exprun {
 
-// "; rank 1 does not answer: it hangs, or is gone", or nothing where all answer. Takes three
-// seconds at most; never throws.
+// "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it hangs,
+// or is gone", or nothing where all answer. Takes three seconds at most; never throws.
 std::string roll_call(const c10::intrusive_ptr<c10d::Store>& store, const RankPlace& place);
+
+// Before this rank ends for a reason of its own: the others, whom it leaves, will tell it. Takes a
+// second at most; never throws.
+void say_why(const Rendezvous& rendezvous, const std::string& reason);
 
 }  // namespace exprun

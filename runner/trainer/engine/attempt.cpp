@@ -5,6 +5,7 @@
 #include "base/event_file.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "dist/roll_call.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/describe.h"
 #include "engine/hand_over.h"
@@ -19,6 +20,7 @@
 #include "engine/system_recorder.h"
 #include "engine/tensorboard_recorder.h"
 #include "engine/timer_recorder.h"
+#include "engine/torch_error.h"
 #include "engine/trainer.h"
 #include "recipe/checkpoint_room.h"
 
@@ -164,12 +166,16 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   return exit_code(result);
 }
 
-ExitCode follow_attempt(const RankPlace& place) {
-  Rendezvous rendezvous(place);
-  const Heard heard = hear(rendezvous);
-  if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
-  watch_stop_signals();  // not before: rank 0 may prepare data for an hour
-  const RankAttempt attempt(std::get<HandOver>(heard), &rendezvous);
+namespace {
+
+// Its cause is not here.
+bool is_loss_of_others(const std::exception& error) {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  return own && own->code() == ExitCode::lost_ranks;
+}
+
+ExitCode follow(const HandOver& hand_over, Rendezvous& rendezvous) {
+  const RankAttempt attempt(hand_over, &rendezvous);
   agree_on_kernels(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline().plan);
   const std::optional<Position> start = attempt.restore(progress);
@@ -178,6 +184,21 @@ ExitCode follow_attempt(const RankPlace& place) {
   const TrainingResult result = trainer.run(start.value_or(Position{}));
   leave_together(*attempt.pipeline().group);
   return exit_code(result);
+}
+
+}  // namespace
+
+ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash) {
+  Rendezvous rendezvous(place);
+  const Heard heard = hear(rendezvous, recipe_hash);
+  if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
+  watch_stop_signals();  // not before: rank 0 may prepare data for an hour
+  try {
+    return follow(std::get<HandOver>(heard), rendezvous);
+  } catch (const std::exception& error) {
+    if (!is_loss_of_others(error)) say_why(rendezvous, explain_failure(error));
+    throw;
+  }
 }
 
 void dismiss_others(const RankPlace& place, ExitCode code) {

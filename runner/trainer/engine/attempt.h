@@ -16,8 +16,9 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
                      const RankPlace& place);
 
 // As any other rank: trains along, with what rank 0 says at the rendezvous. From then on it watches
-// the stop signals; while it waits for that they end the process. Throws likewise.
-ExitCode follow_attempt(const RankPlace& place);
+// the stop signals; while it waits for that they end the process. `recipe_hash` as in hand_over.h.
+// Throws likewise.
+ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash);
 
 // As rank 0, when it has nothing to train: all others end with this code. Throws Error.
 void dismiss_others(const RankPlace& place, ExitCode code);

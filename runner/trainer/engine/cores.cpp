@@ -1,12 +1,13 @@
 #include "engine/cores.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+
+#include "base/host_name.h"
 
 namespace exprun {
 
@@ -22,9 +23,7 @@ std::string first_line(const std::string& file) {
 
 // Containers of one machine have names of their own, and limits; machines may share a name.
 std::string this_host() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return std::string(name) + ' ' + first_line("/proc/sys/kernel/random/boot_id");
+  return host_name() + ' ' + first_line("/proc/sys/kernel/random/boot_id");
 }
 
 // The list of a core's hyper-threads is the same text for each of them.

@@ -4,7 +4,9 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
-#include "base/version.h"
+#include "base/host_name.h"
+#include "base/log.h"
+#include "engine/evidence.h"
 #include "text/data_facts.h"
 
 namespace exprun {
@@ -15,14 +17,68 @@ using nlohmann::json;
 
 constexpr const char* kKey = "hand-over";
 
+constexpr const char* kVerdict = "verdict";  // empty: all can take part
+
+std::string answer_key(int rank) {
+  return "answer/" + std::to_string(rank);
+}
+
 std::string heard_key(int rank) {
   return "heard/" + std::to_string(rank);
 }
 
-void require_equal(const std::string& what, const std::string& here, const std::string& rank_0) {
-  if (here != rank_0)
-    throw Error("dist: " + what + " is " + here + " here and " + rank_0 +
-                " on rank 0: install the same exprun on all machines");
+// Rank 0 serves the rendezvous: it must not leave before all have heard.
+void wait_until_heard(Rendezvous& rendezvous, std::optional<std::chrono::milliseconds> patience) {
+  for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
+    rendezvous.get(heard_key(rank), patience);
+}
+
+// The first rank that cannot take part, and why; empty if all can.
+std::string first_problem(Rendezvous& rendezvous) {
+  for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
+    if (std::string problem = rendezvous.get(answer_key(rank)); !problem.empty()) return problem;
+  return "";
+}
+
+// A rank may be gone already; why none of them begins is more worth saying.
+[[noreturn]] void refuse(Rendezvous& rendezvous, const std::string& problem) {
+  try {
+    wait_until_heard(rendezvous, std::chrono::seconds(5));
+  } catch (const Error&) {
+    log(LogLevel::debug, "a rank has not heard that none begins");
+  }
+  throw Error(problem, ExitCode::lost_ranks);
+}
+
+std::string here(const RankPlace& place) {
+  return "dist: rank " + std::to_string(place.rank) + " on " + host_name() + ": ";
+}
+
+// Its paths are relative to where rank 0 works.
+HandOver read_message(const json& message) {
+  const auto directory = message.at("working_directory").get<std::string>();
+  std::error_code error;
+  std::filesystem::current_path(directory, error);
+  if (error)
+    throw Error("cannot enter " + directory + ", where rank 0 works (" + error.message() +
+                "): the ranks need a folder that all machines share");
+  HandOver hand_over{{message.at("folder").get<std::string>()},
+                     message.at("recipe"),
+                     PreparedData::from_json(message.at("data")),
+                     std::nullopt};
+  if (message.contains("checkpoint"))
+    hand_over.checkpoint = message["checkpoint"].get<std::string>();
+  return hand_over;
+}
+
+// Who has the problem is the cause; the others end because of it.
+void answer(Rendezvous& rendezvous, const std::string& problem) {
+  const int rank = rendezvous.place().rank;
+  rendezvous.set(answer_key(rank), problem);
+  const std::string verdict = rendezvous.get(kVerdict);
+  rendezvous.set(heard_key(rank), "");
+  if (!problem.empty()) throw Error(problem);
+  if (!verdict.empty()) throw Error(verdict, ExitCode::lost_ranks);
 }
 
 }  // namespace
@@ -38,36 +94,43 @@ HandOver read_hand_over(const RunFolder& folder,
 }
 
 void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
-  json message{{"exprun", version()},
-               {"recipe_hash", hand_over.resolved().hash()},
+  json message{{"evidence", to_json(evidence(hand_over.resolved().hash(), hand_over.data,
+                                             hand_over.checkpoint))},
+               {"working_directory", std::filesystem::current_path().string()},
                {"folder", hand_over.folder.path.string()},
                {"recipe", hand_over.recipe},
                {"data", hand_over.data.to_json()}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
   rendezvous.set(kKey, message.dump());
+  const std::string problem = first_problem(rendezvous);
+  rendezvous.set(kVerdict, problem);
+  if (!problem.empty()) refuse(rendezvous, problem);
 }
 
-Heard hear(Rendezvous& rendezvous) {
+Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash) {
   const json message = json::parse(rendezvous.get(kKey));
   if (message.contains("dismissed")) {
     rendezvous.set(heard_key(rendezvous.place().rank), "");
     return static_cast<ExitCode>(message["dismissed"].get<int>());
   }
-  require_equal("the version of exprun", version(), message.at("exprun"));
-  HandOver hand_over{{message.at("folder").get<std::string>()},
-                     message.at("recipe"),
-                     PreparedData::from_json(message.at("data")),
-                     std::nullopt};
-  if (message.contains("checkpoint"))
-    hand_over.checkpoint = message["checkpoint"].get<std::string>();
-  require_equal("the recipe's hash", hand_over.resolved().hash(), message.at("recipe_hash"));
+  HandOver hand_over;
+  std::string problem;
+  try {
+    hand_over = read_message(message);
+    problem =
+        difference_from_rank_0(evidence(recipe_hash ? *recipe_hash : hand_over.resolved().hash(),
+                                        hand_over.data, hand_over.checkpoint),
+                               message.at("evidence"));
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  answer(rendezvous, problem.empty() ? "" : here(rendezvous.place()) + problem);
   return hand_over;
 }
 
-// Rank 0 serves the rendezvous: it must not leave before all have heard.
 void dismiss(Rendezvous& rendezvous, ExitCode code) {
   rendezvous.set(kKey, json{{"dismissed", static_cast<int>(code)}}.dump());
-  for (int rank = 1; rank < rendezvous.place().world_size; ++rank) rendezvous.get(heard_key(rank));
+  wait_until_heard(rendezvous, std::nullopt);
 }
 
 }  // namespace exprun

@@ -29,14 +29,16 @@ struct HandOver {
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint);
 
-// From rank 0 to all others.
+// From rank 0 to all others, who compare what they have with what rank 0 has (evidence.h). Throws
+// Error when one of them cannot take part: every rank then says which, and why.
 void tell(Rendezvous& rendezvous, const HandOver& hand_over);
 
 // What a rank above 0 hears: how to train, or with what exit code to end.
 using Heard = std::variant<HandOver, ExitCode>;
 
-// Throws Error when rank 0 is another version of exprun, or takes the recipe for another.
-Heard hear(Rendezvous& rendezvous);
+// From then on the rank works in rank 0's working directory. `recipe_hash`: of the recipe that this
+// rank was started with, if it was started with one. Throws Error as tell() does.
+Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash);
 
 // As rank 0, when it does not train: returns when all others know.
 void dismiss(Rendezvous& rendezvous, ExitCode code);

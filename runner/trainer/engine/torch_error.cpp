@@ -2,7 +2,10 @@
 
 #include <c10/util/Exception.h>
 
+#include <new>
 #include <string_view>
+
+#include "base/diagnostic.h"
 
 namespace exprun {
 
@@ -15,13 +18,27 @@ bool ran_out_of_memory(std::string_view message) {
   return false;
 }
 
+std::string bug(const std::string& message) {
+  return "this is a bug of exprun, please report it: " + message;
+}
+
 }  // namespace
 
 std::string explain_torch_error(const c10::Error& error) {
   const std::string message = error.what_without_backtrace();
   if (ran_out_of_memory(message))
     return "memory: " + message + "; lower batch.micro_batch or the model's size";
-  return "this is a bug of exprun, please report it: " + message;
+  return bug(message);
+}
+
+std::string explain_failure(const std::exception& error) {
+  if (dynamic_cast<const Error*>(&error) || dynamic_cast<const RecipeError*>(&error))
+    return error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error))
+    return "memory: there is not enough; lower batch.micro_batch or the model's size";
+  if (const auto* torch = dynamic_cast<const c10::Error*>(&error))
+    return explain_torch_error(*torch);
+  return bug(error.what());
 }
 
 }  // namespace exprun

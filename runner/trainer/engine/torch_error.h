@@ -1,6 +1,7 @@
-// What a failure inside LibTorch means to a user.
+// What a failure means to a user.
 #pragma once
 
+#include <exception>
 #include <string>
 
 namespace c10 {
@@ -11,5 +12,8 @@ namespace exprun {
 
 // Without the backtrace. Memory that ran out is of the world; all else is a bug of ours.
 std::string explain_torch_error(const c10::Error& error);
+
+// Of whatever was thrown: what Error and RecipeError say, memory that ran out, else a bug of ours.
+std::string explain_failure(const std::exception& error);
 
 }  // namespace exprun
