@@ -66,10 +66,12 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
       {"--recipe-hash", [](Options& o, auto& text) { o.recipe_hash = text; }},
       {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
-      {"--meeting-minutes",
+      {"--meeting-seconds",
        [](Options& o, auto& text) {
-         o.place.meeting_timeout = std::chrono::minutes(number("--meeting-minutes", text));
+         o.place.meeting_timeout = std::chrono::seconds(number("--meeting-seconds", text));
        }},
+      {"--ranks-here",
+       [](Options& o, auto& text) { o.place.ranks_here = small("--ranks-here", text); }},
       {"--dismiss",
        [](Options& o, auto& text) {
          o.task = Options::Task::dismiss;
@@ -105,7 +107,7 @@ const char* const kTrainerUsage =
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
     "PLACE: --rank N --world-size N --rendezvous HOST:PORT [--restarts N] [--rendezvous-served]\n"
-    "       [--meeting-minutes N]\n"
+    "       [--meeting-seconds N] [--ranks-here N]\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

@@ -153,6 +153,23 @@ class Ranks(ExprunTest):
                            "WHERE NOT timing ORDER BY name, step")
         self.assertEqual(series, self.train(2, "steps=400", "--new")[0])
 
+    def test_an_elastic_run_goes_on_with_fewer_ranks(self):
+        words = ("steps=300", "checkpoint.every='20 steps'", "max_restarts=2", "elastic=true", "strategy=zero1")
+        process = self.start(*WORDS, "world_size=3", 'run.name="elastic"', *words)
+        for attempt in (1, 2):
+            self.wait_until(lambda: self.rows("SELECT attempt FROM runs") == [(attempt,)] if self.last_step() >= 0
+                            else False, process)
+            self.wait_for_step(60 * attempt, process)
+            os.kill(children(process.pid)[-1], signal.SIGKILL)
+        result = self.finish(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("launch: restart 1 of 2 of all ranks, now 2\n", result.err)
+        self.assertIn("launch: restart 2 of 2 of all ranks, now 1\n", result.err)
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("finished", 3)])
+        elastic = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                            "WHERE NOT timing ORDER BY name, step")
+        self.assert_close(self.train(1, "steps=300")[0], elastic)
+
     def test_a_launcher_that_is_killed_leaves_no_rank(self):
         process = self.begin()
         process.kill()

@@ -53,7 +53,7 @@ int run_rerun(const Words& words, const Globals& globals) {
       .words("key=value...", overrides, "changes of the recipe");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");
-  return perform_among_ranks(globals.level, no_recipe, [&](const auto& joined) {
+  return perform_among_ranks(globals.level, [&](const auto& joined) {
     return rerun(reference, overrides, joined, globals);
   });
 }

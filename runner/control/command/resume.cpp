@@ -1,9 +1,12 @@
 // exprun resume RUN [key=value...]
+#include <cstdlib>
+
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/former_life.h"
 #include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
 #include "control/report/run_result.h"
@@ -47,8 +50,11 @@ Performed resume(const std::string& reference, const Words& overrides,
                  const std::optional<JoinedRank>& joined, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   RunRow run = find_run(store, globals.store, reference);
-  await_former_life(joined, [&] {
+  const auto variable = [](const char* name) { return std::getenv(name); };
+  const bool restarted = lives_before(variable) > 0;
+  await_former_life(restarted, [&] {
     run = settled(store, *store.run(run.id));
+    if (restarted) give_up_lost_machine(store, run);
     return run.state != RunState::running;
   });
   RecipeText text = text_of(store, globals.store, run);
@@ -78,7 +84,7 @@ int run_resume(const Words& words, const Globals& globals) {
              "changes that change no result: checkpoint.every=\"5 steps\"");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  return perform_among_ranks(globals.level, no_recipe, [&](const auto& joined) {
+  return perform_among_ranks(globals.level, [&](const auto& joined) {
     return resume(reference, overrides, joined, globals);
   });
 }

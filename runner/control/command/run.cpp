@@ -1,8 +1,12 @@
 // exprun RECIPE [key=value...]
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/former_life.h"
 #include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
 #include "control/launch/prepare.h"
@@ -47,13 +51,27 @@ int answer(const Store& store, const StoreFolder& folder, const Launch& launched
   return *launched.exit_code;
 }
 
-// Ranks that their launcher has started anew go on with a run that failed with one of them.
+const char* variable(const char* name) {
+  return std::getenv(name);
+}
+
+// --new started a run in an earlier life of this job: that one is meant.
+bool has_begun_its_new_run(Store& store, const LaunchRequest& request) {
+  const auto name = request.resolved.section("run").get<std::string>("name");
+  const auto runs = settled_runs(store, name, request.resolved.hash());
+  return !runs.empty() && was_begun_in_this_job(store, runs.front(), variable);
+}
+
+// A command that its launcher has started anew goes on with a run that failed in its former life.
 Launch launch_here(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                    bool always_new) {
-  const bool restarted = request.joined && request.joined->restarts > 0;
+  const bool restarted = lives_before(variable) > 0;
+  if (restarted && always_new) always_new = !has_begun_its_new_run(store, request);
   std::optional<Launch> launched;
-  await_former_life(request.joined, [&] {
-    launched = launch(store, folder, request, always_new && !restarted);
+  await_former_life(restarted, [&] {
+    launched = launch(store, folder, request, always_new);
+    if (restarted && launched->decision == Decision::refuse_running)
+      give_up_lost_machine(store, launched->run);
     return launched->decision != Decision::refuse_running;
   });
   if (restarted && launched->decision == Decision::refuse_ended &&
@@ -77,15 +95,37 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
 
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that
 // is there must be the same.
-std::optional<std::string> hash_here(const std::string& recipe, const Words& overrides,
-                                     const std::optional<JoinedRank>& joined) {
+OwnRecipe recipe_here(const std::string& recipe, const Words& overrides,
+                      const std::optional<JoinedRank>& joined) {
   std::error_code ignored;
-  if (!std::filesystem::exists(recipe, ignored)) return std::nullopt;
+  if (!std::filesystem::exists(recipe, ignored)) return {};
   try {
-    return resolve(with_world_size_of(joined, read_recipe(recipe, overrides))).hash();
+    const auto resolved = resolve(with_world_size_of(joined, read_recipe(recipe, overrides)));
+    return {resolved.hash(), resolved.section("parallelism").get<int64_t>("max_restarts")};
   } catch (const RecipeError&) {
-    return "one with mistakes";  // where rank 0 finds them too, it says so
+    return {"one with mistakes", 0};  // where rank 0 finds them too, it says so
   }
+}
+
+struct MachineOptions {
+  int64_t nnodes = 1, nproc_per_node = 0, node_rank = 0;
+  std::string rdzv_endpoint;
+};
+
+// Where the command was given on several machines, else where another launcher has started it.
+std::optional<JoinedRank> joined_by(const MachineOptions& options, Words& overrides) {
+  const auto other = joined_here();
+  const auto& [nnodes, nproc, node_rank, endpoint] = options;
+  if (nnodes == 1 && nproc == 0 && node_rank == 0 && endpoint.empty()) return other;
+  if (other)
+    throw Error(
+        "command line: another launcher has started the ranks; leave out --nnodes, "
+        "--nproc-per-node, --node-rank and --rdzv-endpoint",
+        ExitCode::bad_recipe);
+  if (nnodes != 1)
+    return ranks_of_machine({nnodes, std::max<int64_t>(nproc, 1), node_rank, endpoint});
+  if (nproc > 0) overrides.push_back("parallelism.world_size=" + std::to_string(nproc));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -94,6 +134,7 @@ int run_recipe(const Words& words, const Globals& globals) {
   std::string recipe;
   Words overrides;
   bool always_new = false;
+  MachineOptions machines;
   Arguments arguments("RECIPE [key=value...] [--new]",
                       "Runs a recipe. The same line again continues a run that was interrupted, "
                       "and shows the result of one that is finished.");
@@ -101,6 +142,14 @@ int run_recipe(const Words& words, const Globals& globals) {
       .words("key=value...", overrides,
              "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"")
       .flag("--new", always_new, "start another run, whatever there is")
+      .number("--nnodes", machines.nnodes,
+              "machines that train together: the same line on each, but for --node-rank")
+      .number("--nproc-per-node", machines.nproc_per_node,
+              "ranks on each machine, whatever parallelism.world_size says (default 1)")
+      .number("--node-rank", machines.node_rank,
+              "which machine this is, from 0; the run and its store are on machine 0")
+      .option("--rdzv-endpoint", "HOST:PORT", machines.rdzv_endpoint,
+              "machine 0 as the others reach it, and a free port there")
       .note(
           "Ctrl-C and SIGTERM save and end; a second one ends at once. A changed recipe is "
           "another run, and the changes are shown.")
@@ -108,11 +157,14 @@ int run_recipe(const Words& words, const Globals& globals) {
                    ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
                    ExitCode::interrupted_term})
       .example("exprun recipes/quickstart.toml lr=3e-4", "with another learning rate")
+      .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
+               "as the second of two machines")
       .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
-  const auto hash = [&](const auto& joined) { return hash_here(recipe, overrides, joined); };
-  return perform_among_ranks(globals.level, hash, [&](const auto& joined) {
+  const auto joined = joined_by(machines, overrides);
+  const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
+  return perform_among_ranks(globals.level, joined, own, [&](const auto&) {
     RecipeText text = with_world_size_of(joined, read_recipe(recipe, overrides));
     return run_here(std::move(text), always_new, joined, globals);
   });

@@ -61,15 +61,18 @@ std::filesystem::path log_of(const Attempt& attempt, int rank) {
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                    const LaunchRequest& request) {
   const ChildCommand single = trainer_command(store, attempt, request.level);
-  if (request.joined) return run_children({joined_command(single, *request.joined)}, signals);
-  if (attempt.world_size == 1) return run_children({single}, signals);
+  const JoinedRank ranks =
+      request.joined ? *request.joined : ranks_of_one_machine(attempt.world_size);
+  if (!ranks.restarts_here) return run_children({joined_command(single, ranks)}, signals);
+  if (ranks.world_size == 1) return run_children({single}, signals);
   std::error_code error;
   std::filesystem::create_directories(attempt.folder.logs(), error);
   if (error)
     throw Error("launch: cannot make " + attempt.folder.logs().string() + ": " + error.message());
-  ListeningSocket rendezvous = listen_on_loopback();
-  const auto commands = rank_commands(single, attempt.world_size, rendezvous,
-                                      [&](int rank) { return log_of(attempt, rank); });
+  ListeningSocket rendezvous =
+      request.joined ? listen_on_all_interfaces(ranks.port) : listen_on_loopback();
+  const auto commands =
+      rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
   // Once rank 0 has the socket, nobody must connect to one that it has left.
   return run_children(commands, signals, [&] { rendezvous.fd = UniqueFd(); });
 }

@@ -104,7 +104,41 @@ std::optional<JoinedRank> of_any(const Reader& read) {
   return std::nullopt;
 }
 
+// "[fd00::1]" as in addresses of the web.
+std::string without_brackets(const std::string& host) {
+  return host.front() == '[' && host.back() == ']' ? host.substr(1, host.size() - 2) : host;
+}
+
+Error wrong_machines(const std::string& what) {
+  return Error("command line: " + what, ExitCode::bad_recipe);
+}
+
 }  // namespace
+
+JoinedRank ranks_of_machine(const Machines& machines) {
+  const auto& [nnodes, nproc, node_rank, endpoint] = machines;
+  if (nnodes < 1 || nproc < 1 || nnodes * nproc > 1 << 20)
+    throw wrong_machines("--nnodes and --nproc-per-node count from 1");
+  if (node_rank < 0 || node_rank >= nnodes)
+    throw wrong_machines("--node-rank must be from 0 to " + std::to_string(nnodes - 1) + ", not " +
+                         std::to_string(node_rank));
+  const size_t colon = endpoint.rfind(':');
+  uint16_t port = 0;
+  const char* const end = endpoint.data() + endpoint.size();
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(endpoint.data() + colon + 1, end, port).ptr != end || port == 0)
+    throw wrong_machines(
+        "--rdzv-endpoint takes HOST:PORT of the machine with --node-rank=0, not '" + endpoint +
+        "'");
+  JoinedRank joined;
+  joined.rank = static_cast<int>(node_rank * nproc);
+  joined.world_size = static_cast<int>(nnodes * nproc);
+  joined.ranks_here = static_cast<int>(nproc);
+  joined.restarts_here = true;
+  joined.address = without_brackets(endpoint.substr(0, colon));
+  joined.port = port;
+  return joined;
+}
 
 std::optional<JoinedRank> joined_rank(const Variables& variables) {
   const auto joined = of_any(Reader(variables));

@@ -1,4 +1,6 @@
-// A rank that another launcher has started: torchrun, srun and mpirun say so in the environment.
+// Ranks of a run whose other ranks are started elsewhere: one that another launcher has started
+// (torchrun, srun and mpirun say so in the environment), or those of one of several machines on
+// which the same command was given.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,8 @@ namespace exprun {
 
 struct JoinedRank {
   int rank = 0, world_size = 1;
+  int ranks_here = 1;          // from `rank` on: this launcher's
+  bool restarts_here = false;  // whether this launcher starts them again, or the other one does
 
   // Where the ranks meet. Rank 0 serves it, unless the launcher does.
   std::string address;
@@ -24,5 +28,14 @@ using Variables = std::function<const char*(const char*)>;
 // Nothing where no launcher is, or one with a single rank. Throws Error when a variable is missing
 // or makes no sense.
 std::optional<JoinedRank> joined_rank(const Variables& variables);
+
+// As torchrun's options of these names say it.
+struct Machines {
+  int64_t nnodes = 1, nproc_per_node = 1, node_rank = 0;
+  std::string rdzv_endpoint;  // HOST:PORT of the machine with node_rank 0
+};
+
+// The ranks of this machine. Throws Error (wrong usage).
+JoinedRank ranks_of_machine(const Machines& machines);
 
 }  // namespace exprun

@@ -21,13 +21,12 @@ int exit_code_for(const std::exception& error) {
 
 }  // namespace
 
-std::optional<std::string> no_recipe(const std::optional<JoinedRank>&) {
-  return std::nullopt;
+std::optional<JoinedRank> joined_here() {
+  return joined_rank([](const char* name) { return std::getenv(name); });
 }
 
 void require_no_other_launcher(const std::string& command) {
-  const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
-  if (joined)
+  if (const auto joined = joined_here())
     throw Error(command + ": another launcher has started this command " +
                     std::to_string(joined->world_size) +
                     " times, once a rank; start it once, without torchrun or mpirun or with srun "
@@ -35,12 +34,20 @@ void require_no_other_launcher(const std::string& command) {
                 ExitCode::bad_recipe);
 }
 
-int perform_among_ranks(LogLevel level, const RecipeHash& recipe_hash,
+int perform_among_ranks(LogLevel level,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
+  return perform_among_ranks(
+      level, joined_here(), [](const auto&) { return OwnRecipe{}; }, perform);
+}
+
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const OwnRecipeReader& own_recipe,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
   end_when_preempted();
-  const auto joined = joined_rank([](const char* name) { return std::getenv(name); });
   if (!joined) return perform(joined).exit_code;
-  if (joined->rank > 0) follow(*joined, recipe_hash(joined), level);
+  if (joined->rank > 0 && joined->restarts_here)
+    return follow_with_all(*joined, own_recipe(joined), level);
+  if (joined->rank > 0) follow(*joined, own_recipe(joined), level);
   dismiss_others_when_stopped(*joined);
   try {
     const Performed performed = perform(joined);
@@ -54,21 +61,13 @@ int perform_among_ranks(LogLevel level, const RecipeHash& recipe_hash,
 }
 
 RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text) {
-  if (!joined) return text;
-  std::erase_if(text.overrides, [](const std::string& word) {
-    const std::string key = word.substr(0, word.find('='));
-    return key == "world_size" || key == "parallelism.world_size";
-  });
-  text.overrides.push_back("parallelism.world_size=" + std::to_string(joined->world_size));
-  return text;
+  return joined ? with_world_size(std::move(text), joined->world_size) : text;
 }
 
-void await_former_life(const std::optional<JoinedRank>& joined,
-                       const std::function<bool()>& run_is_free) {
-  constexpr std::chrono::seconds kPatience{30};
+void await_former_life(bool restarted, const std::function<bool()>& run_is_free) {
+  constexpr std::chrono::seconds kPatience{40};
   const auto late = std::chrono::steady_clock::now() + kPatience;
-  while (!run_is_free() && joined && joined->restarts > 0 &&
-         std::chrono::steady_clock::now() < late)
+  while (!run_is_free() && restarted && std::chrono::steady_clock::now() < late)
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 

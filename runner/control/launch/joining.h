@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "control/launch/joined_rank.h"
+#include "control/launch/ranks.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {
@@ -17,18 +18,22 @@ struct Performed {
   bool trained = false;  // with all ranks
 };
 
-// Performs it, as rank 0 where there are several (nothing is given where there are none); a rank
-// above 0 does not come back. However it ends without having trained, no rank is left waiting.
-// Returns its exit code, throws what it throws, and Error when the launcher's variables make no
-// sense.
+// Performs it, as rank 0 where there are several (nothing is given where there are none); ranks
+// above 0 follow. However it ends without having trained, no rank is left waiting. Returns its exit
+// code, throws what it throws.
 //
-// `recipe_hash` is asked on a rank above 0: of the recipe that its own command names, if it does.
-using RecipeHash = std::function<std::optional<std::string>(const std::optional<JoinedRank>&)>;
-int perform_among_ranks(LogLevel level, const RecipeHash& recipe_hash,
+// `own_recipe` is asked on a rank above 0: of the recipe that its own command names, if it does.
+using OwnRecipeReader = std::function<OwnRecipe(const std::optional<JoinedRank>&)>;
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const OwnRecipeReader& own_recipe,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
 
-// For commands that name no recipe.
-std::optional<std::string> no_recipe(const std::optional<JoinedRank>&);
+// For commands that name no recipe, and know no machines.
+int perform_among_ranks(LogLevel level,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// As the environment says it.
+std::optional<JoinedRank> joined_here();
 
 // Before a command that starts runs of its own, one after another: under a launcher it would be
 // started once a rank, all at once. Throws Error that says how to do it.
@@ -37,9 +42,8 @@ void require_no_other_launcher(const std::string& command);
 // The launcher of the ranks decides how many there are, whatever the recipe and the command say.
 RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text);
 
-// Asks whether the run is free; ranks that have been started anew ask again for 30 s, until it is:
-// what is left of their former life may still be saving.
-void await_former_life(const std::optional<JoinedRank>& joined,
-                       const std::function<bool()>& run_is_free);
+// Asks whether the run is free; a command that was started anew asks again for 40 s, until it is:
+// what is left of its former life may still be saving, or give no sign of life any more.
+void await_former_life(bool restarted, const std::function<bool()>& run_is_free);
 
 }  // namespace exprun

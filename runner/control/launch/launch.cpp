@@ -8,6 +8,7 @@
 #include "control/launch/difference.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
+#include "control/launch/ranks.h"
 #include "control/launch/working_directory.h"
 
 namespace exprun {
@@ -53,19 +54,52 @@ bool deserves_restart(const AttemptEnd& end, const RunRow& run) {
          (run.state == RunState::failed || run.state == RunState::killed);
 }
 
+std::optional<ResolvedRecipe> resolved_if_possible(const RecipeText& text) {
+  try {
+    return resolve(text);
+  } catch (const RecipeError&) {
+    return std::nullopt;
+  }
+}
+
+// One rank fewer, or as many below that as can share the batch; the same where none can.
+LaunchRequest with_fewer_ranks(LaunchRequest request, int ranks) {
+  while (--ranks >= 1) {
+    RecipeText text = with_world_size(request.text, ranks);
+    const auto resolved = resolved_if_possible(text);
+    if (!resolved) continue;
+    request.resolved = *resolved;
+    request.text = std::move(text);
+    break;
+  }
+  return request;
+}
+
+// How all ranks are started again.
+LaunchRequest next_life(LaunchRequest request, int ranks) {
+  if (request.joined) ++request.joined->restarts;
+  const bool elastic = request.resolved.section("parallelism").get<bool>("elastic");
+  return elastic && !request.joined ? with_fewer_ranks(std::move(request), ranks) : request;
+}
+
 // The attempt that has begun, and the restarts that the recipe allows.
 Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
-              Decision decision, const ForwardedSignals& signals, const LaunchRequest& request) {
+              Decision decision, const ForwardedSignals& signals, LaunchRequest request) {
+  const bool by_other = request.joined && !request.joined->restarts_here;
   const int64_t most =
-      request.joined ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
+      by_other ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
   for (int64_t restart = 1;; ++restart) {
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
     say_how_to_go_on(launched.run);
     if (restart > most || !deserves_restart(end, launched.run)) return launched;
-    log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
-                " of all ranks");
+    const int ranks = attempt->world_size;
     attempt.reset();  // its lock
+    request = next_life(std::move(request), ranks);
+    const bool fewer = world_size(request.resolved) < ranks;
+    log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
+                " of all ranks" +
+                (fewer ? ", now " + std::to_string(world_size(request.resolved)) : ""));
     const PreparedLaunch prepared = prepare_launch(folder, request, launched.run);
     attempt.emplace(begin_again(store, folder, request, prepared, launched.run));
   }

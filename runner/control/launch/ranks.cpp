@@ -6,30 +6,26 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/diagnostic.h"
 #include "base/exit_code.h"
 #include "control/launch/capture.h"
+#include "control/launch/child_group.h"
+#include "control/launch/end_state.h"
 #include "control/launch/trainer_program.h"
 
 namespace exprun {
 namespace {
 
+// For people who start the other machines.
+constexpr std::chrono::minutes kPatienceWithMachines{10};
+
 void add(ChildCommand& command, const std::string& option, const std::string& value) {
   command.words.push_back(option);
   command.words.push_back(value);
-}
-
-// Their ports differ from run to run, so there is nothing to tell lives apart by.
-JoinedRank local_rank(int rank, int world_size, const ListeningSocket& rendezvous) {
-  JoinedRank local;
-  local.rank = rank;
-  local.world_size = world_size;
-  local.address = "127.0.0.1";
-  local.port = rendezvous.port;
-  return local;
 }
 
 void place(ChildCommand& command, const JoinedRank& place) {
@@ -40,7 +36,17 @@ void place(ChildCommand& command, const JoinedRank& place) {
   if (place.store_is_served) command.words.push_back("--rendezvous-served");
 }
 
-ChildCommand follower(const ChildCommand& single, const std::filesystem::path& log) {
+JoinedRank behind(JoinedRank first, int ranks) {
+  first.rank += ranks;
+  return first;
+}
+
+void meet_within(ChildCommand& command, std::chrono::seconds time) {
+  add(command, "--meeting-seconds", std::to_string(time.count()));
+}
+
+// Beside rank 0, on its machine.
+ChildCommand neighbour(const ChildCommand& single, const std::filesystem::path& log) {
   ChildCommand command;
   command.words = {single.words[0], "--follow"};
   for (const char* level : {"--quiet", "--verbose"})
@@ -51,10 +57,22 @@ ChildCommand follower(const ChildCommand& single, const std::filesystem::path& l
   return command;
 }
 
+// Where rank 0 is started elsewhere, and speaks there.
+ChildCommand follower(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
+  ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
+  place(command, joined);
+  if (recipe.hash) add(command, "--recipe-hash", *recipe.hash);
+  meet_within(command, std::chrono::hours(2));  // rank 0 may have an hour of data to prepare first
+  command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");
+  return command;
+}
+
 std::vector<std::string> dismissal(const JoinedRank& joined, int exit_code) {
   ChildCommand command{
       {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
   place(command, joined);
+  add(command, "--ranks-here", std::to_string(joined.ranks_here));
+  meet_within(command, joined.restarts_here ? std::chrono::seconds(10) : std::chrono::minutes(1));
   return command.words;
 }
 
@@ -89,15 +107,39 @@ int world_size(const ResolvedRecipe& resolved) {
   return size ? static_cast<int>(*size) : 1;
 }
 
-std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
+RecipeText with_world_size(RecipeText text, int ranks) {
+  std::erase_if(text.overrides, [](const std::string& word) {
+    const std::string key = word.substr(0, word.find('='));
+    return key == "world_size" || key == "parallelism.world_size";
+  });
+  text.overrides.push_back("parallelism.world_size=" + std::to_string(ranks));
+  return text;
+}
+
+JoinedRank ranks_of_one_machine(int world_size) {
+  JoinedRank all;
+  all.world_size = all.ranks_here = world_size;
+  all.restarts_here = true;
+  all.address = "127.0.0.1";
+  return all;
+}
+
+std::vector<ChildCommand> rank_commands(const ChildCommand& single, const JoinedRank& ranks,
                                         const ListeningSocket& rendezvous,
                                         const std::function<std::filesystem::path(int)>& log) {
   std::vector<ChildCommand> commands{single};
   commands[0].kept_fds.push_back(rendezvous.fd.get());
   add(commands[0], "--rendezvous-fd", std::to_string(rendezvous.fd.get()));
-  for (int rank = 1; rank < world_size; ++rank) commands.push_back(follower(single, log(rank)));
-  for (int rank = 0; rank < world_size; ++rank)
-    place(commands[static_cast<size_t>(rank)], local_rank(rank, world_size, rendezvous));
+  for (int rank = 1; rank < ranks.ranks_here; ++rank)
+    commands.push_back(neighbour(single, log(rank)));
+  JoinedRank at = ranks;
+  at.port = rendezvous.port;
+  const bool all_here = ranks.ranks_here == ranks.world_size;
+  for (int rank = 0; rank < ranks.ranks_here; ++rank) {
+    ChildCommand& command = commands[static_cast<size_t>(rank)];
+    place(command, behind(at, rank));
+    meet_within(command, all_here ? std::chrono::minutes(1) : kPatienceWithMachines);
+  }
   return commands;
 }
 
@@ -106,17 +148,31 @@ ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
   return single;
 }
 
-void follow(const JoinedRank& joined, const std::optional<std::string>& recipe_hash,
-            LogLevel level) {
-  ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
-  place(command, joined);
-  if (recipe_hash) add(command, "--recipe-hash", *recipe_hash);
-  add(command, "--meeting-minutes", "120");  // rank 0 may have an hour of data to prepare first
-  command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");  // rank 0 speaks
+void follow(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
+  ChildCommand command = follower(joined, recipe, level);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   const std::vector<char*> argv = argv_of(command.words);
   ::execv(argv[0], argv.data());
   throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
+}
+
+int follow_with_all(JoinedRank joined, const OwnRecipe& recipe, LogLevel level) {
+  log_info("launch: ranks " + std::to_string(joined.rank) + " to " +
+           std::to_string(joined.rank + joined.ranks_here - 1) + " of " +
+           std::to_string(joined.world_size) + "; waiting for rank 0 at " + joined.address + ":" +
+           std::to_string(joined.port));
+  const ForwardedSignals signals;
+  for (;; ++joined.restarts) {
+    std::vector<ChildCommand> commands;
+    for (int rank = 0; rank < joined.ranks_here; ++rank)
+      commands.push_back(follower(behind(joined, rank), recipe, level));
+    const GroupEnd end = run_children(commands, signals);
+    const bool again = !end.was_told_to_stop && end_state(end.end) == RunState::failed;
+    const bool killed = !end.was_told_to_stop && end_state(end.end) == RunState::killed;
+    if (joined.restarts >= recipe.max_restarts || !(again || killed)) return exit_status(end.end);
+    log_warning("launch: restart " + std::to_string(joined.restarts + 1) + " of " +
+                std::to_string(recipe.max_restarts) + " of all ranks");
+  }
 }
 
 void dismiss_others(const JoinedRank& joined, int exit_code) {

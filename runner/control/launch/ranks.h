@@ -18,21 +18,34 @@ namespace exprun {
 // How many ranks a recipe wants on this machine; "auto" is one a device, so one on the CPU.
 int world_size(const ResolvedRecipe& resolved);
 
-// The command of every rank, made from the one of a run with a single rank. Rank 0 serves the
-// rendezvous at the socket, which must stay open until it has started; the others get everything
-// there and write what they say to `log` of their rank.
-std::vector<ChildCommand> rank_commands(const ChildCommand& single, int world_size,
+// The same recipe for so many ranks, whatever it and its overrides say.
+RecipeText with_world_size(RecipeText text, int ranks);
+
+// The ranks of a run that has no others; they meet at the loopback.
+JoinedRank ranks_of_one_machine(int world_size);
+
+// The commands of rank 0 and of the ranks on its machine, made from the one of a run with a single
+// rank. Rank 0 serves the rendezvous at the socket, which must stay open until it has started; the
+// others get everything there and write what they say to `log` of their rank.
+std::vector<ChildCommand> rank_commands(const ChildCommand& single, const JoinedRank& ranks,
                                         const ListeningSocket& rendezvous,
                                         const std::function<std::filesystem::path(int rank)>& log);
 
 // The command of rank 0 among ranks that another launcher starts.
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
 
-// This process becomes the trainer of a rank above 0. `recipe_hash`: of the recipe that it was
-// started with, to be compared with rank 0's; nothing where it was started with none. Throws Error
-// when it cannot.
-[[noreturn]] void follow(const JoinedRank& joined, const std::optional<std::string>& recipe_hash,
-                         LogLevel level);
+// What a rank above 0 knows of the recipe that it was started with.
+struct OwnRecipe {
+  std::optional<std::string> hash;  // to be compared with rank 0's; nothing where it names none
+  int64_t max_restarts = 0;
+};
+
+// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
+[[noreturn]] void follow(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level);
+
+// The ranks of a machine without rank 0, to their end; restarted as those of rank 0's machine are.
+// Returns the exit code. Throws Error.
+int follow_with_all(JoinedRank joined, const OwnRecipe& recipe, LogLevel level);
 
 // As rank 0, when it does not train: the others, who wait for it, end with this exit code. Never
 // throws.

@@ -14,19 +14,41 @@ namespace exprun {
 
 namespace {
 
-// GLOO_SOCKET_IFNAME names an interface; otherwise the one through which rank 0 is reached.
-std::shared_ptr<gloo::transport::Device> device(const std::string& address) {
+std::string key_of(int rank) {
+  return "address/" + std::to_string(rank);
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// Rank 0's machine may have its own name at a loopback address (Debian's 127.0.1.1): its ranks take
+// the address that leads to a rank of another machine, if there is one.
+std::string own_address(Rendezvous& rendezvous) {
+  const RankPlace& place = rendezvous.place();
+  const std::string towards_rank_0 = own_address_towards(place.address);
+  rendezvous.set(key_of(place.rank), towards_rank_0);
+  if (!is_loopback(towards_rank_0)) return towards_rank_0;
+  for (int rank = 0; rank < place.world_size; ++rank) {
+    const std::string other = rendezvous.get(key_of(rank));
+    if (!is_loopback(other)) return own_address_towards(other);
+  }
+  return towards_rank_0;
+}
+
+// GLOO_SOCKET_IFNAME names an interface; otherwise the one through which others are reached.
+std::shared_ptr<gloo::transport::Device> device(Rendezvous& rendezvous) {
   using Gloo = c10d::ProcessGroupGloo;
   const char* const interface = std::getenv("GLOO_SOCKET_IFNAME");
   return interface ? Gloo::createDeviceForInterface(interface)
-                   : Gloo::createDeviceForHostname(own_address_towards(address));
+                   : Gloo::createDeviceForHostname(own_address(rendezvous));
 }
 
 c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous,
                                           std::chrono::milliseconds timeout) {
   const RankPlace& place = rendezvous.place();
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-  options->devices.push_back(device(place.address));
+  options->devices.push_back(device(rendezvous));
   return c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), place.rank,
                                                      place.world_size, options);
 }

@@ -14,7 +14,7 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.store_is_served;
   options.waitWorkers = !place.store_is_served;
-  options.numWorkers = static_cast<size_t>(place.world_size);
+  options.numWorkers = static_cast<size_t>(place.world_size - place.ranks_here + 1);
   options.timeout = place.meeting_timeout;
   options.useLibUV = false;  // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;

@@ -29,7 +29,8 @@ std::string heard_key(int rank) {
 
 // Rank 0 serves the rendezvous: it must not leave before all have heard.
 void wait_until_heard(Rendezvous& rendezvous, std::optional<std::chrono::milliseconds> patience) {
-  for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
+  const RankPlace& place = rendezvous.place();
+  for (int rank = place.ranks_here; rank < place.world_size; ++rank)
     rendezvous.get(heard_key(rank), patience);
 }
 

@@ -87,6 +87,20 @@ TEST_CASE("joined rank: mpirun's, which does not say where rank 0 is") {
   CHECK(joined(with(two_hosts, "MASTER_ADDR", "head"))->address == "head");
 }
 
+TEST_CASE("joined rank: a machine's ranks stand behind those of the machines before it") {
+  const JoinedRank ranks = ranks_of_machine({3, 4, 2, "box:29500"});
+  CHECK(ranks.rank == 8);
+  CHECK(ranks.ranks_here == 4);
+  CHECK(ranks.world_size == 12);
+  CHECK(ranks.address == "box");
+  CHECK(ranks.port == 29500);
+  CHECK(ranks.restarts_here);
+  CHECK(ranks_of_machine({2, 1, 0, "[fd00::1]:1"}).address == "fd00::1");
+  for (const char* endpoint : {"", "box", ":1", "box:", "box:0", "box:70000", "box:1x"})
+    CHECK_THROWS_AS(ranks_of_machine({2, 1, 0, endpoint}), Error);
+  CHECK_THROWS_AS(ranks_of_machine({2, 1, -1, "box:1"}), Error);
+}
+
 TEST_CASE("joined rank: what is missing or makes no sense is named") {
   Environment lost = kTorchrun;
   lost.erase("MASTER_PORT");

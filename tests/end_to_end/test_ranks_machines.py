@@ -1,0 +1,117 @@
+"""One run on two machines: network name spaces of this test's own, with a cable between them that can be cut."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import unittest
+
+from support import BUILD, ExprunTest, children, end
+
+WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "strategy=zero1")
+PORT = 29517
+SERIES = ("SELECT name, step, value FROM metrics JOIN series USING (run, name) WHERE NOT timing AND run = ? "
+          "ORDER BY name, step")
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class Machines(ExprunTest):
+    """first and second, as Debian sets them up: a machine's own name is at 127.0.1.1 there."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() or not shutil.which("ip"):
+            self.skipTest("network name spaces need root and iproute2")
+        self.machines = [f"exprun-{os.getpid()}-{name}" for name in ("first", "second")]
+        hosts = ("127.0.1.1 first\n", "10.213.77.1 first\n")
+        for machine, text in zip(self.machines, hosts):
+            ip("netns", "add", machine)
+            self.addCleanup(ip, "netns", "del", machine)
+            folder = pathlib.Path("/etc/netns", machine)  # what `ip netns exec` mounts below /etc
+            folder.mkdir(parents=True)
+            self.addCleanup(shutil.rmtree, folder)
+            (folder / "hosts").write_text("127.0.0.1 localhost\n" + text)
+            ip("-n", machine, "link", "set", "lo", "up")
+        first, second = self.machines
+        ip("link", "add", "cable", "netns", first, "type", "veth", "peer", "name", "cable", "netns", second)
+        for number, machine in enumerate(self.machines, start=1):
+            ip("-n", machine, "addr", "add", f"10.213.77.{number}/24", "dev", "cable")
+            ip("-n", machine, "link", "set", "cable", "up")
+
+    def start_on(self, number, *words):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", self.machines[number], BUILD / "exprun", *words, "--nnodes=2",
+             f"--node-rank={number}", f"--rdzv-endpoint=first:{PORT}"],
+            cwd=self.folder, env=environment | {"XDG_CACHE_HOME": str(self.folder / "cache")}, text=True,
+            errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True)
+        self.addCleanup(end, process)
+        return process
+
+    def start_both(self, *words):
+        return [self.start_on(number, *words) for number in (1, 0)][::-1]
+
+    def finish_both(self, processes, timeout=60):
+        return [self.finish(process, timeout=timeout) for process in processes]
+
+    def test_the_ranks_of_two_machines_make_one_run(self):
+        first, second = self.finish_both(self.start_both(*WORDS, "--nproc-per-node=2", "max_grad_norm=1.0"))
+        self.assertEqual((first.code, second.code), (0, 0), first.err + second.err)
+        self.assertIn("launch: ranks 2 to 3 of 4; waiting for rank 0 at first:", second.err)
+        self.assertEqual(self.state(), "finished")
+        self.exprun(*WORDS, "world_size=4", "max_grad_norm=1.0", "--new")
+        self.assertEqual(self.rows(SERIES, 1), self.rows(SERIES, 2))
+
+    def test_a_cable_that_is_cut_ends_all_ranks(self):
+        first, second = self.start_both(*WORDS, "steps=100000000", "timeout='3 s'", "checkpoint.every='1000000 steps'")
+        self.wait_for_step(20, first)
+        ranks = children(first.pid) + children(second.pid)
+        self.assertEqual(len(ranks), 2)
+        ip("-n", self.machines[0], "link", "set", "cable", "down")
+        results = self.finish_both((first, second), timeout=3 + 10)
+        self.assertEqual([result.code for result in results], [1, 1])
+        ((state, message),) = self.rows("SELECT state, message FROM runs")
+        self.assertEqual(state, "failed")
+        self.assertRegex(message, "dist: rank 0 has lost the others in all-reduce: .*; "
+                                  "rank 1 does not answer: it hangs, or is gone$")
+        self.assertRegex(results[1].err, "dist: rank 1 has lost the others in all-reduce: .*; "
+                                         "rank 0 does not answer: it hangs, or is gone\n")
+        for pid in ranks:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}/exe").exists(), f"rank process {pid} lives")
+
+    def test_all_are_restarted_when_a_rank_of_another_machine_dies(self):
+        words = (*WORDS, "steps=1500", "checkpoint.every='50 steps'", "max_restarts=1")
+        first, second = self.start_both(*words)
+        self.wait_for_step(100, first)
+        os.kill(children(second.pid)[0], signal.SIGKILL)
+        results = self.finish_both((first, second))
+        self.assertEqual([result.code for result in results], [0, 0], results[0].err + results[1].err)
+        for result in results:
+            self.assertIn("launch: restart 1 of 1 of all ranks\n", result.err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 1500)])
+
+    def test_a_mistake_ends_the_command_on_all_machines(self):
+        first, second = self.finish_both(self.start_both(*WORDS, "lr=-1"), timeout=20)
+        self.assertEqual((first.code, second.code), (2, 2), first.err + second.err)
+        self.assertIn("'lr' must be > 0", first.err)
+
+
+class Flags(ExprunTest):
+    def test_machines_that_make_no_sense_are_refused(self):
+        for words, text in (
+                (("--nnodes=2", "--node-rank=2", "--rdzv-endpoint=a:1"), "--node-rank must be from 0 to 1, not 2"),
+                (("--nnodes=2",), "--rdzv-endpoint takes HOST:PORT of the machine with --node-rank=0, not ''"),
+                (("--nnodes=0",), "--nnodes and --nproc-per-node count from 1")):
+            self.assertEqual(self.exprun("tiny.toml", *words, code=2).err, f"exprun: error: command line: {text}\n")
+
+    def test_ranks_on_one_machine_need_no_endpoint(self):
+        self.exprun("tiny.toml", "sequences=8", "--nproc-per-node=2", "steps=2")
+        self.assertEqual(len(list(self.run_folder().glob("logs/*"))), 1)  # of rank 1
+
+
+if __name__ == "__main__":
+    unittest.main()
