@@ -31,8 +31,9 @@ class UnderWay : public Collective {
 
 class BackendGroup : public ProcessGroup {
  public:
-  BackendGroup(c10::intrusive_ptr<c10d::Backend> backend, std::function<std::string()> why)
-      : backend_(std::move(backend)), why_(std::move(why)) {}
+  BackendGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Backend> numbers,
+               std::function<std::string()> why)
+      : backend_(std::move(backend)), numbers_(std::move(numbers)), why_(std::move(why)) {}
 
   int rank() const override { return backend_->getRank(); }
   int world_size() const override { return backend_->getSize(); }
@@ -41,6 +42,12 @@ class BackendGroup : public ProcessGroup {
     return start("all-reduce", [&] {
       std::vector<at::Tensor> tensors{tensor};
       return backend_->allreduce(tensors);
+    });
+  }
+  std::unique_ptr<Collective> sum_numbers(at::Tensor numbers) override {
+    return start("all-reduce", [&] {
+      std::vector<at::Tensor> tensors{numbers};
+      return numbers_->allreduce(tensors);
     });
   }
   std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) override {
@@ -74,14 +81,16 @@ class BackendGroup : public ProcessGroup {
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  c10::intrusive_ptr<c10d::Backend> numbers_;
   std::function<std::string()> why_;
 };
 
 }  // namespace
 
 std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
+                                         c10::intrusive_ptr<c10d::Backend> numbers,
                                          std::function<std::string()> why) {
-  return std::make_unique<BackendGroup>(std::move(backend), std::move(why));
+  return std::make_unique<BackendGroup>(std::move(backend), std::move(numbers), std::move(why));
 }
 
 }  // namespace exprun

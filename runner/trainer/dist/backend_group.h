@@ -13,8 +13,10 @@ class Backend;
 
 namespace exprun {
 
-// `why`: what is known of a failure of an exchange, added to its message.
+// `numbers` serves sum_numbers, so that it waits for nothing that `backend` has under way. `why`:
+// what is known of a failure of an exchange, added to its message.
 std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
+                                         c10::intrusive_ptr<c10d::Backend> numbers,
                                          std::function<std::string()> why);
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 // LibTorch's wheel has Gloo inside but not its headers: CMake makes files with their names, which
 // hold dist/gloo_declarations.h.
 #include <cstdlib>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "dist/backend_group.h"
@@ -13,6 +14,8 @@
 namespace exprun {
 
 namespace {
+
+using Device = std::shared_ptr<gloo::transport::Device>;
 
 std::string key_of(int rank) {
   return "address/" + std::to_string(rank);
@@ -37,20 +40,22 @@ std::string own_address(Rendezvous& rendezvous) {
 }
 
 // GLOO_SOCKET_IFNAME names an interface; otherwise the one through which others are reached.
-std::shared_ptr<gloo::transport::Device> device(Rendezvous& rendezvous) {
+Device device(Rendezvous& rendezvous) {
   using Gloo = c10d::ProcessGroupGloo;
   const char* const interface = std::getenv("GLOO_SOCKET_IFNAME");
   return interface ? Gloo::createDeviceForInterface(interface)
                    : Gloo::createDeviceForHostname(own_address(rendezvous));
 }
 
-c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous,
-                                          std::chrono::milliseconds timeout) {
+// Connections of their own, with what `name` tells them from others' by.
+c10::intrusive_ptr<c10d::Backend> connect(const Rendezvous& rendezvous, const std::string& name,
+                                          const Device& device, std::chrono::milliseconds timeout) {
   const RankPlace& place = rendezvous.place();
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-  options->devices.push_back(device(rendezvous));
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), place.rank,
-                                                     place.world_size, options);
+  options->devices.push_back(device);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+      c10::make_intrusive<c10d::PrefixStore>(name, rendezvous.store()), place.rank,
+      place.world_size, options);
 }
 
 }  // namespace
@@ -59,7 +64,9 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
                                          std::chrono::milliseconds timeout) {
   return dist_call(
       "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
-        return group_over(connect(rendezvous, timeout),
+        const Device own = device(rendezvous);
+        return group_over(connect(rendezvous, "tensors", own, timeout),
+                          connect(rendezvous, "numbers", own, timeout),
                           [store = rendezvous.store(), place = rendezvous.place()] {
                             return roll_call(store, place);
                           });

@@ -29,6 +29,9 @@ class ProcessGroup {
   // Replaces the tensor by its sum over all ranks: the same bits on every rank.
   virtual std::unique_ptr<Collective> all_reduce(at::Tensor tensor) = 0;
 
+  // The same for a few numbers on the CPU; it does not queue behind what is under way.
+  virtual std::unique_ptr<Collective> sum_numbers(at::Tensor numbers) = 0;
+
   // The sum over all ranks, on one of them; on the others the tensor is of no more use.
   virtual std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) = 0;
 

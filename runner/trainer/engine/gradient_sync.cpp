@@ -5,21 +5,12 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <map>
-#include <string>
 
 namespace exprun {
 
 namespace {
 
 using torch::autograd::impl::grad_accumulator;
-
-// When backward is done with a parameter is known by its place in the model.
-std::map<std::string, size_t> places(const std::vector<Parameter>& order) {
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < order.size(); ++i) places[order[i].name] = i;
-  return places;
-}
 
 }  // namespace
 
@@ -72,10 +63,9 @@ void GradientSync::add_parcels(const ShardedBuffer& buffer, const std::vector<Pa
   for (const Bucket& bucket : buffer.buckets()) {
     Parcel parcel{bucket, bucket.stretch().of(buffer.flat().range().gradients), {}, order.size(), 0,
                   {}};
-    for (const auto& [parameter, offset] : buffer.flat().slots()) {
-      if (bucket.stretch().common_with({offset, parameter.tensor.numel()}).count <= 0) continue;
-      parcel.parameters.push_back(parameter.tensor);
-      parcel.first_place = std::min(parcel.first_place, place_of.at(parameter.name));
+    for (const FlatBuffer::Slot* slot : buffer.slots_in(bucket)) {
+      parcel.parameters.push_back(slot->parameter.tensor);
+      parcel.first_place = std::min(parcel.first_place, place_of.at(slot->parameter.name));
     }
     parcels_.push_back(std::make_unique<Parcel>(std::move(parcel)));
   }

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,11 +45,25 @@ class Model {
   // One table for each system whose weights fit this model.
   virtual std::vector<ForeignNames> foreign_names() const { return {}; }
 
+  // Under ZeRO-1 new values of parameters come from other ranks while the forward pass computes
+  // with those that are there. A model that announces what it is about to use waits for no more
+  // than that; for any other the engine awaits all values first.
+  virtual bool announces_use() const { return false; }
+  using Await = std::function<void(size_t)>;
+  void await_values_by(Await await) { await_ = std::move(await); }
+
   // Dropout is active in training only.
   void set_training(bool training) { training_ = training; }
   bool training() const { return training_; }
 
+ protected:
+  // The first `count` parameters, in the order in which the model has declared them.
+  void about_to_use(size_t count) const {
+    if (await_) await_(count);
+  }
+
  private:
+  Await await_;
   bool training_ = true;
 };
 

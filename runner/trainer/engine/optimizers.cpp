@@ -44,6 +44,7 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
   for (const Stepper& stepper : steppers_)
     for (const ShardedBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
   sync_ = std::make_unique<GradientSync>(parallelism_.group, buffers, parameters);
+  gather_ = std::make_unique<ValueGather>(parallelism_.group, buffers, parameters);
 }
 
 Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
@@ -96,13 +97,13 @@ void Optimizers::scale_gradients(double coefficient) {
 
 void Optimizers::step(double factor, int64_t update) {
   at::NoGradGuard no_grad;
+  await_values();
   for (Stepper& stepper : steppers_) {
     for (auto& rounded : stepper.rounded) rounded.range.widen();
     stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
     round(stepper, update);
   }
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) buffer.gather_values();
+  gather_->begin();
 }
 
 // By parameter, so that what is drawn depends neither on the buffers nor on the ranks.
@@ -119,6 +120,7 @@ void Optimizers::round(Stepper& stepper, int64_t update) const {
 }
 
 std::vector<int> Optimizers::ranks_that_differ() const {
+  await_values();
   Hasher hasher;
   for (const Stepper& stepper : steppers_)
     for (const ShardedBuffer& buffer : stepper.buffers) {
@@ -138,6 +140,7 @@ std::vector<int> Optimizers::ranks_that_differ() const {
 }
 
 std::vector<NamedTensor> Optimizers::parameter_tensors() const {
+  await_values();
   std::vector<NamedTensor> tensors;
   for (const Stepper& stepper : steppers_)
     for (const ShardedBuffer& buffer : stepper.buffers)

@@ -15,6 +15,7 @@
 #include "engine/parallelism.h"
 #include "engine/sharded_buffer.h"
 #include "engine/stochastic_rounding.h"
+#include "engine/value_gather.h"
 
 namespace exprun {
 
@@ -38,8 +39,12 @@ class Optimizers {
   // L2 over all parameters: the same bits on every rank, which all call it.
   double gradient_norm() const;
   void scale_gradients(double coefficient);
-  // One update of every group, on all ranks together; `update` counts from 1.
+  // One update of every group, on all ranks together; `update` counts from 1. What other ranks have
+  // stepped is then on its way: whoever reads values of the parameters awaits them first.
   void step(double factor, int64_t update);
+  // Until the new values of the first `count` parameters, as the model declares them, are there.
+  void await_values(size_t count) const { gather_->await(count); }
+  void await_values() const { gather_->await_all(); }
 
   // Collective: the ranks whose parameters are not those of rank 0 to the bit.
   std::vector<int> ranks_that_differ() const;
@@ -91,6 +96,7 @@ class Optimizers {
   std::vector<OptimizerGroup> groups_;
   std::vector<Stepper> steppers_;  // one a group
   std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<ValueGather> gather_;
 };
 
 }  // namespace exprun

@@ -29,6 +29,12 @@ void fill(at::Tensor& tensor, const Initialization& how, const at::Generator& ge
 
 }  // namespace
 
+std::map<std::string, size_t> places(const std::vector<Parameter>& order) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < order.size(); ++i) places[order[i].name] = i;
+  return places;
+}
+
 const char* to_string(ParameterClass kind) {
   switch (kind) {
     case ParameterClass::embedding:

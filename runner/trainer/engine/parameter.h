@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ struct Parameter {
   at::Tensor tensor;  // a leaf that requires grad; shared with the model's own member
   Initialization initialization;
 };
+
+// Where each stands, by name: a model declares its parameters in the order in which it uses them,
+// and backward reaches them about in reverse.
+std::map<std::string, size_t> places(const std::vector<Parameter>& order);
 
 class ParameterList {
  public:

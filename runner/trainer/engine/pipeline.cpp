@@ -46,6 +46,8 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
       recipe.section("optimizer"), learner.parameters->items(),
       Parallelism::read(recipe.section("parallelism"), std::move(group)),
       rounds ? std::optional(recipe.section("run").get<int64_t>("seed")) : std::nullopt);
+  const Optimizers& optimizers = *learner.optimizers;
+  learner.model->await_values_by([&optimizers](size_t count) { optimizers.await_values(count); });
   return learner;
 }
 

@@ -71,6 +71,13 @@ void ShardedBuffer::give_to_owners() {
     buckets_.emplace_back(Bucket::Form::owned, stretch_of(flat_.slots()[i]), owner[i]);
 }
 
+std::vector<const FlatBuffer::Slot*> ShardedBuffer::slots_in(const Bucket& bucket) const {
+  std::vector<const FlatBuffer::Slot*> slots;
+  for (const auto& slot : flat_.slots())
+    if (bucket.stretch().common_with(stretch_of(slot)).count > 0) slots.push_back(&slot);
+  return slots;
+}
+
 std::vector<FlatRange> ShardedBuffer::ranges() const {
   std::vector<FlatRange> ranges;
   const auto& [values, gradients, decays] = flat_.range();
@@ -108,14 +115,6 @@ double ShardedBuffer::sum_of_squares() const {
 
 void ShardedBuffer::scale_gradients(double coefficient) const {
   for (const Stretch& stretch : stepped_) stretch.of(flat_.range().gradients).mul_(coefficient);
-}
-
-void ShardedBuffer::gather_values() const {
-  std::vector<std::unique_ptr<Collective>> pending;
-  for (const Bucket& bucket : buckets_)
-    if (bucket.is_sharded())
-      pending.push_back(bucket.gather(*group_, bucket.stretch().of(flat_.range().values)));
-  for (const auto& collective : pending) collective->wait();
 }
 
 at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,

@@ -20,6 +20,9 @@ class ShardedBuffer {
   const FlatBuffer& flat() const { return flat_; }
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
+  // The parameters that have a part in it.
+  std::vector<const FlatBuffer::Slot*> slots_in(const Bucket& bucket) const;
+
   // What this rank's optimizer gets one by one: ranges, or matrices if it takes those.
   const std::vector<Stretch>& units() const { return units_; }
   std::vector<FlatRange> ranges() const;
@@ -36,9 +39,6 @@ class ShardedBuffer {
   double sum_of_squares() const;
   // Of what this rank steps.
   void scale_gradients(double coefficient) const;
-
-  // Collective: the values that each rank has stepped come to all others.
-  void gather_values() const;
 
   // Collective: a state tensor of the units, whole and on the CPU, in the buffer's layout;
   // undefined on every rank but 0. `like` has its dtype and device, for a rank without units.

@@ -61,6 +61,7 @@ StepResult TrainingStep::run(int64_t k) {
   result.lr = pipeline_.optimizers().lr(factor);
   clip(result.grad_norm);
   pipeline_.optimizers().step(factor, k + 1);
+  if (!pipeline_.model().announces_use()) pipeline_.optimizers().await_values();
   if (plan.scales_loss) loss_scale_.updated();
   timer_.lap(&StepTimes::update);
   result.times = timer_.times();

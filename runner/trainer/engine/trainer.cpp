@@ -204,6 +204,7 @@ bool Trainer::saving_is_due() const {
 }
 
 TrainingResult Trainer::finish(TrainingResult::End end) {
+  pipeline_.optimizers().await_values();  // others still give them
   if (links_.saver && end != TrainingResult::End::diverged && position_.step > 0)
     links_.saver->save_last(pipeline_, position_);
   return {end, stop_, position_, message_};

@@ -69,16 +69,22 @@ class Gpt final : public Model {
                          {s.context_length, s.hidden_size}, s.weights.embedding());
     if (s.embedding_norm)
       embedding_norm_ = Norm::declare(parameters, "embedding_norm", s.hidden_size, s.norm);
-    for (int64_t i = 0; i < s.num_layers; ++i)
+    declared_.push_back(parameters.items().size());
+    for (int64_t i = 0; i < s.num_layers; ++i) {
       blocks_.emplace_back(parameters, "blocks." + std::to_string(i), s);
+      declared_.push_back(parameters.items().size());
+    }
     final_norm_ = Norm::declare(parameters, "final_norm", s.hidden_size, s.norm);
     head_ = {s.tied_head ? token_embedding_
                          : parameters.add("head.weight", ParameterClass::matrix,
                                           {s.padded_vocab_size, s.hidden_size},
                                           s.weights.matrix(s.hidden_size)),
              s.vocab_size, s.logit_softcap, parameters.precision().compute};
+    declared_.push_back(parameters.items().size());
     count_ = parameters.count();
   }
+
+  bool announces_use() const override { return true; }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
     return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}));
@@ -115,11 +121,17 @@ class Gpt final : public Model {
     const int64_t length = inputs.size(1);
     if (length > settings_.context_length)
       throw std::logic_error("gpt: a sequence is longer than context_length");
+    auto declared = declared_.begin();
+    about_to_use(*declared);
     auto x = at::embedding(token_embedding_, inputs);
     if (settings_.learned_positions) x = at::add(x, position_embedding_.narrow(0, 0, length));
     x = at::dropout(x, settings_.dropout, training());
     if (settings_.embedding_norm) x = embedding_norm_(x);
-    for (const auto& block : blocks_) x = block(x, training());
+    for (const auto& block : blocks_) {
+      about_to_use(*++declared);
+      x = block(x, training());
+    }
+    about_to_use(*++declared);
     return final_norm_(x);
   }
 
@@ -130,6 +142,7 @@ class Gpt final : public Model {
   std::vector<Block> blocks_;
   Norm final_norm_;
   Head head_;
+  std::vector<size_t> declared_;  // parameters up to the first block, each block, and the head
   int64_t count_ = 0;
 };
 
