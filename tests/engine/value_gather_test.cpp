@@ -57,8 +57,10 @@ TEST_CASE("value gather: what is awaited has the parts of all ranks") {
 }
 
 TEST_CASE("model: one that announces what it uses reads nothing else before") {
-  const std::vector<std::vector<std::string>> variants{
-      {}, {"model.tied_head=false"}, {"model.embedding_norm=true"}, {"model.position={type='rotary'}"}};
+  const std::vector<std::vector<std::string>> variants{{},
+                                                       {"model.tied_head=false"},
+                                                       {"model.embedding_norm=true"},
+                                                       {"model.position={type='rotary'}"}};
   for (const auto& words : variants) {
     const at::NoGradGuard no_grad;
     const TinyRun run(words);

@@ -51,10 +51,14 @@ add_executable(store_contention EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench
                                 ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
 target_link_libraries(store_contention PRIVATE exprun_store)
 if(EXPRUN_TRAINER)
-  add_executable(step_speed EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/step_speed.cpp ${engine_support}
-                            $<TARGET_OBJECTS:exprun_trainer_objects>)
-  target_include_directories(step_speed PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(step_speed PRIVATE exprun_test_main exprun_recipe exprun_text exprun_store exprun_libtorch)
+  function(exprun_engine_benchmark name)
+    add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${engine_support} ${ARGN}
+                           $<TARGET_OBJECTS:exprun_trainer_objects>)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE exprun_test_main exprun_recipe exprun_text exprun_store exprun_libtorch)
+  endfunction()
+  exprun_engine_benchmark(step_speed)
+  exprun_engine_benchmark(ranks_trace ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
 endif()
 add_executable(tokenize_speed EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/tokenize_speed.cpp)
 target_link_libraries(tokenize_speed PRIVATE exprun_text)
