@@ -32,9 +32,9 @@ def follows(pid):
 
 
 class JoinedRanks(ExprunTest):
-    def start_rank(self, rank, port, *words):
+    def start_rank(self, rank, port, *words, **variables):
         return self.start(*words, variables={"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-                                             "MASTER_PORT": str(port)})
+                                             "MASTER_PORT": str(port), **variables})
 
     def start_rank_that_sees(self, other, instead_of, port, *words):
         """Rank 1 on a machine of its own, where one path leads to another file."""
@@ -98,7 +98,7 @@ class JoinedRanks(ExprunTest):
                 os.kill(ranks[1].pid, number)
                 self.assert_codes(code, [self.finish(rank, timeout=20) for rank in ranks])
                 lock.close()
-                self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(0,)])
+                self.assertEqual(list(self.folder.glob("runs/tiny-*")), [])
 
     def hold_launches(self):
         """As a launch does that takes long: all others wait for the lock."""
@@ -106,6 +106,21 @@ class JoinedRanks(ExprunTest):
         lock = open(self.folder / "runs/launch.lock", "wb")
         fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
         return lock
+
+    def test_new_means_one_run_over_all_lives_of_a_job(self):
+        self.exprun(*WORDS)
+        port = free_port()
+        words = (*WORDS, "--new", "steps=1500")
+        first = [self.start_rank(rank, port, *words, TORCHELASTIC_RUN_ID="none") for rank in (1, 0)]
+        self.wait_until(lambda: self.rows("SELECT count(*) FROM runs") == [(2,)], first[1])
+        self.wait_for_step(100, first[1])
+        os.kill(first[0].pid, signal.SIGKILL)
+        self.assertEqual([self.finish(rank, timeout=20).code for rank in first], [-signal.SIGKILL, 1])
+        second = [self.start_rank(rank, port, *words, TORCHELASTIC_RUN_ID="none", TORCHELASTIC_RESTART_COUNT="1")
+                  for rank in (1, 0)]
+        self.assert_codes(0, [self.finish(rank) for rank in second])
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs ORDER BY run"),
+                         [("finished", 1, 600), ("finished", 2, 1500)])
 
     def test_a_sweep_is_not_started_once_a_rank_and_a_rerun_is_one_run(self):
         for rank in self.all_ranks("sweep", "tiny.toml", "lr=1e-3,1e-2"):

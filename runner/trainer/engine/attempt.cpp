@@ -189,7 +189,8 @@ ExitCode follow(const HandOver& hand_over, Rendezvous& rendezvous) {
 }  // namespace
 
 ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash) {
-  Rendezvous rendezvous(place);
+  const std::unique_ptr<Rendezvous> met = meet_rank_0(place);
+  Rendezvous& rendezvous = *met;
   const Heard heard = hear(rendezvous, recipe_hash);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour

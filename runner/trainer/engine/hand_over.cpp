@@ -108,6 +108,19 @@ void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
   if (!problem.empty()) refuse(rendezvous, problem);
 }
 
+std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
+  for (;;) {
+    auto rendezvous = std::make_unique<Rendezvous>(place);
+    try {
+      rendezvous->get(kKey);
+      return rendezvous;
+    } catch (const Error& error) {
+      if (place.restarts == 0) throw;
+      log(LogLevel::debug, error.what());
+    }
+  }
+}
+
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash) {
   const json message = json::parse(rendezvous.get(kKey));
   if (message.contains("dismissed")) {

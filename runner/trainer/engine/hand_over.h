@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,6 +33,11 @@ HandOver read_hand_over(const RunFolder& folder,
 // From rank 0 to all others, who compare what they have with what rank 0 has (evidence.h). Throws
 // Error when one of them cannot take part: every rank then says which, and why.
 void tell(Rendezvous& rendezvous, const HandOver& hand_over);
+
+// On a rank above 0: meets rank 0 and waits until it has something to say. Ranks that were started
+// anew may find rank 0 of their former life, which is just ending: they then meet again. Throws
+// Error.
+std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place);
 
 // What a rank above 0 hears: how to train, or with what exit code to end.
 using Heard = std::variant<HandOver, ExitCode>;
