@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/cores.h"
 #include "base/diagnostic.h"
 #include "base/diagnostic_json.h"
 #include "base/error_file.h"
@@ -13,7 +14,6 @@
 #include "base/signals.h"
 #include "base/version.h"
 #include "engine/attempt.h"
-#include "engine/cores.h"
 #include "engine/describe.h"
 #include "engine/evaluate_run.h"
 #include "engine/machine.h"

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/sections.h"
+
 using namespace exprun;
 
 TEST_CASE("mfu: is the model's arithmetic over the device's peak, with its convention named") {
@@ -34,4 +36,11 @@ TEST_CASE(
   CHECK(mfu.text(23'477.76) ==
         "MFU 10.0 % (convention P, peak 0.2348 TFLOP/s, estimated: fp32, 3 ranks x 1 core x 2.446 "
         "GHz x 2 units x 2 operations x 8 lanes)");
+}
+
+TEST_CASE("mfu: a given peak is of a GPU, or of a machine, whatever ranks share its cores") {
+  const auto recipe = recipe_with("schedule", "constant", "[metrics]\npeak_tflops = 0.5\n");
+  const Machine four_ranks{2, "AVX2", "", "", "", 4};
+  CHECK(peak_of(recipe, four_ranks, {1, 1})->flops == 0.5e12);
+  CHECK(peak_of(recipe, four_ranks, {2, 2})->flops == 1e12);
 }

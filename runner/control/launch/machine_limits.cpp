@@ -1,18 +1,12 @@
 #include "control/launch/machine_limits.h"
 
-#include <sched.h>
-
+#include "base/cores.h"
 #include "base/processor.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
 
 namespace exprun {
 namespace {
-
-int64_t usable_cores() {
-  cpu_set_t cores;
-  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
 
 Diagnostic warning(SourceSpan where, std::string message, std::string help) {
   return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
@@ -47,7 +41,7 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
 }  // namespace
 
 Hardware this_hardware() {
-  return {usable_cores(), processor_flags()};
+  return {own_cores().count(), processor_flags()};
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {

@@ -67,13 +67,7 @@ std::vector<std::string> metrics_of(const Pipeline& pipeline) {
 // Nothing where no peak is known.
 std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
   const Pipeline& pipeline = attempt.pipeline();
-  const Machine machine = pipeline.machine();
-  const auto given = pipeline.recipe.section("metrics").find<double>("peak_tflops");
-  const auto device = pipeline.recipe.section("run").get<std::string>("device");
-  const bool cpu = device == "auto" || device == "cpu";
-  auto peak =
-      cpu ? estimated_peak(machine, attempt.cores()) : known_peak(device, machine.world_size);
-  if (given) peak = Peak{*given * 1e12 * machine.world_size};
+  const auto peak = peak_of(pipeline.recipe, pipeline.machine(), attempt.share());
   if (!peak) return std::nullopt;
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }

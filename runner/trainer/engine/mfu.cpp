@@ -39,6 +39,15 @@ std::string Mfu::text(double tokens_per_second) const {
   return text + peak.how + ")";
 }
 
+std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
+                            const CoreShare& share) {
+  const auto given = recipe.section("metrics").find<double>("peak_tflops");
+  const auto device = recipe.section("run").get<std::string>("device");
+  const bool cpu = device == "auto" || device == "cpu";
+  if (given) return Peak{*given * 1e12 * (cpu ? share.machines : machine.world_size)};
+  return cpu ? estimated_peak(machine, share.cores) : known_peak(device, machine.world_size);
+}
+
 // The first name that the device's contains.
 std::optional<Peak> known_peak(std::string_view device, int ranks) {
   static constexpr std::pair<std::string_view, double> kDevices[] = {

@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core_share.h"
 #include "engine/machine.h"
 #include "engine/recorder.h"
 #include "engine/run_plan.h"
+#include "recipe/resolved.h"
 #include "store/metric_writer.h"
 
 namespace exprun {
@@ -29,6 +31,11 @@ struct Mfu {
   // "MFU 37.4 % (convention P, peak 989 TFLOP/s)"
   std::string text(double tokens_per_second) const;
 };
+
+// Of all devices of the run: what the recipe says of one (the CPUs of a machine are one, however
+// many ranks share them), else what is known or estimated; nothing where none of these is.
+std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
+                            const CoreShare& share);
 
 // Of a GPU a rank, known by its name: dense bf16, as its vendor states it; nothing for an unknown
 // one: a guess would be worse.

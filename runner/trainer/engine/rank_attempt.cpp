@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/processor.h"
 #include "dist/gloo.h"
-#include "engine/cores.h"
 #include "engine/format_support.h"
 #include "engine/kernel_choices.h"
 #include "engine/resume.h"
@@ -55,10 +54,10 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
     : hand_over_(hand_over),
       recipe_(hand_over.resolved()),
       state_(state_of(hand_over, recipe_)),
-      cores_(rendezvous ? share_of_cores(*rendezvous) : own_cores().count()) {
+      share_(rendezvous ? share_of_cores(*rendezvous) : CoreShare{own_cores().count()}) {
   const int world_size = rendezvous ? rendezvous->place().world_size : 1;
   use_formats(recipe_.section("precision"));
-  use_threads(thread_count(recipe_, state_, world_size, cores_));
+  use_threads(thread_count(recipe_, state_, world_size, share_.cores));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_);

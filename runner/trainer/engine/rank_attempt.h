@@ -8,6 +8,7 @@
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
 #include "engine/checkpoint.h"
+#include "engine/core_share.h"
 #include "engine/hand_over.h"
 #include "engine/machine.h"
 #include "engine/pipeline.h"
@@ -29,7 +30,7 @@ class RankAttempt {
   const ResolvedRecipe& recipe() const { return recipe_; }
   const Pipeline& pipeline() const { return *pipeline_; }
   const Machine& machine() const { return machine_; }
-  int cores() const { return cores_; }  // that this rank may use beside those of its machine
+  const CoreShare& share() const { return share_; }
 
   // Loads the checkpoint to go on from, if there is one: its position.
   std::optional<Position> restore(Recorder& recorder) const;
@@ -38,7 +39,7 @@ class RankAttempt {
   const HandOver& hand_over_;
   ResolvedRecipe recipe_;
   std::optional<CheckpointState> state_;
-  int cores_;
+  CoreShare share_;
   Machine machine_;
   std::optional<Pipeline> pipeline_;
 };

@@ -1,19 +1,15 @@
-#include "engine/cores.h"
+#include "base/cores.h"
 
 #include <sched.h>
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/host_name.h"
 
 namespace exprun {
-
 namespace {
-
-using nlohmann::json;
 
 std::string first_line(const std::string& file) {
   std::string line;
@@ -52,10 +48,6 @@ int limit_of_control_group() {
   return static_cast<int>(quota / period + 0.5);
 }
 
-std::string key_of(int rank) {
-  return "cores/" + std::to_string(rank);
-}
-
 }  // namespace
 
 int Cores::count() const {
@@ -64,20 +56,6 @@ int Cores::count() const {
 
 Cores own_cores() {
   return {this_host(), cores_of_process(), limit_of_control_group()};
-}
-
-int share_of_cores(Rendezvous& rendezvous, const Cores& own) {
-  const RankPlace& place = rendezvous.place();
-  rendezvous.set(key_of(place.rank), json{{"host", own.host}, {"cores", own.names}}.dump());
-  Cores together{own.host, {}, own.limit};
-  int sharers = 0;
-  for (int rank = 0; rank < place.world_size; ++rank) {
-    const json other = json::parse(rendezvous.get(key_of(rank)));
-    if (other.at("host") != own.host) continue;
-    ++sharers;
-    together.names.merge(other.at("cores").get<std::set<std::string>>());
-  }
-  return std::max(1, std::min(own.count(), together.count() / sharers));
 }
 
 }  // namespace exprun
