@@ -53,13 +53,22 @@ std::optional<int64_t> batch_sequences(const Table& root) {
   return *tokens / *length;
 }
 
+bool blocks_are_separate(const Table& root) {
+  return text_at(root, "dataset.blocks") == "separate";
+}
+
+int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length) {
+  const int64_t firsts = blocks_are_separate(root) ? (tokens + length - 1) / length : 1;
+  return std::max<int64_t>(0, tokens - firsts);
+}
+
 int64_t tokens_per_epoch(const Table& root, const Facts& facts) {
   const std::optional<int64_t> length = sequence_length(root);
   if (!facts.train_tokens || !length || *length <= 0) return 0;
   if (text_at(root, "dataset.order") == "random_offsets") return 0;
   // The last sample has one token more than its inputs where blocks overlap.
-  const bool separate = text_at(root, "dataset.blocks") == "separate";
-  return std::max<int64_t>(0, *facts.train_tokens - !separate) / *length * *length;
+  const int64_t starts = *facts.train_tokens - !blocks_are_separate(root);
+  return std::max<int64_t>(0, starts) / *length * *length;
 }
 
 std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,

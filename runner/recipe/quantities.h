@@ -26,6 +26,14 @@ std::optional<int64_t> sequence_length(const Table& root);
 std::optional<int64_t> batch_tokens(const Table& root);
 std::optional<int64_t> batch_sequences(const Table& root);
 
+// Whether a sequence's last token predicts nothing (dataset.blocks), instead of the next one's
+// first.
+bool blocks_are_separate(const Table& root);
+
+// Of `tokens` tokens in sequences of `length`, the last of them perhaps short: how many something
+// predicts.
+int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length);
+
 // Tokens of one pass over the training split, which is made of whole sequences (the last has one
 // token more than its inputs). 0 if the dataset's order has no epochs, or its size is not known.
 int64_t tokens_per_epoch(const Table& root, const Facts& facts);

@@ -33,16 +33,19 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
 }
 
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
-  if (!input.facts.validation_tokens) return;
+  const auto length = sequence_length(input.root);
+  if (!input.facts.validation_tokens || !length || *length <= 0) return;
+  const int64_t size = *input.facts.validation_tokens;
+  const int64_t predicted = predicted_tokens(input.root, size, *length);
+  const char* first = blocks_are_separate(input.root) ? "the first of a block" : "its first";
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
     const std::string key = join_path(path, "tokens");
     const auto tokens = integer_at(input.root, key);
-    const int64_t size = *input.facts.validation_tokens;
-    if (!tokens || *tokens < size) continue;
+    if (!tokens || *tokens <= predicted) continue;
     diagnostics.push_back({place_of(input.root, key),
-                           "'tokens' must be <= " + std::to_string(size - 1) +
+                           "'tokens' must be <= " + std::to_string(predicted) +
                                ": the validation split has " + std::to_string(size) +
-                               ", and nothing predicts its first",
+                               ", and nothing predicts " + first,
                            "\"auto\" takes all of it"});
   }
 }
@@ -61,12 +64,14 @@ void validation_is_not_training(const RuleInput& input, Diagnostics& diagnostics
 
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
+  const bool separate = blocks_are_separate(input.root);
   const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
-    if (!length || !tokens || *tokens > *length) return;
+    if (!length || !tokens || *tokens >= *length + !separate) return;
     diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
                            "'sequence_length' is " + std::to_string(*length) + ", but the " +
                                split + " data have only " + std::to_string(*tokens) + " tokens",
-                           "a sequence needs one token more than its length"});
+                           separate ? "give more data or a shorter sequence"
+                                    : "a sequence needs one token more than its length"});
   };
   complain("training", input.facts.train_tokens);
   if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);

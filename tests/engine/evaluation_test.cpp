@@ -58,6 +58,23 @@ TEST_CASE("val_loss: exactly as many tokens as the recipe says") {
         doctest::Approx(sum / 50).epsilon(1e-6));
 }
 
+TEST_CASE("val_loss: of separate blocks it counts what something predicts") {
+  const TinyRun run({"run.steps=1", "dropout=0.0", "micro_batch=2", "dataset.blocks=separate",
+                     "evaluation.val_loss.tokens=50"});
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Trainer(pipeline, {recorder, nullptr, stop_at_look(10)}).run();
+
+  const at::NoGradGuard no_grad;
+  const Pipeline fresh = run.build();
+  Batch all = fresh.read(Split::validation, 0, 4);  // 15 targets each: 3 of them and 5 more
+  all.targets[3].slice(0, 5).fill_(kIgnoredTarget);
+  CHECK(all.targets.ne(kIgnoredTarget).sum().item<int64_t>() == 50);
+  const double sum = fresh.model().loss_sum(all.inputs, all.targets).item<double>();
+  CHECK(recorder.evaluations.at(0).result.metrics[0].second ==
+        doctest::Approx(sum / 50).epsilon(1e-6));
+}
+
 TEST_CASE("val_loss: without validation data it is a mistake in the recipe") {
   TinyRun run;
   run.data.validation.clear();

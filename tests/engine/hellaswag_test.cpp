@@ -70,6 +70,7 @@ class NoData final : public Dataset {
  public:
   Batch batch(Split, int64_t, int64_t) const override { return {}; }
   int64_t samples_per_epoch(Split) const override { return 0; }
+  int64_t targets_per_sample() const override { return 0; }
 };
 
 // A recipe outlives what is built from its section.

@@ -65,6 +65,15 @@ TEST_CASE("step: gradients are of the mean over the global batch") {
   CHECK(result.loss == doctest::Approx(std::log(kTinyVocabulary)).epsilon(0.05));
 }
 
+TEST_CASE("step: of separate blocks the mean is over what something predicts") {
+  const TinyRun run({"model.dropout=0", "dataset.blocks=separate"});
+  const Pipeline pipeline = run.build(), fresh = run.build();
+  const StepResult result = TrainingStep(pipeline, [] { return false; }).run(0);
+  const Batch batch = fresh.read(Split::train, 0, 8);
+  const double sum = fresh.model().loss_sum(batch.inputs, batch.targets).item<double>();
+  CHECK(result.loss == doctest::Approx(sum / (8 * 15)).epsilon(1e-6));
+}
+
 TEST_CASE("step: the norm is of all gradients before clipping, which it limits") {
   const TinyRun run({"model.dropout=0", "max_grad_norm=0.01"});
   const Pipeline pipeline = run.build();

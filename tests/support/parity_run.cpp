@@ -24,6 +24,7 @@ class Given final : public Dataset {
     return {inputs_.narrow(0, first, count), targets_.narrow(0, first, count), 0};
   }
   int64_t samples_per_epoch(Split) const override { return inputs_.size(0); }
+  int64_t targets_per_sample() const override { return inputs_.size(1); }
 
  private:
   at::Tensor inputs_, targets_;

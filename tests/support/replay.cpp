@@ -57,6 +57,7 @@ class Replay final : public Dataset {
   int64_t samples_per_epoch(Split split) const override {
     return static_cast<int64_t>((split == Split::train ? train_ : validation_).offsets.size());
   }
+  int64_t targets_per_sample() const override { return length_; }
 
  private:
   Recorded train_;

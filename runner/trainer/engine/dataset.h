@@ -41,6 +41,9 @@ class Dataset {
   // Samples in one pass over the split, of training whole ones; the last of validation may be
   // short: its targets behind the end do not count. 0 if passes have no meaning (random offsets).
   virtual int64_t samples_per_epoch(Split split) const = 0;
+
+  // Targets of a whole sample that count: its length, or one less where its last predicts nothing.
+  virtual int64_t targets_per_sample() const = 0;
 };
 
 }  // namespace exprun

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostic.h"
 #include "engine/look_ahead.h"
 #include "engine/token_reader.h"
 
@@ -21,7 +20,6 @@ class TokenDataset final : public Dataset {
         blocks_(blocks),
         next_train_(
             [this](int64_t first, int64_t count) { return read(Split::train, first, count); }) {
-    for (const Split split : {Split::train, Split::validation}) check_one_sample(split);
     if (order == SampleOrder::sequential) train_.expect_sequential();
     validation_.expect_sequential();
   }
@@ -36,19 +34,9 @@ class TokenDataset final : public Dataset {
     return exprun::samples_per_epoch(order(split), space(split));
   }
 
- private:
-  void check_one_sample(Split split) const {
-    const SampleSpace all = space(split);
-    if (all.tokens >= all.sample_tokens() || (all.tokens == 0 && split == Split::validation))
-      return;
-    throw Error(
-        std::string("dataset: the ") + (split == Split::train ? "training" : "validation") +
-        " split has " + std::to_string(all.tokens) + " tokens, and one sample takes " +
-        std::to_string(all.sample_tokens()) +
-        (all.separate ? " (batch.sequence_length)" : " (batch.sequence_length and one more)") +
-        "; give more data or a shorter sequence");
-  }
+  int64_t targets_per_sample() const override { return space(Split::train).sample_tokens() - 1; }
 
+ private:
   Batch read(Split split, int64_t first_sample, int64_t count) const {
     std::vector<int64_t> offsets;
     for (int64_t sample = first_sample; sample < first_sample + count; ++sample)

@@ -40,7 +40,8 @@ class ValidationLoss : public Evaluation {
   void add_batch(std::vector<double>& loss_and_tokens, const EvaluationContext& context,
                  int64_t first, int64_t count) const {
     Batch batch = context.read(Split::validation, first, count);
-    if (tokens_ > 0) ignore_behind(batch.targets, tokens_ - first * context.sequence_length);
+    if (tokens_ > 0)
+      ignore_behind(batch.targets, tokens_ - first * context.dataset.targets_per_sample());
     loss_and_tokens[0] += context.model.loss_sum(batch.inputs, batch.targets).item<double>();
     loss_and_tokens[1] += batch.targets.ne(kIgnoredTarget).sum().item<double>();
   }
@@ -48,15 +49,15 @@ class ValidationLoss : public Evaluation {
   int64_t sample_count(const EvaluationContext& context) const {
     const int64_t all = context.dataset.samples_per_epoch(Split::validation);
     if (tokens_ == 0) return all;
-    const int64_t needed = (tokens_ + context.sequence_length - 1) / context.sequence_length;
-    return std::min(needed, all);
+    const int64_t targets = context.dataset.targets_per_sample();
+    return std::min((tokens_ + targets - 1) / targets, all);
   }
 
-  // Exactly so many tokens: of the last sequence a part may be too much.
+  // Exactly so many that count: of the last sequence a part may be too much.
   static void ignore_behind(at::Tensor& targets, int64_t tokens) {
     if (tokens >= targets.numel()) return;
-    targets = targets.clone();
-    targets.view({-1}).slice(0, tokens).fill_(kIgnoredTarget);
+    const at::Tensor counted = targets.ne(kIgnoredTarget).view({-1}).cumsum(0).view_as(targets);
+    targets = targets.masked_fill(counted.gt(tokens), kIgnoredTarget);
   }
 
   Section section_;
