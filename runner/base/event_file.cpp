@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/host_name.h"
 #include "base/write_all.h"
@@ -122,7 +123,7 @@ HyperParameter hyper_parameter(const std::string& toml) {
 
 EventFile::EventFile(const fs::path& folder, double seconds) : path_(folder / file_name(seconds)) {
   fs::create_directories(folder);
-  fd_ = UniqueFd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  fd_ = UniqueFd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
   if (!fd_) throw file_error("write", path_);
   record(real(1, seconds) + bytes(3, "brain.Event:2"));
 }
@@ -160,7 +161,14 @@ void EventFile::record(std::string_view payload) {
   const std::string whole =
       length + raw(masked_crc32c(length)) + std::string(payload) + raw(masked_crc32c(payload));
   const std::lock_guard guard(writing_);
-  write_all(fd_.get(), whole.data(), whole.size(), path_);
+  try {
+    write_all(fd_.get(), whole.data(), whole.size(), path_);
+    size_ += static_cast<int64_t>(whole.size());
+  } catch (const Error&) {
+    // A part of a record would hide all that follow it.
+    if (::ftruncate(fd_.get(), size_) != 0) throw file_error("shorten", path_);
+    throw;
+  }
 }
 
 }  // namespace exprun

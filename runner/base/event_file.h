@@ -29,7 +29,8 @@ class EventFile {
   // Error.
   EventFile(const std::filesystem::path& folder, double seconds);
 
-  // `seconds` is since 1970. Throws Error.
+  // `seconds` is since 1970. Throws Error; a record that could not be written whole is taken back,
+  // so that later ones can be read.
   void scalar(double seconds, int64_t step, std::string_view tag, double value);
   void text(double seconds, int64_t step, std::string_view tag, std::string_view text);
   // What the HPARAMS page shows of a run, with the tags of the scalars that measure it; a file of
@@ -43,6 +44,7 @@ class EventFile {
 
   std::filesystem::path path_;
   UniqueFd fd_;
+  int64_t size_ = 0;  // of the whole records
   std::mutex writing_;
 };
 

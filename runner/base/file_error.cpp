@@ -15,7 +15,7 @@ const char* remedy(int error_number) {
       return "; choose a place that can be written to";
     case ENOSPC:
     case EDQUOT:
-      return "; free some space and run the same command again";
+      return "; free some space";
     case EMFILE:
     case ENFILE:
       return "; raise the limit of open files (ulimit -n)";

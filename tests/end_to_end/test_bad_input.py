@@ -225,6 +225,23 @@ class BadDisk(BadInput):
         self.assertIn("finished", self.exprun("--store", "disk", "ls").out)
         self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
 
+    def test_a_disk_too_full_for_tensorboard(self):
+        words = ("tiny.toml", "metrics.tensorboard=true", "checkpoint.every='5 steps'")
+        process = self.start(*words, "steps=100000000")
+        self.wait_for_step(6, process)
+        process.send_signal(signal.SIGINT)
+        self.finish(process)
+        self.disk = self.run_folder() / "tensorboard"
+        self.mount("size=4k")
+        process = self.start(*words, "steps=100000000")
+        self.wait_for_step(self.last_step() + 400, process)
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process)
+        self.assertEqual(result.code, 130, result.err)
+        self.assertEqual(result.err.count("No space left on device; free some space. Training goes on, and TensorBoard's "
+                                          "file lacks what could not be written (`exprun export RUN --tensorboard DIR` "
+                                          "writes it all from the store)\n"), 1, result.err)
+
     def test_a_disk_too_full_for_a_store(self):
         self.mount("size=40k")
         result = self.exprun("--store", "disk", "tiny.toml", code=5)
@@ -253,7 +270,7 @@ class BadDisk(BadInput):
         process.send_signal(signal.SIGINT)
         result = self.finish(process, timeout=60)
         self.assertEqual(result.code, 1)
-        self.assertIn("No space left on device; free some space and run the same command again", result.err)
+        self.assertIn("No space left on device; free some space", result.err)
         self.assertEqual(self.rows("SELECT state FROM runs", store="disk"), [("failed",)])
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
         self.assertEqual(self.rows("SELECT count(*) FROM checkpoint", store="disk"), [(0,)])

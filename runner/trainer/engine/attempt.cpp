@@ -1,6 +1,5 @@
 #include "engine/attempt.h"
 
-#include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/event_file.h"
 #include "base/log.h"
@@ -73,10 +72,9 @@ std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
 }
 
 // TensorBoard's, when wanted.
-std::unique_ptr<EventFile> event_file(const StoredRun& run, const ResolvedRecipe& recipe) {
+std::unique_ptr<LiveEventFile> event_file(const StoredRun& run, const ResolvedRecipe& recipe) {
   if (!recipe.section("metrics").get<bool>("tensorboard")) return nullptr;
-  return std::make_unique<EventFile>(run.folder.path / "tensorboard",
-                                     static_cast<double>(now_ms()) / 1e3);
+  return std::make_unique<LiveEventFile>(run.folder.path / "tensorboard");
 }
 
 ExitCode exit_code(const TrainingResult& result) {

@@ -16,13 +16,14 @@ void SystemRecorder::record() try {
   // The first reading is of the start: opening the GPUs' library takes a while.
   const int64_t step = usage_ ? step_.load() : settings_.first_step;
   if (!usage_) usage_.emplace(settings_.run_folder);
+  const auto values = usage_->read();
   std::vector<MetricWriter::Point> points;
-  for (const auto& [name, value] : usage_->read()) {
-    points.push_back({metrics_.series(name, true), value});
-    if (settings_.events)
-      settings_.events->scalar(static_cast<double>(now_ms()) / 1e3, step, name, value);
-  }
+  for (const auto& [name, value] : values) points.push_back({metrics_.series(name, true), value});
   metrics_.post(step, points);
+  if (!settings_.events) return;
+  settings_.events->write([&, seconds = static_cast<double>(now_ms()) / 1e3](EventFile& events) {
+    for (const auto& [name, value] : values) events.scalar(seconds, step, name, value);
+  });
 } catch (const std::exception& error) {
   log(LogLevel::debug, std::string("system metrics: ") + error.what());
 }

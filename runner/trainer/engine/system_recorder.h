@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/event_file.h"
 #include "base/periodic_thread.h"
 #include "base/system_usage.h"
+#include "engine/live_event_file.h"
 #include "engine/recorder.h"
 #include "store/metric_writer.h"
 
@@ -20,8 +20,8 @@ class SystemRecorder : public Recorder {
   struct Settings {
     std::filesystem::path run_folder;  // whose disk is watched
     std::chrono::duration<double> period;
-    int64_t first_step = 0;       // completed when the attempt began
-    EventFile* events = nullptr;  // TensorBoard's, when wanted
+    int64_t first_step = 0;           // completed when the attempt began
+    LiveEventFile* events = nullptr;  // TensorBoard's, when wanted
   };
   SystemRecorder(MetricWriter& metrics, Settings settings);
 

@@ -1,7 +1,7 @@
 // What is recorded, also as a TensorBoard event file in the run's folder ([metrics] tensorboard).
 #pragma once
 
-#include "base/event_file.h"
+#include "engine/live_event_file.h"
 #include "engine/recorder.h"
 
 namespace exprun {
@@ -9,8 +9,7 @@ namespace exprun {
 class TensorboardRecorder : public Recorder {
  public:
   // Scalars of steps every `metrics_every` steps; `parameters` are the run's hyper-parameters.
-  // Throws Error.
-  TensorboardRecorder(EventFile& file, int64_t metrics_every,
+  TensorboardRecorder(LiveEventFile& file, int64_t metrics_every,
                       const std::vector<std::pair<std::string, HyperParameter>>& parameters,
                       const std::vector<std::string>& metrics);
 
@@ -19,7 +18,7 @@ class TensorboardRecorder : public Recorder {
   void event(const std::string&, const std::string&, const std::string&) override {}
 
  private:
-  EventFile& file_;
+  LiveEventFile& file_;
   int64_t metrics_every_;
 };
 

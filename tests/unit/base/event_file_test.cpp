@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/diagnostic.h"
+#include "support/file_size_limit.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -62,6 +64,21 @@ TEST_CASE("event file: a header, then one record a value") {
   CHECK(all[1].substr(9) ==
         std::string("\x10\x07\x2a\x13\x0a\x11\x0a\x0atrain/loss\x15\0\0\x80\x3e", 23));
   CHECK(all[2].find("Romeo") != std::string::npos);
+}
+
+TEST_CASE("event file: what a full disk cut off hides nothing that comes later") {
+  const TemporaryFolder folder;
+  EventFile file(folder.path(), 1234.5);
+  size_t written = 0;
+  {
+    const FileSizeLimit full(1000);
+    CHECK_THROWS_AS(
+        for (;; ++written) file.scalar(1235, static_cast<int64_t>(written), "train/loss", 0.25),
+        Error);
+  }
+  CHECK(written > 0);
+  file.scalar(1236, 100, "train/loss", 0.5);
+  CHECK(records(bytes_of(folder.path())).size() == 1 + written + 1);
 }
 
 TEST_CASE("event file: values of a recipe become hyper-parameters of their type") {

@@ -1,8 +1,6 @@
 // A store that cannot be written to while a run trains.
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 
 #include <cmath>
 #include <fstream>
@@ -12,6 +10,7 @@
 #include "base/file_lock.h"
 #include "store/journal_line.h"
 #include "store/metric_writer.h"
+#include "support/file_size_limit.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -24,25 +23,6 @@ void push(MetricWriter& writer, int64_t first, int64_t last, MetricWriter::Serie
     writer.push(step, {&point, 1});
   }
 }
-
-// No file may grow beyond `bytes` while this lives: writes fail as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
-    const rlimit limit{bytes, old_limit_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
-    ::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_limit_ = {};
-  sighandler_t old_handler_;
-};
 
 std::string steps(const Store& store) {
   return value_of(store, "SELECT count(*) || ' to ' || max(step) FROM metrics");
