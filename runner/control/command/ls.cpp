@@ -35,9 +35,8 @@ bool has_tag(const RunRow& run, const std::string& tag) {
 
 std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
                                  const Words& references, bool removed) {
-  if (removed) return all_runs(store, folder, store.removed_runs());
-  if (references.empty()) return all_runs(store, folder, store.runs());
-  return reported_runs(store, folder, references);
+  return all_runs(store, folder,
+                  removed ? store.removed_runs() : referred_runs(store, folder, references));
 }
 
 std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {

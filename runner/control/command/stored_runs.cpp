@@ -27,22 +27,6 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
-// Each once, in the order in which they are named.
-std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
-                                  const Words& references) {
-  std::vector<RunRow> rows;
-  std::set<int64_t> taken;
-  const auto take = [&](RunRow row) {
-    if (taken.insert(row.id).second) rows.push_back(std::move(row));
-  };
-  for (const std::string& reference : references) {
-    const auto named = store.runs(reference);
-    for (const RunRow& row : named) take(row);
-    if (named.empty()) take(find_run(store, folder, reference));
-  }
-  return rows;
-}
-
 }  // namespace
 
 Store open_store(const StoreFolder& folder) {
@@ -63,6 +47,22 @@ Store open_store_to_write(const StoreFolder& folder) {
 
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
   return observed(store, folder, store.find_run(last_component(reference)));
+}
+
+std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
+                                  const Words& references) {
+  if (references.empty()) return store.runs();
+  std::vector<RunRow> rows;  // each once, in the order in which they are named
+  std::set<int64_t> taken;
+  const auto take = [&](RunRow row) {
+    if (taken.insert(row.id).second) rows.push_back(std::move(row));
+  };
+  for (const std::string& reference : references) {
+    const auto named = store.runs(reference);
+    for (const RunRow& row : named) take(row);
+    if (named.empty()) take(find_run(store, folder, reference));
+  }
+  return rows;
 }
 
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
@@ -91,8 +91,7 @@ ReportedRun reported_run(const Store& store, RunRow run) {
 
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
                                        const Words& references) {
-  std::vector<ReportedRun> runs = all_runs(
-      store, folder, references.empty() ? store.runs() : referred_runs(store, folder, references));
+  auto runs = all_runs(store, folder, referred_runs(store, folder, references));
   std::vector<int64_t> ids;
   for (const ReportedRun& reported : runs) ids.push_back(reported.run.id);
   auto parameters = store.parameters(ids);

@@ -26,7 +26,11 @@ std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
 
 ReportedRun reported_run(const Store& store, RunRow run);
 
-// The runs of the references (a name means all its runs); all runs if there are none. Newest first.
+// The rows of the references (a name means all its runs); all runs if there are none. Newest first.
+std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
+                                  const Words& references);
+
+// The same with their losses and parameters.
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
                                        const Words& references);
 
