@@ -4,9 +4,9 @@
 
 #include "recipe/complete.h"
 #include "recipe/emit.h"
+#include "recipe/extended.h"
 #include "recipe/key_lookup.h"
 #include "recipe/key_path.h"
-#include "recipe/merged.h"
 #include "recipe/overrides.h"
 #include "recipe/quantities.h"
 #include "recipe/sweep_values.h"
@@ -83,23 +83,23 @@ std::vector<std::vector<std::string>> expand_grid(const std::vector<SweepAxis>& 
 
 std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas) {
   Diagnostics diagnostics;
-  Merged merged = merge_files(text, schemas, diagnostics);
-  apply_overrides(schemas, merged.root, text, diagnostics);
-  if (merged.root.find("sweep") == nullptr) return std::nullopt;
+  Extended extended = extend_files(text, schemas, diagnostics);
+  apply_overrides(schemas, extended.root, text, diagnostics);
+  if (extended.root.find("sweep") == nullptr) return std::nullopt;
   diagnostics.clear();  // the rest of the recipe is judged with every trial
-  validate_table(schemas, merged.root, "sweep", diagnostics);
-  complete(schemas, merged.root, {}, text.files.front()->name);
-  const Value* axes = find_path(merged.root, "sweep.axes");
+  validate_table(schemas, extended.root, "sweep", diagnostics);
+  complete(schemas, extended.root, {}, text.files.front()->name);
+  const Value* axes = find_path(extended.root, "sweep.axes");
   if (axes != nullptr && axes->as<Table>() != nullptr)
     for (const Entry& axis : axes->as<Table>()->entries())
-      check_axis(schemas, merged.root, axis, diagnostics);
-  add_chains(text, merged, diagnostics);
+      check_axis(schemas, extended.root, axis, diagnostics);
+  add_chains(text, extended, diagnostics);
   if (has_errors(diagnostics)) throw RecipeError(diagnostics);
   Sweep sweep;
   for (const Entry& axis : axes->as<Table>()->entries()) sweep.axes.push_back(axis_of_entry(axis));
-  sweep.method = text_at(merged.root, "sweep.method").value_or("");
-  sweep.metric = text_at(merged.root, "sweep.metric").value_or("");
-  sweep.goal = text_at(merged.root, "sweep.goal").value_or("");
+  sweep.method = text_at(extended.root, "sweep.method").value_or("");
+  sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
+  sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
   return sweep;
 }
 

@@ -28,6 +28,9 @@ struct Command {
 
 std::span<const Command> commands();
 
+// For the message about a word that is none: ", did you mean 'check'?", or where the list is.
+std::string meant_command(const std::string& word);
+
 int run_recipe(const Words& words, const Globals& globals);
 int run_check(const Words& words, const Globals& globals);
 int run_show(const Words& words, const Globals& globals);

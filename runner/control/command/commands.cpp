@@ -1,4 +1,5 @@
 // The table of commands, in the order in which help shows them.
+#include "base/suggest.h"
 #include "control/command/command.h"
 
 namespace exprun {
@@ -35,6 +36,13 @@ constexpr Command kCommands[] = {
 
 std::span<const Command> commands() {
   return kCommands;
+}
+
+std::string meant_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  const auto near = nearest(word, names);
+  return near ? ", did you mean '" + *near + "'?" : "; see exprun --help";
 }
 
 }  // namespace exprun

@@ -1,22 +1,9 @@
 #include "control/command/dispatch.h"
 
 #include "base/diagnostic.h"
-#include "base/suggest.h"
 #include "control/command/globals.h"
 
 namespace exprun {
-namespace {
-
-[[noreturn]] void refuse(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
-  const auto near = nearest(word, names);
-  throw Error("'" + word + "' is no command and no recipe" +
-                  (near ? ", did you mean '" + *near + "'?" : "; see exprun --help"),
-              ExitCode::bad_recipe);
-}
-
-}  // namespace
 
 bool names_recipe(const std::string& word) {
   std::error_code ignored;
@@ -30,7 +17,9 @@ int dispatch(Words words) {
   if (words[0] == "--version") return run_version({words.begin() + 1, words.end()}, globals);
   for (const Command& command : commands())
     if (words[0] == command.name) return command.run({words.begin() + 1, words.end()}, globals);
-  if (words[0].starts_with('-') || !names_recipe(words[0])) refuse(words[0]);
+  if (words[0].starts_with('-') || !names_recipe(words[0]))
+    throw Error("'" + words[0] + "' is no command and no recipe" + meant_command(words[0]),
+                ExitCode::bad_recipe);
   return run_recipe(words, globals);
 }
 

@@ -1,6 +1,5 @@
 // exprun --help, exprun help COMMAND.
 #include "base/diagnostic.h"
-#include "base/suggest.h"
 #include "control/command/command.h"
 #include "control/report/terminal.h"
 
@@ -50,15 +49,6 @@ constexpr const char* kTail =
     "\n"
     "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
 
-[[noreturn]] void refuse(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
-  const auto near = nearest(word, names);
-  throw Error("help: there is no command '" + word + "'" +
-                  (near ? ", did you mean '" + *near + "'?" : "; see exprun --help"),
-              ExitCode::bad_recipe);
-}
-
 std::string command_lines() {
   size_t width = 0;
   for (const Command& command : commands())
@@ -83,7 +73,9 @@ int run_help(const Words& words, const Globals& globals) {
     for (const Command& command : commands())
       if (words[0] == command.name && command.run != run_help)
         return command.run({"--help"}, globals);
-    if (words[0] != "help") refuse(words[0]);
+    if (words[0] != "help")
+      throw Error("help: there is no command '" + words[0] + "'" + meant_command(words[0]),
+                  ExitCode::bad_recipe);
   }
   print(kHead + command_lines() + kTail);
   return 0;

@@ -9,7 +9,7 @@
 #include "control/launch/former_life.h"
 #include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
-#include "control/launch/prepare.h"
+#include "control/launch/prepared_launch.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
 

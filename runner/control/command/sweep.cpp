@@ -36,8 +36,8 @@ Base base_of(Words& words, const StoreFolder& folder) {
   return {read_recipe(recipe, {}), std::nullopt};
 }
 
-std::string standing_word(const Identity& identity) {
-  return identity.run ? to_string(identity.run->state) : "to run";
+std::string standing_word(const WhichRun& which) {
+  return which.run ? to_string(which.run->state) : "to run";
 }
 
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
@@ -45,9 +45,9 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   if (std::filesystem::exists(folder.database())) store.emplace(open_store(folder));
   ResultTable table{{{"trial", "trial", true}, {"changes", "changes"}, {"state", "state"}}, {}};
   for (const Trial& trial : plan.trials) {
-    const Identity identity = store ? standing(*store, folder, trial) : Identity{};
-    table.rows.push_back({Cell::integer(trial.number), Cell::word(label(trial)),
-                          Cell::word(standing_word(identity))});
+    const WhichRun which = store ? standing(*store, folder, trial) : WhichRun{};
+    table.rows.push_back(
+        {Cell::integer(trial.number), Cell::word(label(trial)), Cell::word(standing_word(which))});
   }
   return table;
 }

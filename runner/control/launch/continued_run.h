@@ -1,8 +1,8 @@
 // A further attempt of a run that has ended: from its newest intact checkpoint, or from step 0.
 #pragma once
 
-#include "control/launch/attempt.h"
-#include "control/launch/prepare.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/supervise.h"
 
 namespace exprun {
 

@@ -24,7 +24,7 @@ FileLock launch_lock(const std::filesystem::path& file) {
               "` names its process: continue or end it, and try again");
 }
 
-Identity identify(Store& store, const LaunchRequest& request, bool always_new) {
+WhichRun identify(Store& store, const LaunchRequest& request, bool always_new) {
   const auto name = request.resolved.section("run").get<std::string>("name");
   return which_run(settled_runs(store, name, request.resolved.hash()), always_new);
 }
@@ -110,17 +110,17 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new) {
   for (;;) {
-    const Identity identity = identify(store, request, always_new);
-    if (!needs_a_trainer(identity.decision)) return {identity.decision, *identity.run, {}};
-    const WorkingDirectory there(identity.run);
-    const PreparedLaunch prepared = prepare_launch(folder, request, identity.run);
+    const WhichRun which = identify(store, request, always_new);
+    if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
+    const WorkingDirectory there(which.run);
+    const PreparedLaunch prepared = prepare_launch(folder, request, which.run);
     auto launches = std::make_optional(launch_lock(folder.launch_lock()));
     // Preparing may have taken an hour: another launch may have been faster.
-    if (!(identify(store, request, always_new) == identity)) continue;
+    if (!(identify(store, request, always_new) == which)) continue;
     const ForwardedSignals signals;
-    std::optional<Attempt> attempt = begin(store, folder, request, prepared, identity.run);
+    std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);
     launches.reset();
-    return finish(store, folder, std::move(attempt), identity.decision, signals, request);
+    return finish(store, folder, std::move(attempt), which.decision, signals, request);
   }
 }
 

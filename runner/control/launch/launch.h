@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/log.h"
-#include "control/launch/identity.h"
 #include "control/launch/joined_rank.h"
 #include "control/launch/store_folder.h"
+#include "control/launch/which_run.h"
 #include "recipe/resolved.h"
 #include "store/store.h"
 

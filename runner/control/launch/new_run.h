@@ -2,8 +2,8 @@
 // so there is no row without a folder; a crash leaves at most a folder that no row names.
 #pragma once
 
-#include "control/launch/attempt.h"
-#include "control/launch/prepare.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/supervise.h"
 
 namespace exprun {
 

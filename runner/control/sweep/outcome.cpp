@@ -12,7 +12,7 @@ std::string text_of(const SweepPlan& plan, const Score& score) {
 
 }  // namespace
 
-Identity standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
+WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
   const auto name = trial.resolved.section("run").get<std::string>("name");
   std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
   for (RunRow& run : runs) run = observed(store, folder, std::move(run));
@@ -39,14 +39,13 @@ std::string best_text(const Store& store, const StoreFolder& folder, const Sweep
   std::optional<Score> best;
   std::string text;
   for (const Trial& trial : plan.trials) {
-    const Identity identity = standing(store, folder, trial);
-    const auto score = identity.run ? best_score(store, plan, identity.run->id) : std::nullopt;
+    const WhichRun which = standing(store, folder, trial);
+    const auto score = which.run ? best_score(store, plan, which.run->id) : std::nullopt;
     if (!score) continue;
     if (best && (plan.maximize ? score->value <= best->value : score->value >= best->value))
       continue;
     best = score;
-    text =
-        "best: " + label(trial) + ", " + text_of(plan, *score) + " (" + identity.run->folder + ")";
+    text = "best: " + label(trial) + ", " + text_of(plan, *score) + " (" + which.run->folder + ")";
   }
   return text;
 }

@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "control/sweep/plan.h"
+#include "control/sweep/trials.h"
 
 namespace exprun {
 
 // What a trial's recipe has come to so far; nothing is changed.
-Identity standing(const Store& store, const StoreFolder& folder, const Trial& trial);
+WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);
 
 struct Score {
   double value = 0;

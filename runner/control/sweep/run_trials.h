@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "control/sweep/plan.h"
+#include "control/sweep/trials.h"
 
 namespace exprun {
 

@@ -18,18 +18,18 @@ enum class Decision {
 
 bool needs_a_trainer(Decision decision);
 
-struct Identity {
+struct WhichRun {
   Decision decision = Decision::start_new;
   std::optional<RunRow> run;  // which one it is about
 
   // The same attempt of the same run: nobody has continued it meanwhile.
-  friend bool operator==(const Identity& a, const Identity& b) {
+  friend bool operator==(const WhichRun& a, const WhichRun& b) {
     if (a.decision != b.decision || a.run.has_value() != b.run.has_value()) return false;
     return !a.run || (a.run->id == b.run->id && a.run->attempt == b.run->attempt);
   }
 };
 
 // `same` has the runs of the same name and hash, newest first, in their observed states.
-Identity which_run(const std::vector<RunRow>& same, bool always_new);
+WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-#include "control/launch/identity.h"
+#include "control/launch/which_run.h"
 
 namespace exprun {
 namespace {
@@ -28,7 +28,7 @@ bool needs_a_trainer(Decision decision) {
   return decision == Decision::start_new || decision == Decision::continue_run;
 }
 
-Identity which_run(const std::vector<RunRow>& same, bool always_new) {
+WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   if (always_new || same.empty()) return {};
   return {decision_for(same.front().state), same.front()};
 }

@@ -1,4 +1,4 @@
-#include "control/sweep/plan.h"
+#include "control/sweep/trials.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

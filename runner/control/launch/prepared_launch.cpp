@@ -1,4 +1,4 @@
-#include "control/launch/prepare.h"
+#include "control/launch/prepared_launch.h"
 
 #include "base/log.h"
 #include "base/manifest.h"

@@ -1,4 +1,4 @@
-#include "control/launch/identity.h"
+#include "control/launch/which_run.h"
 
 #include <doctest/doctest.h>
 
@@ -19,33 +19,33 @@ RunRow row(int64_t id, RunState state) {
 
 }  // namespace
 
-TEST_CASE("identity: without an equal run, or with --new, a new one starts") {
+TEST_CASE("which run: without an equal run, or with --new, a new one starts") {
   CHECK(which_run({}, false).decision == Decision::start_new);
   CHECK(which_run({row(1, RunState::running)}, true).decision == Decision::start_new);
   CHECK(!which_run({row(1, RunState::running)}, true).run);
 }
 
-TEST_CASE("identity: what ended before its time is continued") {
+TEST_CASE("which run: what ended before its time is continued") {
   for (const RunState state :
        {RunState::interrupted, RunState::preempted, RunState::killed, RunState::crashed}) {
-    const Identity identity = which_run({row(7, state)}, false);
-    CHECK(identity.decision == Decision::continue_run);
-    CHECK(identity.run->id == 7);
+    const WhichRun which = which_run({row(7, state)}, false);
+    CHECK(which.decision == Decision::continue_run);
+    CHECK(which.run->id == 7);
   }
 }
 
-TEST_CASE("identity: running, finished, failed and diverged are told apart") {
+TEST_CASE("which run: running, finished, failed and diverged are told apart") {
   CHECK(which_run({row(1, RunState::running)}, false).decision == Decision::refuse_running);
   CHECK(which_run({row(1, RunState::finished)}, false).decision == Decision::show_result);
   for (const RunState state : {RunState::failed, RunState::diverged, RunState::pruned})
     CHECK(which_run({row(1, state)}, false).decision == Decision::refuse_ended);
 }
 
-TEST_CASE("identity: the newest run decides") {
-  const Identity identity =
+TEST_CASE("which run: the newest run decides") {
+  const WhichRun which =
       which_run({row(9, RunState::failed), row(3, RunState::interrupted)}, false);
-  CHECK(identity.decision == Decision::refuse_ended);
-  CHECK(identity.run->id == 9);
+  CHECK(which.decision == Decision::refuse_ended);
+  CHECK(which.run->id == 9);
 }
 
 TEST_CASE("end state: exit codes of the trainer and signals") {

@@ -1,4 +1,4 @@
-#include "control/launch/attempt.h"
+#include "control/launch/supervise.h"
 
 #include "base/clock.h"
 #include "base/diagnostic.h"

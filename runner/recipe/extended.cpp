@@ -1,4 +1,4 @@
-#include "recipe/merged.h"
+#include "recipe/extended.h"
 
 #include "recipe/load.h"
 #include "recipe/merge.h"
@@ -6,7 +6,7 @@
 
 namespace exprun {
 
-Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics) {
+Extended extend_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics) {
   std::vector<LoadedFile> files;
   for (const auto& file : text.files) {
     auto loaded = load_file(file, diagnostics);
@@ -14,21 +14,21 @@ Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics
     if (text.stored) take_new_names(schemas, loaded->root);
     files.push_back(std::move(*loaded));
   }
-  Merged merged;
-  merged.extended_from.push_back({});
-  for (const LoadedFile& file : files) merged.extended_from.push_back(file.extends_where);
+  Extended extended;
+  extended.extended_from.push_back({});
+  for (const LoadedFile& file : files) extended.extended_from.push_back(file.extends_where);
   for (auto file = files.rbegin(); file != files.rend(); ++file)
-    merge(schemas, merged.root, std::move(file->root), diagnostics);
-  if (!merged.root.where) merged.root.where.file = text.files.front();
-  return merged;
+    merge(schemas, extended.root, std::move(file->root), diagnostics);
+  if (!extended.root.where) extended.root.where.file = text.files.front();
+  return extended;
 }
 
-void add_chains(const RecipeText& text, const Merged& merged, Diagnostics& diagnostics) {
+void add_chains(const RecipeText& text, const Extended& extended, Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : diagnostics)
     for (size_t i = 1; i < text.files.size(); ++i)
       if (diagnostic.where.file == text.files[i] && diagnostic.also.empty())
         for (size_t child = i; child >= 1; --child)
-          diagnostic.also.push_back(merged.extended_from[child]);
+          diagnostic.also.push_back(extended.extended_from[child]);
 }
 
 }  // namespace exprun

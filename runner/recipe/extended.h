@@ -10,15 +10,15 @@
 
 namespace exprun {
 
-struct Merged {
+struct Extended {
   Table root;
   std::vector<SourceSpan> extended_from;  // by file: where the file before it names it
 };
 
 // Throws RecipeError if a file is no TOML: there is nothing to say about the rest.
-Merged merge_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics);
+Extended extend_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics);
 
 // A mistake in a parent says how it was reached.
-void add_chains(const RecipeText& text, const Merged& merged, Diagnostics& diagnostics);
+void add_chains(const RecipeText& text, const Extended& extended, Diagnostics& diagnostics);
 
 }  // namespace exprun

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/sweep/plan.h"
+#include "control/sweep/trials.h"
 
 using namespace exprun;
 
