@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/call_limit.h"
@@ -11,10 +12,15 @@
 namespace exprun {
 namespace {
 
-struct flock whole_file() {
+constexpr off_t kLock = 0, kGate = 1;
+constexpr std::chrono::milliseconds kLong{300};
+
+struct flock range_of(off_t byte, int type) {
   struct flock range = {};
-  range.l_type = F_WRLCK;
+  range.l_type = static_cast<short>(type);
   range.l_whence = SEEK_SET;
+  range.l_start = byte;
+  range.l_len = 1;
   return range;
 }
 
@@ -25,11 +31,47 @@ UniqueFd open_lock_file(const std::filesystem::path& file) {
 }
 
 // False when another holds the lock (F_OFD_SETLK) or a signal ended the wait for it (F_OFD_SETLKW).
-bool lock(const UniqueFd& fd, int command, const std::filesystem::path& file) {
-  struct flock range = whole_file();
+bool lock(const UniqueFd& fd, int command, const std::filesystem::path& file,
+          const struct flock& wanted = range_of(kLock, F_WRLCK)) {
+  struct flock range = wanted;
   if (::fcntl(fd.get(), command, &range) == 0) return true;
   if (errno != EAGAIN && errno != EACCES && errno != EINTR) throw file_error("lock", file);
   return false;
+}
+
+// Whether another has a lock that is in the way of this one.
+bool is_taken(const UniqueFd& fd, struct flock range, const std::filesystem::path& file) {
+  if (::fcntl(fd.get(), F_OFD_GETLK, &range) != 0) throw file_error("ask for the lock of", file);
+  return range.l_type != F_UNLCK;
+}
+
+bool wait_for(const UniqueFd& fd, const CallLimit& limit, const std::filesystem::path& file,
+              const struct flock& range) {
+  while (!limit.is_over())
+    if (lock(fd, F_OFD_SETLKW, file, range)) return true;
+  return false;
+}
+
+void pass_gate(const UniqueFd& fd, const CallLimit& limit, const std::filesystem::path& file) {
+  const auto closing = range_of(kGate, F_WRLCK);
+  if (!is_taken(fd, closing, file)) return;
+  if (wait_for(fd, limit, file, closing)) lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
+}
+
+bool wait(const UniqueFd& fd, std::chrono::milliseconds patience,
+          const std::filesystem::path& file) {
+  const auto wanted = range_of(kLock, F_WRLCK);
+  {
+    const CallLimit limit(std::min(patience, kLong));
+    pass_gate(fd, limit, file);
+    if (wait_for(fd, limit, file, wanted)) return true;
+  }
+  if (patience <= kLong) return false;
+  const CallLimit limit(patience - kLong);
+  wait_for(fd, limit, file, range_of(kGate, F_RDLCK));
+  const bool locked = wait_for(fd, limit, file, wanted);
+  lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
+  return locked;
 }
 
 }  // namespace
@@ -49,11 +91,8 @@ FileLock FileLock::take(const std::filesystem::path& file) {
 std::optional<FileLock> FileLock::take_within(const std::filesystem::path& file,
                                               std::chrono::milliseconds patience) {
   UniqueFd fd = open_lock_file(file);
-  bool locked = lock(fd, F_OFD_SETLK, file);
-  if (!locked && patience.count() > 0) {
-    const CallLimit limit(patience);
-    while (!locked && !limit.is_over()) locked = lock(fd, F_OFD_SETLKW, file);
-  }
+  const bool is_open = !is_taken(fd, range_of(kGate, F_WRLCK), file);
+  const bool locked = (is_open && lock(fd, F_OFD_SETLK, file)) || wait(fd, patience, file);
   return locked ? std::optional(FileLock(std::move(fd))) : std::nullopt;
 }
 
@@ -63,9 +102,7 @@ bool FileLock::held(const std::filesystem::path& file) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw file_error("open the lock file", file);
   }
-  struct flock range = whole_file();
-  if (::fcntl(fd.get(), F_OFD_GETLK, &range) != 0) throw file_error("ask for the lock of", file);
-  return range.l_type != F_UNLCK;
+  return is_taken(fd, range_of(kLock, F_WRLCK), file);
 }
 
 }  // namespace exprun

@@ -1,5 +1,6 @@
-// An exclusive OFD lock on a file, for as long as any descriptor of the open file lives: the kernel
-// drops it at the death of the last process that holds it, so a crash is known at once.
+// An exclusive OFD lock on the first byte of a file, for as long as any descriptor of the open file
+// lives: the kernel drops it at the death of the last process that holds it, so a crash is known at
+// once.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,10 @@ class FileLock {
   // Waits for the lock.
   static FileLock take(const std::filesystem::path& file);
 
-  // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever.
+  // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever. The
+  // kernel gives a free lock to whoever runs first; so who has waited for 0.3 s closes the gate (a
+  // read lock of the second byte), and who comes later waits until all of those have had their
+  // turn.
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
                                              std::chrono::milliseconds patience);
 

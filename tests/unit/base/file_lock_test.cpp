@@ -44,6 +44,16 @@ pid_t hold_in_child(const std::filesystem::path& file) {
   return child;
 }
 
+bool gate_is_closed(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock gate = {};
+  gate.l_type = F_WRLCK;
+  gate.l_start = gate.l_len = 1;
+  REQUIRE(::fcntl(fd, F_OFD_GETLK, &gate) == 0);
+  ::close(fd);
+  return gate.l_type != F_UNLCK;
+}
+
 void kill_and_wait(pid_t child) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
@@ -130,6 +140,24 @@ TEST_CASE("file lock: a wait ends in time, however short, also where signals are
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     CHECK(!FileLock::take_within(file, 1ms));
   }).join();
+}
+
+TEST_CASE("file lock: who has waited for long goes before those who come later") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  std::string order;
+  auto held = std::optional(FileLock::take(file));
+  std::thread early([&] {
+    const auto lock = FileLock::take_within(file, 60s);
+    order += lock ? "early " : "never ";
+  });
+  for (int i = 0; i < 1000 && !gate_is_closed(file); ++i) std::this_thread::sleep_for(10ms);
+  held.reset();
+  const auto again = FileLock::take_within(file, 60s);  // runs already, so it would be the first
+  CHECK(again);
+  CHECK(order == "early ");
+  early.join();
+  CHECK(!gate_is_closed(file));
 }
 
 TEST_CASE("file lock: a signal does not end a wait") {
