@@ -8,13 +8,21 @@ namespace exprun {
 namespace {
 
 constexpr uint64_t kMostTokens = 1 << 24;
-constexpr uint32_t kFree = UINT32_MAX;
+constexpr uint32_t kFree = UINT32_MAX;           // an id that none has
 constexpr size_t kFirstSlots = size_t{1} << 17;  // GPT-2's tokens without growing
+
+uint64_t hash_of(std::string_view bytes) {
+  return std::hash<std::string_view>()(bytes);
+}
+
+uint32_t mark_of(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 32);
+}
 
 }  // namespace
 
 TokenIds::TokenIds(BpeVocabulary& vocabulary, std::filesystem::path file)
-    : vocabulary_(vocabulary), file_(std::move(file)), slots_(kFirstSlots, kFree) {}
+    : vocabulary_(vocabulary), file_(std::move(file)), slots_(kFirstSlots, {0, kFree}) {}
 
 Error TokenIds::error(const std::string& problem) const {
   return Error("tokenizer: '" + file_.string() + "' " + problem +
@@ -27,9 +35,11 @@ void TokenIds::add(std::string bytes, uint64_t id) {
   auto& tokens = vocabulary_.tokens;
   if (id >= tokens.size()) tokens.resize(id + 1);
   if (!tokens[id].empty()) throw error("has the id " + std::to_string(id) + " twice");
-  if (find(bytes)) throw error("has the token '" + to_valid_utf8(bytes) + "' twice");
   if (2 * ++used_ > slots_.size()) grow();
-  slots_[slot_of(bytes)] = static_cast<uint32_t>(id);
+  const uint64_t hash = hash_of(bytes);
+  Slot& slot = slots_[slot_of(bytes, hash)];
+  if (slot.id != kFree) throw error("has the token '" + to_valid_utf8(bytes) + "' twice");
+  slot = {mark_of(hash), static_cast<uint32_t>(id)};
   tokens[id] = std::move(bytes);
 }
 
@@ -43,21 +53,26 @@ void TokenIds::add_merge(std::string_view left, std::string_view right) {
 }
 
 std::optional<uint32_t> TokenIds::find(std::string_view bytes) const {
-  const uint32_t id = slots_[slot_of(bytes)];
+  const uint32_t id = slots_[slot_of(bytes, hash_of(bytes))].id;
   return id == kFree ? std::nullopt : std::optional(id);
 }
 
-size_t TokenIds::slot_of(std::string_view bytes) const {
-  size_t slot = std::hash<std::string_view>()(bytes) & (slots_.size() - 1);
-  while (slots_[slot] != kFree && vocabulary_.tokens[slots_[slot]] != bytes)
-    slot = (slot + 1) & (slots_.size() - 1);
-  return slot;
+size_t TokenIds::slot_of(std::string_view bytes, uint64_t hash) const {
+  for (size_t place = hash;; ++place) {
+    const size_t at = place & (slots_.size() - 1);
+    const Slot& slot = slots_[at];
+    if (slot.id == kFree || (slot.mark == mark_of(hash) && vocabulary_.tokens[slot.id] == bytes))
+      return at;
+  }
 }
 
 void TokenIds::grow() {
-  const auto old = std::exchange(slots_, std::vector<uint32_t>(2 * slots_.size(), kFree));
-  for (const uint32_t id : old)
-    if (id != kFree) slots_[slot_of(vocabulary_.tokens[id])] = id;
+  const auto old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size(), {0, kFree}));
+  for (const Slot& slot : old)
+    if (slot.id != kFree) {
+      const std::string& bytes = vocabulary_.tokens[slot.id];
+      slots_[slot_of(bytes, hash_of(bytes))] = slot;
+    }
 }
 
 }  // namespace exprun

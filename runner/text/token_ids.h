@@ -28,14 +28,21 @@ class TokenIds {
   Error error(const std::string& problem) const;
 
  private:
-  size_t slot_of(std::string_view bytes) const;  // of the token, or the free one where it belongs
+  // A part of the hash tells most tokens that are not the one wanted, without a look at their
+  // bytes.
+  struct Slot {
+    uint32_t mark, id;
+  };
+
+  // Of the token, or the free one where it belongs.
+  size_t slot_of(std::string_view bytes, uint64_t hash) const;
   void grow();
 
   BpeVocabulary& vocabulary_;
   std::filesystem::path file_;
   // Open addressing by the bytes, at most half full: a vocabulary is read with every command that
   // needs one, and takes 200,000 look-ups.
-  std::vector<uint32_t> slots_;
+  std::vector<Slot> slots_;
   size_t used_ = 0;
 };
 

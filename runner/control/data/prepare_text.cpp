@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -56,9 +57,13 @@ class Preparation {
   }
 
   PreparedData run(const fs::path& data_folder) {
-    if (!how_.folder.empty()) return made(how_.folder, fingerprint());
+    if (!how_.folder.empty()) {
+      if (!fs::exists(how_.folder / kDescription)) begin_to_load();
+      return made(how_.folder, fingerprint());
+    }
     const KnownSources known = known_sources(data_folder);
     if (auto data = known_data(known, data_folder)) return *data;
+    begin_to_load();
     const std::string fingerprint = this->fingerprint();
     const PreparedData data = made(data_folder / fingerprint, fingerprint);
     known.remember(fingerprint);
@@ -126,6 +131,13 @@ class Preparation {
                            "save it in a file");
   }
 
+  // The vocabulary, beside the hashing of sources that are likely to be new.
+  void begin_to_load() {
+    if (is_bpe(options_))
+      loading_ = std::async(std::launch::async,
+                            [this] { return make_tokenizer(dataset_, options_, sources_); });
+  }
+
   bool reads_standard_input() const {
     return std::any_of(sources_.begin(), sources_.end(), [](const RawSource& source) {
       return source.source.file == kStandardInput;
@@ -173,7 +185,8 @@ class Preparation {
   void make(const fs::path& path, const std::string& fingerprint) {
     refuse_foreign(path);
     if (how_.folder.empty()) remove_unfinished_folders(path.parent_path());
-    const auto tokenizer = make_tokenizer(dataset_, options_, sources_);
+    const auto tokenizer =
+        loading_.valid() ? loading_.get() : make_tokenizer(dataset_, options_, sources_);
     AtomicFolder target = AtomicFolder::resumable(path);
     PreparedData data = tokenize_sources({dataset_, options_, sources_, *tokenizer, fingerprint,
                                           target.path(), threads(), how_.save_seconds});
@@ -234,6 +247,7 @@ class Preparation {
   std::vector<RawSource> sources_;
   std::vector<fs::path> vocabulary_;
   std::string vocabulary_hash_;
+  std::future<std::unique_ptr<Tokenizer>> loading_;
 };
 
 }  // namespace
