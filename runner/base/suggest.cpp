@@ -7,6 +7,14 @@ namespace {
 
 constexpr size_t kFarthest = 3;
 
+// Capitals are no mistake of the letter.
+std::string small(std::string_view text) {
+  std::string letters(text);
+  for (char& c : letters)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return letters;
+}
+
 // Optimal string alignment: insertion, deletion, substitution and swap of neighbours.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), row(b.size() + 1);
@@ -34,7 +42,7 @@ std::optional<std::string> nearest(std::string_view name,
   for (const std::string& candidate : candidates) {
     const size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
-    const size_t distance = edit_distance(name, candidate);
+    const size_t distance = edit_distance(small(name), small(candidate));
     if (distance >= best_distance || 2 * distance >= longer) continue;
     best = candidate;
     best_distance = distance;

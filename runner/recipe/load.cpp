@@ -41,10 +41,10 @@ std::string suggest_file(const fs::path& file) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
-  const auto near = nearest(file.filename().string(), names);
-  return near ? "did you mean '" + (folder / *near).string() + "'?" : "";
+  const auto near = nearest(file.stem().string(), names);
+  return near ? "did you mean '" + (folder / (*near + ".toml")).string() + "'?" : "";
 }
 
 std::string read_text(const Reading& reading, const fs::path& file) {

@@ -67,8 +67,8 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   Diagnostics syntax;
   std::optional<Value> value = parse_toml_value(file, begin, Origin::command_line, syntax);
   if (value) return value;
-  if (is_word(text) || may_be_text(schema)) return bare(file, begin, text.size());
   if (list && takes_list_of_text(schema) && text.back() == ']') return bare_list(file, begin);
+  if (is_word(text) || may_be_text(schema)) return bare(file, begin, text.size());
   if (text.find(',') != text.npos && first != '[' && first != '{')
     syntax = {{span_of(file, begin, text.size()), "one value is needed, not several",
                "`exprun sweep` runs each of them"}};

@@ -1,5 +1,6 @@
 #include "recipe/toml_error.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ constexpr Hint kHints[] = {
     {"unknown escape sequence", "write \\\\ for a backslash, or use single quotes"},
     {"expected key or closing '}'", "an inline table stands on one line"},
     {"expected decimal digit, saw '.'", "write a digit before the point"},
+    {"existing table as dotted", "write the key there"},
 };
 
 // toml++'s words, and ours where they are clearer.
@@ -38,6 +40,7 @@ constexpr Wording kWordings[] = {
     {"expected a comment or whitespace", "the line must end behind the value"},
     {"control characters other than TAB", "the text has no end on this line"},
     {"encountered end-of-file", "the text ends too early"},
+    {"existing table as dotted", "its table stands above already, and is whole"},
 };
 
 std::string_view line_of(std::string_view text, uint32_t line) {
@@ -63,8 +66,8 @@ uint32_t column_of_word(std::string_view line, std::string_view name) {
 }
 
 // "cannot redefine existing integer 'lr'" -> "lr"; toml++ points behind the key.
-std::string_view redefined_name(std::string_view description) {
-  if (description.find("cannot redefine existing") == std::string_view::npos) return {};
+std::string_view name_in(std::string_view description, std::string_view problem) {
+  if (description.find(problem) == std::string_view::npos) return {};
   const size_t open = description.find('\'');
   if (open == std::string_view::npos) return {};
   return description.substr(open + 1, description.find('\'', open + 1) - open - 1);
@@ -97,6 +100,30 @@ uint32_t earlier_line(std::string_view text, uint32_t line, std::string_view nam
   return 0;
 }
 
+// Where `name = {` or `name.key =` stands before any header; 0 if it does not.
+uint32_t line_of_key(std::string_view text, std::string_view name) {
+  for (uint32_t line = 1; !text.empty() && !is_header(text); ++line) {
+    const std::string_view candidate = text.substr(0, text.find('\n'));
+    if (candidate.substr(0, candidate.find_first_of(" \t.=")) == name) return line;
+    text.remove_prefix(std::min(text.size(), candidate.size() + 1));
+  }
+  return 0;
+}
+
+// An inline table is whole, and toml++ points behind the header that would add to it.
+Diagnostic into_inline(SourceSpan where, std::string_view name) {
+  const std::string table(name.substr(0, name.find('.')));
+  const std::string_view text = where.file->text;
+  if (const uint32_t line = earlier_line(text, where.line + 1, name, /*header=*/true))
+    where = {where.file, line, column_of_word(line_of(text, line), name),
+             static_cast<uint32_t>(name.size())};
+  const uint32_t first = line_of_key(text, table);
+  return {where, "'" + table + "' is an inline table, to which no header can add",
+          first == 0 ? "write [" + table + "] with its keys below it"
+                     : "write line " + std::to_string(first) + " as [" + table +
+                           "] with its keys below it"};
+}
+
 Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
   const std::string_view line = line_of(where.file->text, where.line);
   const bool header = is_header(line);
@@ -104,7 +131,8 @@ Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
   if (const uint32_t column = column_of_word(left, name))
     where = {where.file, where.line, column, static_cast<uint32_t>(name.size())};
   if (value_before) return {where, "'" + std::string(name) + "' is a value already, and no table"};
-  const uint32_t earlier = earlier_line(where.file->text, where.line, name, header);
+  uint32_t earlier = earlier_line(where.file->text, where.line, name, header);
+  if (earlier == 0 && header) earlier = line_of_key(where.file->text, name);
   const std::string what =
       header ? "table [" + std::string(name) + "]" : "key '" + std::string(name) + "'";
   return {where, what + " is given twice",
@@ -129,8 +157,10 @@ std::string message_of(std::string_view description) {
 Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uint32_t line,
                               uint32_t column, std::string_view description) {
   const SourceSpan where{file, line, column, 1};
-  const std::string_view name = redefined_name(description);
-  if (!name.empty()) return twice(where, name, description.ends_with("as table"));
+  if (const auto name = name_in(description, "cannot redefine existing"); !name.empty())
+    return twice(where, name, description.ends_with("as table"));
+  if (const auto name = name_in(description, "into existing inline table"); !name.empty())
+    return into_inline(where, name);
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;

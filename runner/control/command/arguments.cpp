@@ -101,7 +101,10 @@ struct Arguments::Impl {
   [[noreturn]] void refuse_extras() const {
     const std::string extra = app.remaining().front();
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
-    const auto near = nearest(extra, option_names);
+    auto near = nearest(extra, option_names);
+    const bool takes_changes = usage.find("key=value") != std::string::npos;
+    if (!near && takes_changes && extra.find('=') != std::string::npos)
+      near = extra.substr(extra.find_first_not_of('-'));
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
   }
 };

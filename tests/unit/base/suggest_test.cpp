@@ -12,6 +12,7 @@ TEST_CASE("suggest: insertion, deletion, substitution and swap count one") {
   CHECK(nearest("bettas", names) == "betas");
   CHECK(nearest("max_gradnorm", names) == "max_grad_norm");
   CHECK(nearest("wight_dekay", names) == "weight_decay");
+  CHECK(nearest("LR", names) == "lr");  // capitals count nothing
 }
 
 TEST_CASE("suggest: nothing that is too far") {

@@ -47,6 +47,17 @@ TEST_CASE("arguments: what is wrong is named, with the nearest option") {
   CHECK(refusal({}) == "check: something is missing\n  usage: exprun check RECIPE");
 }
 
+TEST_CASE("arguments: a change of the recipe has no dashes") {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  Arguments arguments("check RECIPE [key=value...]", "");
+  arguments.word("RECIPE", recipe, "").words("key=value...", overrides, "");
+  CHECK_THROWS_WITH_AS(arguments.parse({"a.toml", "--lr=3e-4"}),
+                       "check: unknown option '--lr=3e-4', did you mean 'lr=3e-4'?\n"
+                       "  usage: exprun check RECIPE [key=value...]",
+                       Error);
+}
+
 TEST_CASE("globals: taken out of the line wherever they stand") {
   Words words = {"ls", "--store", "/tmp/x/../y", "-q", "a b"};
   const Globals globals = take_globals(words);

@@ -37,6 +37,7 @@ TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings
   CHECK(overridden("name=\"quoted\"", "run.name") == "\"quoted\"");
   CHECK(overridden("tags=[a, b c]", "run.tags") == "[\"a\", \"b c\"]");
   CHECK(overridden("tags=[]", "run.tags") == "[]");
+  CHECK(overridden("dataset.path=[a.txt, b.txt]", "dataset.path") == "[\"a.txt\", \"b.txt\"]");
   CHECK(overridden("evaluation.sample.prompt=", "evaluation.sample.prompt") == "\"\"");
   CHECK(overridden("evaluation.sample.prompt=a=b", "evaluation.sample.prompt") == "\"a=b\"");
   CHECK(overridden("threads=auto", "run.threads") == "\"auto\"");
