@@ -156,9 +156,21 @@ class Schema(ExprunTest):
             self.assertRegex(text, rf"(?m)^  {table} ")
         self.assertEqual(self.exprun("schema", "--json").out, (ROOT / "schemas/recipe.schema.json").read_text())
 
+    def test_a_key_wherever_it_stands(self):
+        for name in ("dropout", "model.dropout"):
+            self.assertEqual(self.exprun("schema", name).out, """\
+[model]  of model "gpt"
+  dropout             float >= 0, < 1; default 0.0
+                      probability that an activation is dropped in training,
+                      never in evaluation [probability]
+""")
+        text = self.exprun("schema", "betas").out
+        self.assertIn('[optimizer]  of optimizer "adam" or "adamw"\n  betas ', text)
+        self.assertIn('\n\n[optimizer]  of optimizer "lion"\n  betas ', text)
+
     def test_an_unknown_name(self):
         self.assertEqual(self.exprun("schema", "schedule/cosin", code=2).err,
-                         "exprun: error: schema: there is no table or type 'schedule/cosin', "
+                         "exprun: error: schema: there is no table, type or key 'schedule/cosin', "
                          "did you mean 'schedule/cosine'?\n")
 
 

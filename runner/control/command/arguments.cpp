@@ -188,8 +188,9 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   } catch (const CLI::CallForHelp&) {
     print(impl_->help());
     return false;
-  } catch (const CLI::RequiredError&) {
-    impl_->refuse("something is missing");
+  } catch (const CLI::RequiredError& error) {
+    const std::string what = error.what();  // "RECIPE is required"
+    impl_->refuse(what.substr(0, what.find(' ')) + " is missing");
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }

@@ -1,4 +1,4 @@
-// exprun schema [TABLE|KIND/TYPE] [--json]
+// exprun schema [TABLE|KIND/TYPE|KEY] [--json]
 #include "recipe/schema.h"
 
 #include <nlohmann/json.hpp>
@@ -16,13 +16,14 @@ namespace {
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
   const std::vector<std::string> names = schemas.names();
   const auto near = nearest(name, names);
-  throw Error("schema: there is no table or type '" + name + "'" +
+  throw Error("schema: there is no table, type or key '" + name + "'" +
                   (near ? ", did you mean '" + *near + "'?" : "; exprun schema lists them"),
               ExitCode::bad_recipe);
 }
 
 std::string explained(const SchemaSet& schemas, const std::string& name) {
   if (name.empty()) return tables_text(schemas) + "\nexprun schema TABLE explains its keys.\n";
+  if (schemas.find(name) == nullptr) return keys_named_text(schemas, name);
   const size_t slash = name.find('/');
   if (slash == std::string::npos) return table_text(schemas, name);
   return component_text(schemas, name.substr(0, slash), name.substr(slash + 1));
@@ -34,20 +35,22 @@ int run_schema(const Words& words, const Globals&) {
   std::string name;
   bool json = false;
   Arguments arguments(
-      "schema [TABLE|KIND/TYPE]",
+      "schema [TABLE|KIND/TYPE|KEY]",
       "Explains the keys of recipes: what each may be, its default, what it means.");
   arguments
-      .optional_word("TABLE|KIND/TYPE", name,
-                     "optimizer, or optimizer/adamw; without it, all tables")
+      .optional_word("TABLE|KIND/TYPE|KEY", name,
+                     "optimizer, or optimizer/adamw, or lr; without it, all tables")
       .flag("--json", json, "the JSON Schema itself; without a name, the one for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "what [schedule] takes, and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")
+      .example("exprun schema betas", "a key, wherever it stands")
       .example("exprun schema --json > recipe.schema.json",
                "for editors: a recipe's first line is #:schema recipe.schema.json");
   if (!arguments.parse(words)) return 0;
   const SchemaSet& schemas = SchemaSet::embedded();
-  if (!name.empty() && schemas.find(name) == nullptr) refuse(schemas, name);
+  const bool known = name.empty() || schemas.find(name) != nullptr;
+  if (!known && (json || keys_named_text(schemas, name).empty())) refuse(schemas, name);
   if (!json)
     print(explained(schemas, name));
   else

@@ -121,6 +121,30 @@ std::string keys_text(const Schema& node, const std::string& path) {
   return keys + tables;
 }
 
+// What is said of keys, by the heading that it stands under, and the types that say it.
+struct KnownKey {
+  std::string heading, explained;
+  std::vector<std::string> types;
+};
+
+void find_keys(const Schema& node, const std::string& path, const std::string& type,
+               const std::string& name, std::vector<KnownKey>& found) {
+  const Schema properties = node.value("properties", Schema::object());
+  for (const auto& [key, schema] : properties.items()) {
+    const std::string whole = path + "." + key;
+    if (is_table_schema(schema)) find_keys(schema, whole, type, name, found);
+    if (is_table_schema(schema) || !("." + whole).ends_with("." + name)) continue;
+    KnownKey known{path, key_text(key, schema, is_required(node, key)), {}};
+    const auto same = std::find_if(found.begin(), found.end(), [&](const KnownKey& other) {
+      return other.heading == known.heading && other.explained == known.explained;
+    });
+    KnownKey& entry = same == found.end() ? found.emplace_back(std::move(known)) : *same;
+    if (!type.empty()) entry.types.push_back('"' + type + '"');
+  }
+  const Schema free = node.value("additionalProperties", Schema(false));
+  if (is_table_schema(free)) find_keys(free, path + ".NAME", type, name, found);
+}
+
 std::string types_text(const SchemaSet& schemas, const std::string& kind) {
   std::string list;
   for (const std::string& type : schemas.types(kind))
@@ -159,6 +183,23 @@ std::string table_text(const SchemaSet& schemas, const std::string& table) {
   const Schema& node = *schemas.find(table);
   return "[" + table + "]  " + wrapped(described(node), 0, table.size() + 4) + '\n' +
          keys_text(node, table) + types_text(schemas, table);
+}
+
+std::string keys_named_text(const SchemaSet& schemas, const std::string& name) {
+  std::vector<KnownKey> found;
+  for (const char* table : kTables) {
+    find_keys(*schemas.find(table), table, "", name, found);
+    for (const std::string& type : schemas.types(table))
+      find_keys(*schemas.find(table, type), table, type, name, found);
+  }
+  std::string result;
+  for (const KnownKey& key : found) {
+    const std::string kind = key.heading.substr(0, key.heading.find('.'));
+    const std::string types =
+        key.types.empty() ? "" : "  of " + kind + " " + alternatives(key.types);
+    result += (result.empty() ? "[" : "\n[") + key.heading + "]" + types + '\n' + key.explained;
+  }
+  return result;
 }
 
 std::string component_text(const SchemaSet& schemas, const std::string& kind,

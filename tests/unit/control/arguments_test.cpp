@@ -44,7 +44,7 @@ TEST_CASE("arguments: what is wrong is named, with the nearest option") {
         "check: unknown option '--quik', did you mean '--quick'?\n  usage: exprun check RECIPE");
   CHECK(refusal({"a.toml", "b.toml"}) ==
         "check: unexpected 'b.toml'\n  usage: exprun check RECIPE");
-  CHECK(refusal({}) == "check: something is missing\n  usage: exprun check RECIPE");
+  CHECK(refusal({}) == "check: RECIPE is missing\n  usage: exprun check RECIPE");
 }
 
 TEST_CASE("arguments: a change of the recipe has no dashes") {
