@@ -1,6 +1,7 @@
 #include "base/suggest.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace exprun {
 namespace {
@@ -33,6 +34,26 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+std::string digits_of(std::string_view text) {
+  std::string digits;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+               [](char c) { return c >= '0' && c <= '9'; });
+  return digits;
+}
+
+// A longer word for the same: "bfloat16" is "bf16". The only one with its first letter and number.
+std::optional<std::string> of_same_number(std::string_view name,
+                                          const std::vector<std::string>& candidates) {
+  const std::string digits = digits_of(name);
+  std::optional<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (digits.empty() || candidate[0] != name[0] || digits_of(candidate) != digits) continue;
+    if (found) return std::nullopt;
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view name,
@@ -47,7 +68,7 @@ std::optional<std::string> nearest(std::string_view name,
     best = candidate;
     best_distance = distance;
   }
-  return best;
+  return best ? best : of_same_number(name, candidates);
 }
 
 }  // namespace exprun

@@ -23,6 +23,14 @@ TEST_CASE("suggest: nothing that is too far") {
   CHECK(nearest("anything", {}) == std::nullopt);
 }
 
+TEST_CASE("suggest: a longer word with the same beginning and number") {
+  const std::vector<std::string> formats = {"fp32", "tf32", "bf16", "fp16"};
+  CHECK(nearest("bfloat16", formats) == "bf16");
+  CHECK(nearest("float32", formats) == "fp32");
+  CHECK(nearest("float64", formats) == std::nullopt);
+  CHECK(nearest("quantised16", {"qx16", "qy16"}) == std::nullopt);  // two
+}
+
 TEST_CASE("suggest: the nearest wins, then the first") {
   CHECK(nearest("stepp", {"stepps", "steps", "step"}) == "stepps");
   CHECK(nearest("every", {"everyy", "every"}) == "every");
