@@ -32,6 +32,19 @@ class ShowSchedule(ExprunTest):
         columns = [line[10:].rfind("*") for line in plot[:-1] if "*" in line]
         self.assertEqual(columns, sorted(columns), "it falls")
 
+    def test_a_length_in_epochs_needs_the_data(self):
+        words = ("tiny.toml", "~steps", "run.length='2 epochs'", "dataset.order=sequential")
+        result = self.exprun("show", *words, "--schedule", code=2)
+        self.assertEqual(result.err, """\
+<override 2>:1:12: error: how many steps this is, is not known before the data are prepared
+    run.length='2 epochs'
+               ^^^^^^^^^^ a run prepares them, or exprun data prepare tiny.toml
+""")
+        self.exprun("data", "prepare", *words)
+        self.assertIn("schedule constant, 636 updates", self.exprun("show", *words, "--schedule").out)
+        self.exprun("tiny.toml", "steps=2")
+        self.assertIn("schedule constant, 2 updates", self.exprun("show", "@last", "--schedule").out)
+
     def test_a_mistake_is_told_as_by_check(self):
         result = self.exprun("show", "tiny.toml", "--schedule", "schedule.type=cosin", code=2)
         self.assertIn('did you mean "cosine"?', result.err)

@@ -1,15 +1,19 @@
 // exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/show_run.h"
 #include "control/command/stored_runs.h"
+#include "control/data/prepare.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/schedule_plot.h"
 #include "control/report/terminal.h"
+#include "recipe/quantities.h"
 #include "recipe/value_json.h"
+#include "text/data_facts.h"
 
 namespace exprun {
 namespace {
@@ -89,9 +93,22 @@ void print_difference(const ResultTable& table, bool json) {
   print(to_plain(table, {}));
 }
 
-int show_schedule(const RecipeText& text) {
-  resolve(text);  // its mistakes are told from here
-  print(schedule_text(describe_schedule(text)));
+// Of a run those that it trains on, of a recipe what is known of them so far.
+Facts facts_about(const std::string& what, const ResolvedRecipe& recipe, const Globals& globals) {
+  if (means_recipe(what)) return glance_at_data(recipe, globals.store.data()).facts;
+  const Store store = open_store(globals.store);
+  const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
+  return facts_of(PreparedData::from_json(read_file(folder.data())));
+}
+
+int show_schedule(const std::string& what, const RecipeText& text, const Globals& globals) {
+  const Facts facts = facts_about(what, resolve(text), globals);
+  const ResolvedRecipe recipe = resolve(text, facts);
+  if (!run_steps(recipe.root(), facts))
+    throw RecipeError(recipe.find("run.length")->where,
+                      "how many steps this is, is not known before the data are prepared",
+                      "a run prepares them, or exprun data prepare " + what);
+  print(schedule_text(describe_schedule(text, facts)));
   return 0;
 }
 
@@ -131,7 +148,7 @@ int run_show(const Words& words, const Globals& globals) {
     throw Error("show: a run is shown as it is; changes are for a recipe", ExitCode::bad_recipe);
   if (!of_run && (options.attempts || options.diff))
     throw Error("show: --attempts and --git-diff are for a run", ExitCode::bad_recipe);
-  if (schedule) return show_schedule(text_of(what, overrides, globals));
+  if (schedule) return show_schedule(what, text_of(what, overrides, globals), globals);
   if (of_run && !origin && other.empty()) {
     options.json = json;
     show_run(what, options, globals);

@@ -10,37 +10,37 @@ namespace exprun {
 namespace {
 
 using nlohmann::json;
-using Facts = std::map<std::string, std::string>;
+using Details = std::map<std::string, std::string>;
 
-void add_leaves(Facts& facts, const std::string& path, const json& value) {
+void add_leaves(Details& details, const std::string& path, const json& value) {
   if (!value.is_object()) {
-    facts[path] = value.is_string() ? value.get<std::string>() : value.dump();
+    details[path] = value.is_string() ? value.get<std::string>() : value.dump();
     return;
   }
   for (const auto& [key, inner] : value.items())
-    add_leaves(facts, path.empty() ? key : path + '.' + key, inner);
+    add_leaves(details, path.empty() ? key : path + '.' + key, inner);
 }
 
-void add_text(Facts& facts, const std::string& text) {
+void add_text(Details& details, const std::string& text) {
   const json object = json::parse(text, nullptr, false);
-  if (object.is_object()) add_leaves(facts, "", object);
+  if (object.is_object()) add_leaves(details, "", object);
 }
 
-Facts facts_of(const Store& store, const RunRow& run) {
-  Facts facts;
+Details details_of(const Store& store, const RunRow& run) {
+  Details details;
   for (const char* kind : {"environment", "libraries"})
-    add_text(facts, store.attempt_text(run.id, run.attempt, kind));
-  for (const char* noise : {"command_line", "git_untracked", "config"}) facts.erase(noise);
-  facts["exprun"] = run.version;
-  facts["git_commit"] = run.git_commit.value_or("none");
-  facts["data_fingerprint"] = run.data_fingerprint;
-  facts["recipe_hash"] = run.recipe_hash;
-  return facts;
+    add_text(details, store.attempt_text(run.id, run.attempt, kind));
+  for (const char* noise : {"command_line", "git_untracked", "config"}) details.erase(noise);
+  details["exprun"] = run.version;
+  details["git_commit"] = run.git_commit.value_or("none");
+  details["data_fingerprint"] = run.data_fingerprint;
+  details["recipe_hash"] = run.recipe_hash;
+  return details;
 }
 
-std::string value_in(const Facts& facts, const std::string& name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? "nothing" : found->second;
+std::string value_in(const Details& details, const std::string& name) {
+  const auto found = details.find(name);
+  return found == details.end() ? "nothing" : found->second;
 }
 
 bool same_bits(double a, double b) {
@@ -51,12 +51,12 @@ bool same_bits(double a, double b) {
 
 std::vector<std::string> provenance_differences(const Store& store, const RunRow& before,
                                                 const RunRow& now) {
-  const Facts old_facts = facts_of(store, before), new_facts = facts_of(store, now);
-  Facts names = old_facts;
-  names.insert(new_facts.begin(), new_facts.end());
+  const Details old_details = details_of(store, before), new_details = details_of(store, now);
+  Details names = old_details;
+  names.insert(new_details.begin(), new_details.end());
   std::vector<std::string> lines;
   for (const auto& [name, ignored] : names) {
-    const std::string a = value_in(old_facts, name), b = value_in(new_facts, name);
+    const std::string a = value_in(old_details, name), b = value_in(new_details, name);
     if (a != b) lines.push_back(name + ": " + a + " -> " + b);
   }
   const auto diff = [&](const RunRow& run) {

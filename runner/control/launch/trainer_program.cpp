@@ -26,12 +26,12 @@ Diagnostics refusals(const Captured& captured, const RecipeText& text) {
   throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
 }
 
-std::string question(const RecipeText& text, const Facts& facts) {
+ordered_json question(const RecipeText& text, const Facts& facts) {
   ordered_json known = ordered_json::object();
   if (facts.vocab_size) known["vocab_size"] = *facts.vocab_size;
   if (facts.train_tokens) known["train_tokens"] = *facts.train_tokens;
   if (facts.validation_tokens) known["validation_tokens"] = *facts.validation_tokens;
-  return ordered_json{{"recipe", ordered_json::parse(text.to_json())}, {"facts", known}}.dump();
+  return ordered_json{{"recipe", ordered_json::parse(text.to_json())}, {"facts", known}};
 }
 
 }  // namespace
@@ -51,9 +51,10 @@ ordered_json trainer_version() {
 
 Description describe(const RecipeText& text, const Facts& facts) {
   const std::filesystem::path program = trainer_program();
-  const PlanCache cache(program, question(text, facts));
+  const std::string asked = question(text, facts).dump();
+  const PlanCache cache(program, asked);
   if (const auto known = cache.find()) return {ordered_json::parse(*known), {}};
-  const Captured captured = capture({program.string(), "--describe"}, question(text, facts));
+  const Captured captured = capture({program.string(), "--describe"}, asked);
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     return {nullptr, refusals(captured, text)};
   ordered_json plan = parse(captured, "--describe");
@@ -61,10 +62,10 @@ Description describe(const RecipeText& text, const Facts& facts) {
   return {std::move(plan), {}};
 }
 
-ordered_json describe_schedule(const RecipeText& text) {
-  const ordered_json question = {{"recipe", ordered_json::parse(text.to_json())},
-                                 {"only", "schedule"}};
-  const Captured captured = capture({trainer_program().string(), "--describe"}, question.dump());
+ordered_json describe_schedule(const RecipeText& text, const Facts& facts) {
+  ordered_json asked = question(text, facts);
+  asked["only"] = "schedule";
+  const Captured captured = capture({trainer_program().string(), "--describe"}, asked.dump());
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     throw RecipeError(refusals(captured, text));
   return parse(captured, "--describe");

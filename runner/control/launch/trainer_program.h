@@ -27,9 +27,9 @@ struct Description {
 // Plans are kept in a cache by the hash of what was asked. Throws Error.
 Description describe(const RecipeText& text, const Facts& facts);
 
-// The learning rates of a recipe, without its model: see engine/describe.h. Throws RecipeError for
-// what the trainer refuses, Error.
-nlohmann::ordered_json describe_schedule(const RecipeText& text);
+// The learning rates of a recipe, without its model: see engine/describe.h. Facts are needed where
+// its length is in epochs. Throws RecipeError for what the trainer refuses, Error.
+nlohmann::ordered_json describe_schedule(const RecipeText& text, const Facts& facts);
 
 // How long OpenMP's threads spin for the next operation, unless the user has said so: about 0.1 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
