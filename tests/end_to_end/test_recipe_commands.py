@@ -47,9 +47,11 @@ class Check(ExprunTest):
                          ("no parameter matches group 'none'", "<override 2>"))
         column = group.index("[") + 1
         carets = "^" * len('["nothing.*"]')
-        self.assertEqual(self.exprun("check", "tiny.toml", "tokenizer=byte", group, code=2).err,
-                         f"<override 2>:1:{column}: error: no parameter matches group 'none'\n"
-                         f"    {group}\n    {' ' * (column - 1)}{carets}\n")
+        said = self.exprun("check", "tiny.toml", "tokenizer=byte", group, code=2).err
+        said, name = said.split(" one is called ")
+        self.assertEqual(said, f"<override 2>:1:{column}: error: no parameter matches group 'none'\n"
+                         f"    {group}\n    {' ' * (column - 1)}{carets}")
+        self.assertRegex(name, r"^'blocks\.0\.[a-z_.]+'\n$")
 
     def test_the_plan_knows_data_and_speed_of_an_earlier_run(self):
         epochs = ("~steps", "run.length='2 epochs'")

@@ -60,6 +60,13 @@ void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolde
   log(LogLevel::debug, std::string("no speed of an earlier run: ") + error.what());
 }
 
+PlannedMemory planned_memory(const ordered_json& plan) {
+  PlannedMemory memory;
+  for (const auto& [kind, bytes] : plan.at("memory").items())
+    (kind == "activations" ? memory.activations : memory.of_model) += bytes.get<double>();
+  return memory;
+}
+
 bool can_be_planned(const Table& root, const Facts& facts) {
   return integer_at(root, "model.vocab_size") && run_steps(root, facts);
 }
@@ -75,6 +82,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   if (description.plan.is_null()) return;
   report.plan = std::move(description.plan);
   add_time(report.plan, recipe, folder);
+  report.add(memory_problems(recipe, planned_memory(report.plan)));
   report.add(checkpoint_room_problems(
       recipe,
       {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,

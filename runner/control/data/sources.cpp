@@ -24,6 +24,7 @@ std::string quoted(const fs::path& file) {
 // A relative path is looked for below the working directory, which the help names.
 std::string where_to_put(const fs::path& file) {
   if (const auto command = command_to_get(file)) return "get it: " + *command;
+  if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
   if (file.is_absolute()) return "write the path of a file that is there";
   std::error_code ignored;
   return "paths are relative to the working directory, " + fs::current_path(ignored).string();

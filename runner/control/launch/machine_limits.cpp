@@ -1,6 +1,8 @@
 #include "control/launch/machine_limits.h"
 
 #include "base/cores.h"
+#include "base/humane.h"
+#include "base/memory_use.h"
 #include "base/processor.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
@@ -41,7 +43,7 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
 }  // namespace
 
 Hardware this_hardware() {
-  return {own_cores().count(), processor_flags()};
+  return {own_cores().count(), processor_flags(), memory_use().machine_bytes};
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
@@ -49,6 +51,22 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
   check_threads(recipe.root(), hardware, problems);
   check_precision(recipe.root(), hardware, problems);
   return problems;
+}
+
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const Hardware& hardware) {
+  const int64_t ranks = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
+  const double of_models = planned.of_model * static_cast<double>(ranks);
+  const double all = of_models + planned.activations * static_cast<double>(ranks);
+  if (hardware.memory == 0 || all <= hardware.memory) return {};
+  const std::string has = ", and this machine has " + binary_bytes(hardware.memory);
+  if (of_models > hardware.memory)
+    return {warning(place_of(recipe.root(), "model.type"),
+                    "weights, gradients and optimizer take " + binary_bytes(of_models) + has,
+                    "a smaller model fits")};
+  return {warning(place_of(recipe.root(), "batch.micro_batch"),
+                  "the run takes about " + binary_bytes(all) + has,
+                  "fewer sequences in a micro-batch take less")};
 }
 
 }  // namespace exprun

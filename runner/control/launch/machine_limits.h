@@ -11,6 +11,7 @@ namespace exprun {
 struct Hardware {
   int64_t cores = 1;      // that this process may use
   std::string processor;  // its flags (base/processor.h)
+  double memory = 0;      // bytes; 0 if it is not known
 };
 
 Hardware this_hardware();
@@ -18,5 +19,15 @@ Hardware this_hardware();
 // More threads than cores; a format of numbers that only a GPU has, or that is slow here.
 Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
+
+// What a rank is planned to take, in bytes.
+struct PlannedMemory {
+  double of_model = 0;  // weights, gradients, optimizer
+  double activations = 0;
+};
+
+// More memory than the machine has, on which all ranks are.
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const Hardware& hardware = this_hardware());
 
 }  // namespace exprun

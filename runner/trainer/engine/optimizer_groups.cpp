@@ -77,7 +77,9 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     check_taken_by_nobody(groups, name, parameters, left);
     const Section section = groups.table(name);
     const auto taken = take_matching(section, left);
-    if (taken.empty()) throw section.error("match", "no parameter matches group '" + name + "'");
+    if (taken.empty())
+      throw section.error("match", "no parameter matches group '" + name + "'",
+                          "one is called '" + parameters[parameters.size() / 2].name + "'");
     result.push_back(filled(name, section, taken));
     check_takes(result.back(), "match");
   }

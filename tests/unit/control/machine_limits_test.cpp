@@ -23,7 +23,7 @@ std::string said(const std::string& override_, const Hardware& hardware) {
   return render(machine_problems(recipe({override_}), hardware));
 }
 
-const Hardware kPlain{4, "fma avx2"};
+const Hardware kPlain{4, "fma avx2", 8e9};
 
 }  // namespace
 
@@ -33,6 +33,23 @@ TEST_CASE("machine limits: threads and cores") {
         "<override 1>:1:9: warning: 5 threads on 4 cores wait for each other\n"
         "    threads=5\n"
         "            ^ \"auto\" takes one a core\n");
+}
+
+TEST_CASE("machine limits: memory") {
+  const auto said_of = [](const std::string& override_, const PlannedMemory& planned) {
+    return render(memory_problems(recipe({override_}), planned, {4, "", 8e9}));
+  };
+  CHECK(said_of("world_size=2", {3e9, 1e9}).empty());
+  CHECK(said_of("model.type=gpt", {9e9, 0}) ==
+        "<override 1>:1:12: warning: weights, gradients and optimizer take 8.38 GiB, and this "
+        "machine has 7.45 GiB\n"
+        "    model.type=gpt\n"
+        "               ^^^ a smaller model fits\n");
+  CHECK(said_of("micro_batch=2", {3e9, 6e9}) ==
+        "<override 1>:1:13: warning: the run takes about 8.38 GiB, and this machine has 7.45 GiB\n"
+        "    micro_batch=2\n"
+        "                ^ fewer sequences in a micro-batch take less\n");
+  CHECK(render(memory_problems(recipe({}), {1e15, 0}, {4, ""})).empty());  // it is not known
 }
 
 TEST_CASE("machine limits: formats of numbers") {
