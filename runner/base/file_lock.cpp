@@ -13,7 +13,7 @@ namespace exprun {
 namespace {
 
 constexpr off_t kLock = 0, kGate = 1;
-constexpr std::chrono::milliseconds kLong{300};
+constexpr std::chrono::milliseconds kLong{500};
 
 struct flock range_of(off_t byte, int type) {
   struct flock range = {};

@@ -22,7 +22,7 @@ class FileLock {
   static FileLock take(const std::filesystem::path& file);
 
   // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever. The
-  // kernel gives a free lock to whoever runs first; so who has waited for 0.3 s closes the gate (a
+  // kernel gives a free lock to whoever runs first; so who has waited for 0.5 s closes the gate (a
   // read lock of the second byte), and who comes later waits until all of those have had their
   // turn.
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
