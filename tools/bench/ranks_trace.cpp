@@ -1,6 +1,7 @@
 // Two ranks under ZeRO-1, seen by LibTorch's profiler: writes rank 0's trace of a few steps for
 // Perfetto or chrome://tracing, and prints for how long collectives were under way, and for how
-// much of that the rank computed.
+// much of that at least the rank computed: our own kernels
+// are seen in backward only.
 //
 //   ranks_trace TRACE_FILE [STEPS]     default 3
 #include <ATen/Parallel.h>
@@ -61,7 +62,7 @@ void print_overlaps(const std::vector<profiler::KinetoEvent>& events) {
     const Span span{event.startNs(), event.startNs() + event.durationNs()};
     if (event.name().starts_with("gloo:"))
       collectives[event.name()].push_back(span);
-    else if (event.name().starts_with("aten::"))
+    else
       computing.push_back(span);
   }
   computing = merged(computing);
@@ -85,8 +86,9 @@ int main(int argc, char** argv) {
   const std::string file = argv[1];
   const int64_t steps = argc > 2 ? std::atoll(argv[2]) : 3;
   const TinyRun run({"model.num_layers=12", "model.hidden_size=512", "model.num_heads=8",
-                     "model.dropout=0", "batch.sequences=64", "batch.micro_batch=32",
-                     "parallelism.world_size=2", "parallelism.strategy='zero1'"});
+                     "model.dropout=0", "model.context_length=128", "batch.sequences=16",
+                     "batch.micro_batch=8", "parallelism.world_size=2",
+                     "parallelism.strategy='zero1'"});
   on_ranks(2, [&](const auto& group, Rendezvous&) {
     at::set_num_threads(1);
     const Pipeline pipeline = run.build(group);

@@ -51,8 +51,10 @@ add_executable(store_contention EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench
                                 ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
 target_link_libraries(store_contention PRIVATE exprun_store)
 if(EXPRUN_TRAINER)
+  set(benchmark_support ${engine_support})
+  list(FILTER benchmark_support EXCLUDE REGEX "checks\\.cpp$")  # with doctest comes its main
   function(exprun_engine_benchmark name)
-    add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${engine_support} ${ARGN}
+    add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${benchmark_support} ${ARGN}
                            $<TARGET_OBJECTS:exprun_trainer_objects>)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer ${CMAKE_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE exprun_test_main exprun_recipe exprun_text exprun_store exprun_libtorch)

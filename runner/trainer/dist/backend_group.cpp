@@ -1,5 +1,9 @@
 #include "dist/backend_group.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/sum.h>
+
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "dist/failure.h"
@@ -29,11 +33,32 @@ class UnderWay : public Collective {
   const std::function<std::string()>& why_;
 };
 
+// The parts of all ranks, one behind the other, become their sum, in the order of the ranks.
+class SumOfReceived : public Collective {
+ public:
+  SumOfReceived(std::unique_ptr<Collective> exchange, at::Tensor received, at::Tensor sum)
+      : exchange_(std::move(exchange)), received_(std::move(received)), sum_(std::move(sum)) {}
+
+  void wait() override {
+    exchange_->wait();
+    const at::NoGradGuard no_grad;
+    at::sum_out(sum_, received_.view({-1, sum_.numel()}), {0});
+    received_.reset();
+  }
+
+ private:
+  std::unique_ptr<Collective> exchange_;
+  at::Tensor received_, sum_;
+};
+
 class BackendGroup : public ProcessGroup {
  public:
   BackendGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Backend> numbers,
-               std::function<std::string()> why)
-      : backend_(std::move(backend)), numbers_(std::move(numbers)), why_(std::move(why)) {}
+               std::function<std::string()> why, ReduceScatter reduce_scatter)
+      : backend_(std::move(backend)),
+        numbers_(std::move(numbers)),
+        why_(std::move(why)),
+        reduce_scatter_(reduce_scatter) {}
 
   int rank() const override { return backend_->getRank(); }
   int world_size() const override { return backend_->getSize(); }
@@ -59,6 +84,14 @@ class BackendGroup : public ProcessGroup {
     });
   }
   std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) override {
+    if (reduce_scatter_ == ReduceScatter::exchange) {
+      at::Tensor received = at::empty_like(whole);
+      auto exchange = start("reduce-scatter", [&] {
+        std::vector<int64_t> equal;  // parts
+        return backend_->alltoall_base(received, whole, equal, equal);
+      });
+      return std::make_unique<SumOfReceived>(std::move(exchange), received, part.view(-1));
+    }
     return start("reduce-scatter", [&] { return backend_->_reduce_scatter_base(part, whole); });
   }
   std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) override {
@@ -83,14 +116,17 @@ class BackendGroup : public ProcessGroup {
   c10::intrusive_ptr<c10d::Backend> backend_;
   c10::intrusive_ptr<c10d::Backend> numbers_;
   std::function<std::string()> why_;
+  ReduceScatter reduce_scatter_;
 };
 
 }  // namespace
 
 std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
                                          c10::intrusive_ptr<c10d::Backend> numbers,
-                                         std::function<std::string()> why) {
-  return std::make_unique<BackendGroup>(std::move(backend), std::move(numbers), std::move(why));
+                                         std::function<std::string()> why,
+                                         ReduceScatter reduce_scatter) {
+  return std::make_unique<BackendGroup>(std::move(backend), std::move(numbers), std::move(why),
+                                        reduce_scatter);
 }
 
 }  // namespace exprun

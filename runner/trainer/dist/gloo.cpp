@@ -65,11 +65,13 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
   return dist_call(
       "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
         const Device own = device(rendezvous);
-        return group_over(connect(rendezvous, "tensors", own, timeout),
-                          connect(rendezvous, "numbers", own, timeout),
-                          [store = rendezvous.store(), place = rendezvous.place()] {
-                            return roll_call(store, place);
-                          });
+        return group_over(
+            connect(rendezvous, "tensors", own, timeout),
+            connect(rendezvous, "numbers", own, timeout),
+            [store = rendezvous.store(), place = rendezvous.place()] {
+              return roll_call(store, place);
+            },
+            ReduceScatter::exchange);
       });
 }
 

@@ -12,6 +12,9 @@ namespace {
 
 using torch::autograd::impl::grad_accumulator;
 
+// Collectives may need memory of their own; who has so many under way waits for the network anyway.
+constexpr size_t kMostUnderWay = 4;
+
 }  // namespace
 
 // A bucket with what backward still owes it.
@@ -86,6 +89,7 @@ void GradientSync::completed_one_of(Parcel& parcel) {
 // Collectives must begin in one order on all ranks: a parcel waits for those before it.
 void GradientSync::send_in_order(bool all) {
   for (; next_ < parcels_.size() && (all || parcels_[next_]->missing == 0); ++next_) {
+    if (next_ >= kMostUnderWay) receive(*parcels_[next_ - kMostUnderWay]);
     Parcel& parcel = *parcels_[next_];
     parcel.on_its_way = parcel.bucket.reduce(*group_, parcel.gradients);
   }
@@ -93,11 +97,13 @@ void GradientSync::send_in_order(bool all) {
 
 void GradientSync::finish() {
   send_in_order(true);
-  for (const auto& parcel : parcels_) {
-    parcel->on_its_way->wait();
-    parcel->on_its_way.reset();
-  }
+  for (const auto& parcel : parcels_) receive(*parcel);
   sending_ = false;
+}
+
+void GradientSync::receive(Parcel& parcel) {
+  if (parcel.on_its_way) parcel.on_its_way->wait();
+  parcel.on_its_way.reset();
 }
 
 }  // namespace exprun

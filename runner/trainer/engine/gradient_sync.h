@@ -33,6 +33,7 @@ class GradientSync {
   void add_parcels(const ShardedBuffer& buffer, const std::vector<Parameter>& order);
   void completed_one_of(Parcel& parcel);
   void send_in_order(bool all);
+  static void receive(Parcel& parcel);
 
   std::shared_ptr<ProcessGroup> group_;
   std::vector<std::unique_ptr<Parcel>> parcels_;  // in the order in which all ranks send them
