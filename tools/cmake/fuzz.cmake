@@ -1,5 +1,5 @@
 # tests/fuzz/<name>.cpp is the program fuzz_<name>, under libFuzzer, ASan and UBSan: with clang only.
-set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -g -fno-omit-frame-pointer)
+set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -g1 -fno-omit-frame-pointer)
 target_compile_options(exprun_options INTERFACE ${fuzz_flags})
 target_link_options(exprun_options INTERFACE ${fuzz_flags})
 

@@ -6,8 +6,9 @@ add_library(exprun_test_main STATIC ${test_main})
 target_include_directories(exprun_test_main PUBLIC ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(exprun_test_main PUBLIC exprun_base exprun_doctest)
 
-set(precompiled <doctest/doctest.h>)
-function(exprun_test_program name folder)
+exprun_precompiled(tests <doctest/doctest.h> exprun_doctest)
+
+function(exprun_test_program name folder precompiled)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   if(sources)
     add_executable(${name} ${sources})
@@ -17,11 +18,11 @@ function(exprun_test_program name folder)
   endif()
 endfunction()
 
-exprun_test_program(unit_base tests/unit/base exprun_base)
-exprun_test_program(unit_recipe tests/unit/recipe exprun_recipe)
-exprun_test_program(unit_text tests/unit/text exprun_text)
-exprun_test_program(unit_store tests/unit/store exprun_store)
-exprun_test_program(unit_control tests/unit/control exprun_control)
+exprun_test_program(unit_base tests/unit/base tests exprun_base)
+exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
+exprun_test_program(unit_text tests/unit/text tests exprun_text)
+exprun_test_program(unit_store tests/unit/store tests exprun_store)
+exprun_test_program(unit_control tests/unit/control tests exprun_control)
 
 # Stands in for NVIDIA's library where there is none: found by its path, or by LD_LIBRARY_PATH.
 add_library(fake_nvml SHARED ${CMAKE_SOURCE_DIR}/tests/support/nvml/fake_nvml.cpp)
@@ -37,8 +38,8 @@ add_executable(recipe_verdicts ${CMAKE_SOURCE_DIR}/tests/support/verdicts/recipe
 target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
 
 if(EXPRUN_TRAINER)
-  set(precompiled <ATen/core/Tensor.h>)  # no more: c10's logging has a CHECK of its own
-  exprun_test_program(engine_tests tests/engine exprun_trainer_objects)
+  # Not those of the operators: c10's logging has a CHECK of its own.
+  exprun_test_program(engine_tests tests/engine engine exprun_trainer_objects)
   if(TARGET engine_tests)
     file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
     list(REMOVE_ITEM engine_support ${test_main})
