@@ -1,4 +1,5 @@
 """tools/test counts what ran, what failed and what was skipped, and never a test that did not run."""
+import concurrent.futures
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -37,10 +38,6 @@ class Counting(unittest.TestCase):
         self.test.run = run
         return self.counted(self.test.test_program, "unit_x", ["unit_x"], mode)
 
-    def python(self, script):
-        self.test.run = lambda *_: (1 if "FAILED" in script else 0, script)
-        return self.counted(self.test.test_python, "x", "unit/tools", False)
-
     def test_a_skip_is_not_a_pass(self):
         counts, printed = self.program(0, "SKIPPED: no fixture parity/x\n"
                                        "[doctest] test cases:  4 |  4 passed | 0 failed | 2 skipped\n")
@@ -77,12 +74,24 @@ class Counting(unittest.TestCase):
         self.assertLessEqual(names, set(self.test.LEFT_OUT["quick"].split(",")))
 
     def test_python_tests(self):
-        counts, _ = self.python("test_a (x.X) ... ok\nRan 9 tests in 1.0s\n\nFAILED (failures=1, errors=2, skipped=3)\n")
-        self.assertEqual(counts, (3, 3, 3))
+        output = "test_a (x.X) ... ok\nRan 9 tests in 1.0s\n\nFAILED (failures=1, errors=2, skipped=3)\n"
+        self.assertEqual(self.test.python_tally(1, output), (3, 3, 3))
 
     def test_python_tests_that_did_not_start_are_a_failure(self):
-        self.test.run = lambda *_: (1, "SyntaxError")
-        self.assertEqual(self.counted(self.test.test_python, "x", "unit/tools", False)[0], (0, 1, 0))
+        self.assertEqual(self.test.python_tally(1, "SyntaxError"), (0, 1, 0))
+
+    def test_every_python_file_is_run_and_counted(self):
+        self.test.run = lambda command, *_: (0, f"{command[-1]}\nRan 2 tests in 1.0s\n\nOK\n")
+        files = list((ROOT / "tests/unit/tools").glob("test_*.py"))
+        self.assertEqual(self.counted(self.test.test_python, "x", "unit/tools", False)[0], (2 * len(files), 0, 0))
+
+    def test_a_build_that_fails_is_a_failure_and_is_shown(self):
+        self.test.run = lambda *_: (1, "x.cpp:3: error")
+        with concurrent.futures.ThreadPoolExecutor(1) as queue:
+            build = self.test.BuiltBeside(queue, "build/x", "-O1", [], ["x"])
+        counts, printed = self.counted(build.done, "x")
+        self.assertEqual(counts, (0, 1, 0))
+        self.assertIn("x.cpp:3: error", printed)
 
     def test_a_check_that_could_not_be_made_is_a_skip(self):
         for code, counts in ((0, (1, 0, 0)), (77, (1, 0, 1)), (1, (1, 1, 1))):
