@@ -4,11 +4,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
 #include "kernels/attention_head.h"
+#include "kernels/hand_gradient.h"
 
 namespace exprun {
 namespace {
@@ -74,62 +74,48 @@ void backward_heads(const Shape& shape, const HeadInputs& inputs, const at::Tens
   });
 }
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+HeadInputs joined_inputs(const Shape& shape, const at::Tensor& query_key_value) {
+  const auto* from = query_key_value.const_data_ptr<float>();
+  return {from, from + shape.width, from + 2 * shape.width};
+}
 
-class JoinedAttention : public torch::autograd::Function<JoinedAttention> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_key_value,
-                            int64_t num_heads) {
-    const auto joined = query_key_value.contiguous();
-    context->save_for_backward({joined});
-    context->saved_data["num_heads"] = num_heads;
-    const auto shape = Shape::joined(joined, num_heads);
-    return forward_heads(shape, inputs(shape, joined), joined);
-  }
+Tensors joined_gradient(const Backward& given, int64_t num_heads) {
+  const auto& query_key_value = given.kept[0];
+  const auto shape = Shape::joined(query_key_value, num_heads);
+  auto gradient = at::empty_like(query_key_value);
+  auto* to = gradient.mutable_data_ptr<float>();
+  backward_heads(shape, joined_inputs(shape, query_key_value), given.gradient.contiguous(),
+                 {to, to + shape.width, to + 2 * shape.width});
+  return {gradient};
+}
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const auto joined = context->get_saved_variables()[0];
-    const auto shape = Shape::joined(joined, context->saved_data["num_heads"].toInt());
-    auto gradient = at::empty_like(joined);
-    auto* to = gradient.mutable_data_ptr<float>();
-    backward_heads(shape, inputs(shape, joined), gradients[0].contiguous(),
-                   {to, to + shape.width, to + 2 * shape.width});
-    return {gradient, at::Tensor()};
-  }
+Differentiable joined(const at::Tensor& input, int64_t num_heads) {
+  const auto query_key_value = input.contiguous();
+  const auto shape = Shape::joined(query_key_value, num_heads);
+  return {forward_heads(shape, joined_inputs(shape, query_key_value), query_key_value),
+          {query_key_value},
+          [num_heads](const Backward& given) { return joined_gradient(given, num_heads); }};
+}
 
- private:
-  static HeadInputs inputs(const Shape& shape, const at::Tensor& joined) {
-    const auto* from = joined.const_data_ptr<float>();
-    return {from, from + shape.width, from + 2 * shape.width};
-  }
-};
+HeadInputs separate_inputs(const Tensors& parts) {
+  return {parts[0].const_data_ptr<float>(), parts[1].const_data_ptr<float>(),
+          parts[2].const_data_ptr<float>()};
+}
 
-class SeparateAttention : public torch::autograd::Function<SeparateAttention> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& query,
-                            const at::Tensor& key, const at::Tensor& value) {
-    const variable_list parts = {query.contiguous(), key.contiguous(), value.contiguous()};
-    context->save_for_backward(parts);
-    return forward_heads(Shape::separate(query), inputs(parts), query);
-  }
+Tensors separate_gradients(const Backward& given) {
+  const Tensors& parts = given.kept;
+  Tensors result = {at::empty_like(parts[0]), at::empty_like(parts[1]), at::empty_like(parts[2])};
+  backward_heads(Shape::separate(parts[0]), separate_inputs(parts), given.gradient.contiguous(),
+                 {result[0].mutable_data_ptr<float>(), result[1].mutable_data_ptr<float>(),
+                  result[2].mutable_data_ptr<float>()});
+  return result;
+}
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const auto parts = context->get_saved_variables();
-    variable_list result = {at::empty_like(parts[0]), at::empty_like(parts[1]),
-                            at::empty_like(parts[2])};
-    backward_heads(Shape::separate(parts[0]), inputs(parts), gradients[0].contiguous(),
-                   {result[0].mutable_data_ptr<float>(), result[1].mutable_data_ptr<float>(),
-                    result[2].mutable_data_ptr<float>()});
-    return result;
-  }
-
- private:
-  static HeadInputs inputs(const variable_list& parts) {
-    return {parts[0].const_data_ptr<float>(), parts[1].const_data_ptr<float>(),
-            parts[2].const_data_ptr<float>()};
-  }
-};
+Differentiable separate(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  const Tensors parts = {query.contiguous(), key.contiguous(), value.contiguous()};
+  return {forward_heads(Shape::separate(query), separate_inputs(parts), query), parts,
+          separate_gradients};
+}
 
 bool is_ours(const at::Tensor& tensor, double dropout) {
   return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && dropout == 0 &&
@@ -157,13 +143,13 @@ at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, cons
                             double dropout) {
   if (!is_ours(query, dropout) || key.size(2) != query.size(2))
     return causal_attention_reference(query, key, value, dropout);
-  return SeparateAttention::apply(query, key, value);
+  return with_gradient({query, key, value}, [&] { return separate(query, key, value); });
 }
 
 at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads, double dropout) {
   if (!is_ours(query_key_value, dropout))
     return causal_attention_reference(query_key_value, num_heads, dropout);
-  return JoinedAttention::apply(query_key_value, num_heads);
+  return with_gradient({query_key_value}, [&] { return joined(query_key_value, num_heads); });
 }
 
 }  // namespace exprun

@@ -3,8 +3,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/hand_gradient.h"
 #include "kernels/vector.h"
 
 namespace exprun {
@@ -78,29 +78,20 @@ constexpr int64_t kGrain = 4096;
 
 // The slope costs almost nothing beside the value, and replaces the input in what is kept; backward
 // turns it into the gradient where it lies (a second backward is told so by its version).
-class Gelu : public torch::autograd::Function<Gelu> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
-                            int64_t form) {
-    const auto x = input.contiguous();
-    auto value = at::empty_like(x), slope = at::empty_like(x);
-    const auto kernel = form == static_cast<int64_t>(GeluForm::erf) ? apply_erf : apply_tanh;
-    const auto* from = x.const_data_ptr<float>();
-    auto* values = value.mutable_data_ptr<float>();
-    auto* slopes = slope.mutable_data_ptr<float>();
-    at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      kernel(from + begin, values + begin, slopes + begin, end - begin);
-    });
-    context->save_for_backward({slope});
-    return value;
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    auto slope = context->get_saved_variables()[0];
-    return {slope.mul_(gradients[0]), at::Tensor()};
-  }
-};
+Differentiable with_slope(const at::Tensor& input, GeluForm form) {
+  const auto x = input.contiguous();
+  auto value = at::empty_like(x), slope = at::empty_like(x);
+  const auto kernel = form == GeluForm::erf ? apply_erf : apply_tanh;
+  const auto* from = x.const_data_ptr<float>();
+  auto* values = value.mutable_data_ptr<float>();
+  auto* slopes = slope.mutable_data_ptr<float>();
+  at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    kernel(from + begin, values + begin, slopes + begin, end - begin);
+  });
+  return {value, {slope}, [](const Backward& given) -> Tensors {
+            return {given.kept[0].mul_(given.gradient)};
+          }};
+}
 
 }  // namespace
 
@@ -110,7 +101,7 @@ at::Tensor gelu_reference(const at::Tensor& x, GeluForm form) {
 
 at::Tensor gelu(const at::Tensor& x, GeluForm form) {
   if (!x.is_cpu() || x.scalar_type() != at::kFloat) return gelu_reference(x, form);
-  return Gelu::apply(x, static_cast<int64_t>(form));
+  return with_gradient({x}, [&] { return with_slope(x, form); });
 }
 
 }  // namespace exprun

@@ -5,11 +5,11 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "kernels/hand_gradient.h"
 #include "kernels/layer_norm_rows.h"
 
 namespace exprun {
@@ -19,57 +19,49 @@ namespace {
 // number of threads, so neither do the sums.
 constexpr int64_t kBlock = 64;
 
-class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            double eps) {
-    const auto x = input.contiguous();
-    const int64_t width = weight.size(0), rows = x.numel() / width;
-    auto out = at::empty_like(x), statistics = at::empty({rows, 2}, x.options());
-    const auto* from = x.const_data_ptr<float>();
-    const auto* scale = weight.const_data_ptr<float>();
-    const auto* shift = bias ? bias->const_data_ptr<float>() : nullptr;
-    auto* to = out.mutable_data_ptr<float>();
-    auto* kept = reinterpret_cast<RowStatistics*>(statistics.mutable_data_ptr<float>());
-    at::parallel_for(0, rows, kBlock, [&](int64_t begin, int64_t end) {
-      layer_norm_rows(from + begin * width, scale, shift, static_cast<float>(eps), end - begin,
-                      width, to + begin * width, kept + begin);
-    });
-    context->save_for_backward({x, weight, statistics});
-    context->saved_data["bias"] = bias.has_value();
-    return out;
-  }
+Tensors gradients(const Backward& backward) {
+  const auto &x = backward.kept[0], &weight = backward.kept[1], &statistics = backward.kept[2];
+  const auto given = backward.gradient.contiguous();
+  const bool has_bias = backward.needed.size() == 3;
+  const int64_t width = weight.size(0), rows = x.numel() / width;
+  const int64_t blocks = (rows + kBlock - 1) / kBlock;
+  auto of_x = at::empty_like(x);
+  auto of_weight = at::zeros({blocks, width}, given.options());
+  auto of_bias = has_bias ? at::zeros({blocks, width}, given.options()) : at::Tensor();
+  const auto* from = x.const_data_ptr<float>();
+  const auto* scale = weight.const_data_ptr<float>();
+  const auto* kept = reinterpret_cast<const RowStatistics*>(statistics.const_data_ptr<float>());
+  const auto* of_out = given.const_data_ptr<float>();
+  auto* to_x = of_x.mutable_data_ptr<float>();
+  auto* to_weight = of_weight.mutable_data_ptr<float>();
+  auto* to_bias = has_bias ? of_bias.mutable_data_ptr<float>() : nullptr;
+  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t row = block * kBlock, at = row * width;
+      layer_norm_rows_gradient(
+          from + at, scale, kept + row, of_out + at, std::min(kBlock, rows - row), width,
+          {to_x + at, to_weight + block * width, to_bias ? to_bias + block * width : nullptr});
+    }
+  });
+  return {of_x, of_weight.sum(0), has_bias ? of_bias.sum(0) : at::Tensor()};
+}
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    const auto saved = context->get_saved_variables();
-    const auto given = gradients[0].contiguous();
-    const bool has_bias = context->saved_data["bias"].toBool();
-    const int64_t width = saved[1].size(0), rows = saved[0].numel() / width;
-    const int64_t blocks = (rows + kBlock - 1) / kBlock;
-    auto of_x = at::empty_like(saved[0]);
-    auto of_weight = at::zeros({blocks, width}, given.options());
-    auto of_bias = has_bias ? at::zeros({blocks, width}, given.options()) : at::Tensor();
-    const auto* x = saved[0].const_data_ptr<float>();
-    const auto* weight = saved[1].const_data_ptr<float>();
-    const auto* statistics =
-        reinterpret_cast<const RowStatistics*>(saved[2].const_data_ptr<float>());
-    const auto* of_out = given.const_data_ptr<float>();
-    auto* to_x = of_x.mutable_data_ptr<float>();
-    auto* to_weight = of_weight.mutable_data_ptr<float>();
-    auto* to_bias = has_bias ? of_bias.mutable_data_ptr<float>() : nullptr;
-    at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        const int64_t row = block * kBlock, at = row * width;
-        layer_norm_rows_gradient(
-            x + at, weight, statistics + row, of_out + at, std::min(kBlock, rows - row), width,
-            {to_x + at, to_weight + block * width, to_bias ? to_bias + block * width : nullptr});
-      }
-    });
-    return {of_x, of_weight.sum(0), has_bias ? of_bias.sum(0) : at::Tensor(), at::Tensor()};
-  }
-};
+Differentiable normalised(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                          double eps) {
+  const auto x = input.contiguous();
+  const int64_t width = weight.size(0), rows = x.numel() / width;
+  auto out = at::empty_like(x), statistics = at::empty({rows, 2}, x.options());
+  const auto* from = x.const_data_ptr<float>();
+  const auto* scale = weight.const_data_ptr<float>();
+  const auto* shift = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  auto* to = out.mutable_data_ptr<float>();
+  auto* kept = reinterpret_cast<RowStatistics*>(statistics.mutable_data_ptr<float>());
+  at::parallel_for(0, rows, kBlock, [&](int64_t begin, int64_t end) {
+    layer_norm_rows(from + begin * width, scale, shift, static_cast<float>(eps), end - begin, width,
+                    to + begin * width, kept + begin);
+  });
+  return {out, {x, weight, statistics}, gradients};
+}
 
 std::optional<at::Tensor> present(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
@@ -88,7 +80,7 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
   const auto scale = weight.to(at::kFloat);
   const auto shift = bias.defined() ? bias.to(at::kFloat) : bias;
   if (!x.is_cpu()) return layer_norm_reference(x, scale, shift, eps);
-  return LayerNormFunction::apply(x, scale, present(shift), eps);
+  return with_gradient({x, scale, shift}, [&] { return normalised(x, scale, shift, eps); });
 }
 
 }  // namespace exprun

@@ -5,12 +5,12 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <functional>
 #include <optional>
 #include <string_view>
 
+#include "kernels/hand_gradient.h"
 #include "kernels/linear_choice.h"
 
 namespace exprun {
@@ -56,34 +56,26 @@ at::Tensor flat(const at::Tensor& x) {
   return x.dim() == 2 ? x : x.reshape({-1, x.size(-1)});
 }
 
-class LinearFunction : public torch::autograd::Function<LinearFunction> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
-    const auto matrix = flat(x);
-    context->save_for_backward({matrix, weight});
-    context->saved_data["bias"] = bias.has_value();
-    auto shape = x.sizes().vec();
-    shape.back() = weight.size(0);
-    return linear_forward(matrix, weight, bias.value_or(at::Tensor())).view(shape);
+Tensors gradients(const Backward& given) {
+  const auto &x = given.kept[0], &weight = given.kept[1];
+  const auto gradient = flat(given.gradient).contiguous();
+  Tensors result(3);
+  if (given.needed[0]) {
+    auto shape = given.gradient.sizes().vec();
+    shape.back() = weight.size(1);
+    result[0] = linear_input_gradient(gradient, weight).view(shape);
   }
+  if (given.needed[1]) result[1] = linear_weight_gradient(gradient, x);
+  if (given.needed.size() == 3 && given.needed[2]) result[2] = gradient.sum(0);
+  return result;
+}
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    const auto saved = context->get_saved_variables();
-    const auto gradient = flat(gradients[0]).contiguous();
-    at::Tensor of_x, of_weight, of_bias;
-    if (context->needs_input_grad(0)) {
-      auto shape = gradients[0].sizes().vec();
-      shape.back() = saved[1].size(1);
-      of_x = linear_input_gradient(gradient, saved[1]).view(shape);
-    }
-    if (context->needs_input_grad(1)) of_weight = linear_weight_gradient(gradient, saved[0]);
-    if (context->saved_data["bias"].toBool() && context->needs_input_grad(2))
-      of_bias = gradient.sum(0);
-    return {of_x, of_weight, of_bias};
-  }
-};
+Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const auto matrix = flat(x);
+  auto shape = x.sizes().vec();
+  shape.back() = weight.size(0);
+  return {linear_forward(matrix, weight, bias).view(shape), {matrix, weight}, gradients};
+}
 
 }  // namespace
 
@@ -115,7 +107,7 @@ at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& 
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return LinearFunction::apply(x, weight, present(bias));
+  return with_gradient({x, weight, bias}, [&] { return product(x, weight, bias); });
 }
 
 at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

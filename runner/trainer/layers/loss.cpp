@@ -4,11 +4,11 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "kernels/cross_entropy.h"
+#include "kernels/hand_gradient.h"
 #include "kernels/linear.h"
 
 namespace exprun {
@@ -71,29 +71,17 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
   return result;
 }
 
-class HeadLoss : public torch::autograd::Function<HeadLoss> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
-                            const at::Tensor& weight, const at::Tensor& targets, int64_t vocab_size,
-                            double softcap, bool gradients) {
-    auto result = compute(hidden.contiguous(), weight, targets.contiguous(), {vocab_size, softcap},
-                          gradients);
-    if (gradients) {
-      context->saved_data["of_hidden"] = result.of_hidden;
-      context->saved_data["of_weight"] = result.of_weight.to(weight.scalar_type());
-    }
-    return at::full({}, result.loss, hidden.options().dtype(at::kFloat));
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    const auto scaled = [&](const char* name) {
-      return at::mul(context->saved_data[name].toTensor(), gradients[0]);
-    };
-    return {scaled("of_hidden"), scaled("of_weight"), at::Tensor(),
-            at::Tensor(),        at::Tensor(),        at::Tensor()};
-  }
-};
+Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
+                         const at::Tensor& targets, const HeadForm& form, bool gradients) {
+  auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, gradients);
+  auto loss = at::full({}, result.loss, hidden.options().dtype(at::kFloat));
+  if (!gradients) return {loss, {}, {}};
+  return {loss,
+          {result.of_hidden, result.of_weight.to(weight.scalar_type())},
+          [](const Backward& given) -> Tensors {
+            return {at::mul(given.kept[0], given.gradient), at::mul(given.kept[1], given.gradient)};
+          }};
+}
 
 }  // namespace
 
@@ -105,7 +93,10 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
   if (!x.is_cpu()) return cross_entropy_reference(logits(x), targets, vocab_size);
-  return HeadLoss::apply(x, w, targets, vocab_size, softcap, at::GradMode::is_enabled());
+  const bool gradients = at::GradMode::is_enabled();
+  return with_gradient({x, w}, [&] {
+    return head_loss(x, w, targets, {vocab_size, softcap}, gradients);
+  });
 }
 
 }  // namespace exprun

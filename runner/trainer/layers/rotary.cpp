@@ -5,13 +5,11 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/stack.h>
-#include <torch/csrc/autograd/custom_function.h>
+
+#include "kernels/hand_gradient.h"
 
 namespace exprun {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 // Each pair (a, b) becomes (a cos + b sin, b cos - a sin).
 at::Tensor turned_halves(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine) {
@@ -30,25 +28,18 @@ at::Tensor turned_neighbours(const at::Tensor& x, const at::Tensor& cosine,
       .flatten(-2);
 }
 
-// A turn by the opposite angle brings gradients back.
-class Turn : public torch::autograd::Function<Turn> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cosine,
-                            const at::Tensor& sine, bool halves) {
-    context->save_for_backward({cosine, sine});
-    context->saved_data["halves"] = halves;
-    const auto turn = halves ? turned_halves : turned_neighbours;
-    return turn(x, cosine, sine).to(x.scalar_type());
-  }
+using Turn = at::Tensor(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine);
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const auto saved = context->get_saved_variables();
-    const auto turn = context->saved_data["halves"].toBool() ? turned_halves : turned_neighbours;
-    const auto& given = gradients[0];
-    return {turn(given, saved[0], saved[1].neg()).to(given.scalar_type()), at::Tensor(),
-            at::Tensor(), at::Tensor()};
-  }
-};
+// A turn by the opposite angle brings gradients back.
+Differentiable turned(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
+                      Turn* turn) {
+  return {turn(x, cosine, sine).to(x.scalar_type()),
+          {cosine, sine},
+          [turn](const Backward& given) -> Tensors {
+            const auto back = turn(given.gradient, given.kept[0], given.kept[1].neg());
+            return {back.to(given.gradient.scalar_type())};
+          }};
+}
 
 }  // namespace
 
@@ -65,8 +56,10 @@ const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
 at::Tensor Rotary::operator()(const at::Tensor& x) const {
   const int64_t length = x.size(1);
   const auto& [cosine, sine] = table(length, x.device());
-  return Turn::apply(x, cosine.narrow(1, 0, length), sine.narrow(1, 0, length),
-                     settings_.layout == RotarySettings::Layout::half_split);
+  const auto turn =
+      settings_.layout == RotarySettings::Layout::half_split ? turned_halves : turned_neighbours;
+  return with_gradient(
+      {x}, [&] { return turned(x, cosine.narrow(1, 0, length), sine.narrow(1, 0, length), turn); });
 }
 
 }  // namespace exprun
