@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/json_text.h"
 #include "base/number.h"
 #include "store/checked_line.h"
 
@@ -43,7 +44,7 @@ std::optional<JournalLine> parse_line(std::string_view text) {
   const auto object = json_of_line(text);
   if (!object) return std::nullopt;
   try {
-    return from_object(json::parse(*object));
+    return from_object(parse_json<json>(*object));
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -59,8 +60,8 @@ std::string journal_line(const std::string& run_uid, int64_t attempt,
   for (const MetricPoint& point : points) {
     rows.push_back({point.series, point.step, point.time_ms, to_json(point.value)});
   }
-  return checked_line(
-      json{{"run", run_uid}, {"attempt", attempt}, {"series", series}, {"points", rows}}.dump());
+  return checked_line(json_text(
+      json{{"run", run_uid}, {"attempt", attempt}, {"series", series}, {"points", rows}}));
 }
 
 JournalText parse_journal(const std::string& text) {

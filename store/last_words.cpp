@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "base/write_all.h"
 #include "store/checked_line.h"
 
@@ -34,7 +35,7 @@ std::string line_of(const LastWords& words) {
         {"attempt", words.attempt},        {"state", to_string(words.state)},
         {"ended_ms", words.ended_ms},      {"exit_code", to_json(words.exit_code)},
         {"signal", to_json(words.signal)}, {"message", words.message.substr(0, length)}};
-    std::string line = checked_line(object.dump(-1, ' ', false, json::error_handler_t::replace));
+    std::string line = checked_line(json_text(object, -1, NotUtf8::replaced));
     if (line.size() <= kRoom) return line;
   }
 }
@@ -65,7 +66,7 @@ std::optional<LastWords> last_words(const std::filesystem::path& lock_file, int6
     const std::string text = read_file(lock_file);
     const auto object = json_of_line(std::string_view(text).substr(0, text.find('\n')));
     if (!object) return std::nullopt;
-    LastWords words = from_json(json::parse(*object));
+    LastWords words = from_json(parse_json<json>(*object));
     if (words.attempt != attempt) return std::nullopt;
     return words;
   } catch (const std::exception&) {  // not there, or not ours

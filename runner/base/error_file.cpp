@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 
 namespace exprun {
 
@@ -22,8 +23,7 @@ void write_error_file(const std::string& message) {
          {{"message", "exprun: " + message},
           {"extraInfo",
            {{"py_callstack", message}, {"timestamp", std::to_string(now_ms() / 1000)}}}}}};
-    write_file_atomically(name,
-                          json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    write_file_atomically(name, json_text(json, -1, NotUtf8::replaced));
   } catch (const std::exception&) {
     // The message is on standard error too.
   }

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 
 namespace exprun {
 namespace {
@@ -52,7 +53,7 @@ std::optional<std::string> file_problem(const fs::path& folder, const std::strin
 
 std::string manifest_of(const fs::path& folder) try {
   const json manifest = {{"version", 1}, {"files", describe(folder)}};
-  return manifest.dump(2) + "\n";
+  return json_text(manifest, 2) + "\n";
 } catch (const fs::filesystem_error& error) {
   throw Error("manifest: cannot list '" + folder.string() + "': " + error.code().message());
 }
@@ -61,7 +62,7 @@ std::optional<std::string> manifest_problem(const fs::path& folder, Verify verif
   std::error_code error;
   if (!fs::exists(folder / kManifestName, error)) return std::string(kManifestName) + " is missing";
   try {
-    const json manifest = json::parse(read_file(folder / kManifestName));
+    const json manifest = parse_json<json>(read_file(folder / kManifestName));
     for (const auto& [name, listed] : manifest.at("files").items())
       if (auto problem = file_problem(folder, name, listed, verify)) return problem;
     return std::nullopt;

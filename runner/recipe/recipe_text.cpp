@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 
 namespace exprun {
 
@@ -25,12 +26,12 @@ std::string RecipeText::to_json() const {
     json["files"].push_back({{"name", file->name}, {"text", file->text}});
   json["overrides"] = overrides;
   // A recipe is UTF-8; an override is whatever the shell passed.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json, 2, NotUtf8::replaced) + "\n";
 }
 
 RecipeText RecipeText::from_json(const std::string& text) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const nlohmann::json json = parse_json<nlohmann::json>(text);
     RecipeText recipe;
     recipe.stored = true;
     for (const nlohmann::json& file : json.at("files"))

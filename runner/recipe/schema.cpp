@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/json_text.h"
+
 namespace exprun {
 
 // Made by CMake from schemas/ (tools/cmake/embed.cmake).
@@ -15,7 +17,7 @@ constexpr std::string_view kComposed = "recipe.schema.json";
 
 Schema parse(const std::string& path, const std::string& text) {
   try {
-    return Schema::parse(text);
+    return parse_json<Schema>(text);
   } catch (const Schema::exception& error) {
     throw std::logic_error("schema: " + path + " is no JSON: " + error.what());
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <regex>
 
+#include "base/json_text.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "recipe/paths.h"
@@ -53,7 +54,7 @@ void check_choices(const std::string& key, const Schema& choices, const Value& v
   std::vector<std::string> shown, names;
   for (const Schema& choice : choices) {
     if (equals(choice, value)) return;
-    shown.push_back(choice.dump());
+    shown.push_back(json_text(choice));
     if (choice.is_string()) names.push_back(choice.get<std::string>());
   }
   const auto* text = value.as<std::string>();

@@ -1,6 +1,7 @@
 #include "text/prepared_data.h"
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 
 namespace exprun {
 namespace {
@@ -35,11 +36,11 @@ std::string PreparedData::to_json() const {
                {"validation", shards_to_json(validation)}};
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
   if (!made_from.is_null()) data["made_from"] = made_from;
-  return data.dump(2) + "\n";
+  return json_text(data, 2) + "\n";
 }
 
 PreparedData PreparedData::from_json(const std::string& text) try {
-  const json data = json::parse(text);
+  const json data = parse_json<json>(text);
   PreparedData prepared;
   data.at("fingerprint").get_to(prepared.fingerprint);
   prepared.tokenizer = data.at("tokenizer");

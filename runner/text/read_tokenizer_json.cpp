@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "text/byte_alphabet.h"
 #include "text/gpt2_split.h"
 #include "text/token_ids.h"
@@ -19,7 +20,7 @@ class Reader {
   explicit Reader(const fs::path& file) : file_(file), ids_(vocabulary_, file) {}
 
   BpeVocabulary read() {
-    const json root = json::parse(read_file(file_));
+    const json root = parse_json<json>(read_file(file_));
     if (!root.value("normalizer", json()).is_null()) refuse("has a normalizer");
     read_words(root.at("pre_tokenizer"));
     read_model(root.at("model"));
@@ -69,7 +70,7 @@ class Reader {
   }
 
   void read_model(const json& model) {
-    if (model.value("type", "BPE") != "BPE") refuse("is of the type " + model["type"].dump());
+    if (model.value("type", "BPE") != "BPE") refuse("is of the type " + json_text(model["type"]));
     if (model.value("byte_fallback", false)) refuse("falls back to bytes");
     if (!model.value("dropout", json()).is_null()) refuse("drops merges at random");
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})

@@ -11,6 +11,7 @@
 #include "base/diagnostic_json.h"
 #include "base/error_file.h"
 #include "base/file_lock.h"
+#include "base/json_text.h"
 #include "base/signals.h"
 #include "base/version.h"
 #include "engine/attempt.h"
@@ -31,17 +32,17 @@ ExitCode print_version() {
       {"exprun", version()},        {"libtorch", machine.libtorch},
       {"blas", machine.blas},       {"onednn", machine.onednn},
       {"threads", machine.threads}, {"instruction_set", machine.instruction_set}};
-  std::cout << json.dump() << std::endl;
+  std::cout << json_text(json) << std::endl;
   return ExitCode::done;
 }
 
 // A recipe that the components refuse is an answer too: its diagnostics, for who asked.
 ExitCode print_description() try {
   const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cout << describe(request).dump() << std::endl;
+  std::cout << json_text(describe(request)) << std::endl;
   return ExitCode::done;
 } catch (const RecipeError& error) {
-  std::cout << nlohmann::ordered_json{{"diagnostics", to_json(error.diagnostics())}}.dump()
+  std::cout << json_text(nlohmann::ordered_json{{"diagnostics", to_json(error.diagnostics())}})
             << std::endl;
   return ExitCode::bad_recipe;
 }
@@ -49,7 +50,8 @@ ExitCode print_description() try {
 ExitCode print_evaluations(const TrainerOptions& options) {
   watch_stop_signals();
   const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cout << evaluate_run(options.run.folder, *options.checkpoint, request).dump() << std::endl;
+  std::cout << json_text(evaluate_run(options.run.folder, *options.checkpoint, request))
+            << std::endl;
   return ExitCode::done;
 }
 

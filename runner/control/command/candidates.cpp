@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "control/command/dispatch.h"
 #include "control/command/globals.h"
 #include "control/command/stored_runs.h"
@@ -115,12 +116,12 @@ Words named_values(const std::string& path, const Schema& schema) {
   if (last_part(path) == "type") values = SchemaSet::embedded().types(split_path(path).front());
   if (schema.contains("enum"))
     for (const Schema& choice : schema["enum"])
-      values.push_back(choice.is_string() ? choice.get<std::string>() : choice.dump());
+      values.push_back(choice.is_string() ? choice.get<std::string>() : json_text(choice));
   if (allows_type(schema, "boolean")) values = joined(values, {"true", "false"});
   if (may_be_auto(schema)) values.push_back("auto");
   if (values.empty() && schema.contains("default"))
     values.push_back(schema["default"].is_string() ? schema["default"].get<std::string>()
-                                                   : schema["default"].dump());
+                                                   : json_text(schema["default"]));
   return values;
 }
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic_json.h"
+#include "base/json_text.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
@@ -139,7 +140,7 @@ void print_json(const std::string& recipe, const Report& report) {
                                {"trials", or_null(report.trials > 0, report.trials)},
                                {"diagnostics", to_json(report.diagnostics)},
                                {"plan", report.plan}};
-  print(answer.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n');
+  print(json_text(answer, 2, NotUtf8::replaced) + '\n');
 }
 
 void print_plain(const std::string& recipe, const Report& report) {

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/manifest.h"
 #include "base/utf8.h"
 #include "control/command/arguments.h"
@@ -67,7 +68,7 @@ Looked look(const Words& paths, const std::string& vocabulary) {
 std::string shown(const Looked& looked, int64_t token) {
   if (!looked.tokenizer) return "";
   const std::string text = to_valid_utf8(looked.tokenizer->decode(std::vector<int64_t>{token}));
-  return nlohmann::json(text).dump();
+  return json_text(nlohmann::json(text));
 }
 
 ResultTable histogram(const Looked& looked, size_t most) {

@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "base/free_space.h"
 #include "base/humane.h"
+#include "base/json_text.h"
 #include "base/version.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
@@ -61,7 +62,7 @@ ordered_json store_section(const StoreFolder& folder) {
 
 std::string text_of(const ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return json_text(value);
   std::string text;
   for (const auto& item : value) text += (text.empty() ? "" : ", ") + text_of(item);
   return text;
@@ -94,7 +95,7 @@ int run_doctor(const Words& words, const Globals& globals) {
   const ordered_json sections = {{"exprun", {{"version", version()}}},
                                  {"trainer", examined([] { return trainer_section(); })},
                                  {"store", examined([&] { return store_section(globals.store); })}};
-  print(json ? sections.dump(2) + '\n' : plain(sections));
+  print(json ? json_text(sections, 2) + '\n' : plain(sections));
   return static_cast<int>(healthy(sections) ? ExitCode::done : ExitCode::failed);
 }
 

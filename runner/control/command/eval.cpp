@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
@@ -21,7 +22,7 @@ void require_evaluation_keys(const Words& overrides) {
 }
 
 std::string as_text(const nlohmann::ordered_json& results) {
-  const std::string step = "step " + results.at("step").dump() + ": ";
+  const std::string step = "step " + json_text(results.at("step")) + ": ";
   std::string text;
   for (const auto& [metric, value] : results.at("metrics").items())
     text +=

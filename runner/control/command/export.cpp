@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
@@ -30,7 +31,7 @@ std::string json_line(const std::string& run, const ValueRow& row, bool attempts
   json["value"] = std::isfinite(row.value) ? nlohmann::ordered_json(row.value)
                                            : nlohmann::ordered_json(shortest(row.value));
   json["seconds"] = row.seconds;
-  return json.dump() + '\n';
+  return json_text(json) + '\n';
 }
 
 }  // namespace

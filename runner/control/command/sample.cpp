@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
@@ -25,7 +26,7 @@ int run_sample(const Words& words, const Globals& globals) {
   require_overrides(settings, "sample");
   Words overrides = {"evaluation.sample.type=\"sample\""};
   if (!prompt.empty())
-    overrides.push_back("evaluation.sample.prompt=" + nlohmann::json(prompt).dump());
+    overrides.push_back("evaluation.sample.prompt=" + json_text(nlohmann::json(prompt)));
   for (const std::string& setting : settings) overrides.push_back("evaluation.sample." + setting);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);

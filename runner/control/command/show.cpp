@@ -3,6 +3,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/show_run.h"
@@ -75,7 +76,7 @@ ordered_json origins(const ResolvedRecipe& resolved) {
 std::string as_json(const ResolvedRecipe& resolved, bool origin) {
   ordered_json json = {{"hash", resolved.hash()}, {"recipe", to_json(resolved.written())}};
   if (origin) json["origins"] = origins(resolved);
-  return json.dump(2) + '\n';
+  return json_text(json, 2) + '\n';
 }
 
 ResultTable difference_table(const ResolvedRecipe& a, const ResolvedRecipe& b,

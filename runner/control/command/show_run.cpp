@@ -1,6 +1,7 @@
 #include "control/command/show_run.h"
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "control/command/stored_runs.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
@@ -11,7 +12,7 @@ namespace exprun {
 namespace {
 
 nlohmann::ordered_json object_of(const std::string& text) {
-  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  auto json = parse_json_or_discard<nlohmann::ordered_json>(text);
   return json.is_object() ? json : nlohmann::ordered_json::object();
 }
 
@@ -42,7 +43,7 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
     auto json = details_as_json(details);
     json["hash"] = run.recipe_hash;
     json["recipe"] = to_json(resolve(RecipeText::from_json(store.recipe_json(run.id))).written());
-    return print(json.dump(2) + '\n');
+    return print(json_text(json, 2) + '\n');
   }
   print(details_as_comments(details) + '\n' + details.resolved_toml);
 }

@@ -12,6 +12,7 @@
 #include "base/file_error.h"
 #include "base/file_lock.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/manifest.h"
 #include "base/number.h"
@@ -81,7 +82,9 @@ class Preparation {
   }
 
  private:
-  std::string all_options() const { return std::string(kMethod) + " " + options_.to_json().dump(); }
+  std::string all_options() const {
+    return std::string(kMethod) + " " + json_text(options_.to_json());
+  }
 
   KnownSources known_sources(const fs::path& data_folder) const {
     return {data_folder, sources_, vocabulary_, all_options()};

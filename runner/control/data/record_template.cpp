@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -63,7 +64,7 @@ RecordTemplate::Parts RecordTemplate::parse(const std::string& text) {
 std::string RecordTemplate::fill(std::string_view bytes) const {
   json record;
   try {
-    record = json::parse(bytes);
+    record = parse_json<json>(bytes);
   } catch (const json::exception& error) {
     throw Error(std::string("is no JSON: ") + to_valid_utf8(error.what()));
   }

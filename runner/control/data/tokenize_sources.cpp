@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/humane.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "control/data/byte_progress.h"
 #include "control/data/ordered_workers.h"
@@ -119,7 +120,7 @@ class Tokenizing {
   int64_t restore() try {
     std::error_code ignored;
     const json state = fs::exists(progress_file(), ignored)
-                           ? json::parse(read_file(progress_file()))
+                           ? parse_json<json>(read_file(progress_file()))
                            : json{{"fingerprint", ""}};
     if (state.at("fingerprint") != job_.fingerprint) {
       for (const auto& entry : fs::directory_iterator(job_.folder)) fs::remove_all(entry, ignored);
@@ -152,7 +153,7 @@ class Tokenizing {
                         {"chunks", counts_.chunks},
                         {"documents", counts_.documents},
                         {"text_bytes", counts_.text_bytes}};
-    write_file_atomically(progress_file(), state.dump() + "\n");
+    write_file_atomically(progress_file(), json_text(state) + "\n");
     saved_ = Clock::now();
   }
 

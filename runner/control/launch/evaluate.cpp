@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/run_folder.h"
 #include "control/launch/capture.h"
 #include "control/launch/trainer_program.h"
@@ -16,9 +17,8 @@ using nlohmann::ordered_json;
 std::string request(RecipeText text, const std::vector<std::string>& overrides,
                     const std::string& only) {
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
-  return ordered_json{{"recipe", ordered_json::parse(text.to_json())},
-                      {"only", only.empty() ? ordered_json() : ordered_json(only)}}
-      .dump();
+  return json_text(ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
+                                {"only", only.empty() ? ordered_json() : ordered_json(only)}});
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<ordered_json> evaluate(const Store& store, const StoreFolder& fold
                "--resume-from", checkpoints.front().path.string()},
               request(RecipeText::from_json(store.recipe_json(run.id)), overrides, only));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
-  ordered_json results = ordered_json::parse(captured.output, nullptr, false);
+  ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())
     throw Error("evaluate: exprun-trainer ended with exit code " + std::to_string(captured.status));
   return results;

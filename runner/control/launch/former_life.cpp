@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -38,7 +39,7 @@ int lives_before(const Variables& variables) {
 // torchrun's run id is "none" unless the user gave one; its port tells it from others then.
 bool was_begun_in_this_job(const Store& store, const RunRow& run, const Variables& variables) {
   const auto environment =
-      nlohmann::json::parse(store.attempt_text(run.id, 1, "environment"), nullptr, false);
+      parse_json_or_discard<nlohmann::json>(store.attempt_text(run.id, 1, "environment"));
   if (!environment.is_object() || !environment.contains("environment")) return false;
   const nlohmann::json& then = environment["environment"];
   const auto same = [&](const char* name) {

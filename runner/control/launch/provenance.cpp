@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json_text.h"
 #include "base/nvml.h"
 #include "base/version.h"
 #include "control/launch/git_state.h"
@@ -101,8 +102,7 @@ Provenance gather_provenance(const std::string& command_line) {
     if (git->diff_is_cut) environment["git_diff_is_cut"] = true;
     if (!git->untracked.empty()) environment["git_untracked"] = git->untracked;
   }
-  provenance.environment_json =
-      environment.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  provenance.environment_json = json_text(environment, -1, NotUtf8::replaced);
   return provenance;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/number.h"
 
 namespace exprun {
@@ -14,7 +15,7 @@ using Details = std::map<std::string, std::string>;
 
 void add_leaves(Details& details, const std::string& path, const json& value) {
   if (!value.is_object()) {
-    details[path] = value.is_string() ? value.get<std::string>() : value.dump();
+    details[path] = value.is_string() ? value.get<std::string>() : json_text(value);
     return;
   }
   for (const auto& [key, inner] : value.items())
@@ -22,7 +23,7 @@ void add_leaves(Details& details, const std::string& path, const json& value) {
 }
 
 void add_text(Details& details, const std::string& text) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = parse_json_or_discard<json>(text);
   if (object.is_object()) add_leaves(details, "", object);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic_json.h"
+#include "base/json_text.h"
 #include "control/launch/capture.h"
 #include "control/launch/plan_cache.h"
 
@@ -13,14 +14,14 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json parse(const Captured& captured, const std::string& what) {
-  ordered_json json = ordered_json::parse(captured.output, nullptr, false);
+  ordered_json json = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status == 0 && json.is_object()) return json;
   throw Error("launch: exprun-trainer " + what + " failed (exit code " +
               std::to_string(captured.status) + "); build it anew with tools/exprun");
 }
 
 Diagnostics refusals(const Captured& captured, const RecipeText& text) {
-  const ordered_json answer = ordered_json::parse(captured.output, nullptr, false);
+  const ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
   if (answer.is_object() && answer.contains("diagnostics"))
     return diagnostics_from_json(answer["diagnostics"], text.sources());
   throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
@@ -31,7 +32,7 @@ ordered_json question(const RecipeText& text, const Facts& facts) {
   if (facts.vocab_size) known["vocab_size"] = *facts.vocab_size;
   if (facts.train_tokens) known["train_tokens"] = *facts.train_tokens;
   if (facts.validation_tokens) known["validation_tokens"] = *facts.validation_tokens;
-  return ordered_json{{"recipe", ordered_json::parse(text.to_json())}, {"facts", known}};
+  return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
 }
 
 }  // namespace
@@ -51,21 +52,21 @@ ordered_json trainer_version() {
 
 Description describe(const RecipeText& text, const Facts& facts) {
   const std::filesystem::path program = trainer_program();
-  const std::string asked = question(text, facts).dump();
+  const std::string asked = json_text(question(text, facts));
   const PlanCache cache(program, asked);
-  if (const auto known = cache.find()) return {ordered_json::parse(*known), {}};
+  if (const auto known = cache.find()) return {parse_json<ordered_json>(*known), {}};
   const Captured captured = capture({program.string(), "--describe"}, asked);
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     return {nullptr, refusals(captured, text)};
   ordered_json plan = parse(captured, "--describe");
-  cache.keep(plan.dump());
+  cache.keep(json_text(plan));
   return {std::move(plan), {}};
 }
 
 ordered_json describe_schedule(const RecipeText& text, const Facts& facts) {
   ordered_json asked = question(text, facts);
   asked["only"] = "schedule";
-  const Captured captured = capture({trainer_program().string(), "--describe"}, asked.dump());
+  const Captured captured = capture({trainer_program().string(), "--describe"}, json_text(asked));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     throw RecipeError(refusals(captured, text));
   return parse(captured, "--describe");

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/number.h"
 #include "control/report/table.h"
 
@@ -29,7 +30,7 @@ std::string to_json(const ResultTable& table) {
     ordered_json object = ordered_json::object();
     for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].key] = to_value(row[i]);
     out += out.size() > 1 ? ",\n " : "\n ";
-    out += object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    out += json_text(object, -1, NotUtf8::replaced);
   }
   return out + (table.rows.empty() ? "]\n" : "\n]\n");
 }

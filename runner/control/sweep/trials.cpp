@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "recipe/sweep_space.h"
 
 namespace exprun {
@@ -78,7 +79,7 @@ std::string space_json(const SweepPlan& plan) {
                                   {"goal", plan.maximize ? "maximize" : "minimize"},
                                   {"trials", nlohmann::ordered_json::array()}};
   for (const Trial& trial : plan.trials) space["trials"].push_back(trial.resolved.hash());
-  return space.dump();
+  return json_text(space);
 }
 
 }  // namespace exprun

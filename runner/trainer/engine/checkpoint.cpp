@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "engine/kernel_choices.h"
 #include "engine/safetensors.h"
 
@@ -115,14 +116,14 @@ void write_checkpoint(const Snapshot& snapshot, const fs::path& folder) {
   AtomicFolder writing(folder);
   write_safetensors(writing.path() / kModelFile, snapshot.parameters);
   write_safetensors(writing.path() / kOptimizerFile, snapshot.optimizer);
-  write_file_atomically(writing.path() / kStateFile, to_json(snapshot.state).dump(1) + "\n");
+  write_file_atomically(writing.path() / kStateFile, json_text(to_json(snapshot.state), 1) + "\n");
   writing.commit();
 }
 
 CheckpointState read_checkpoint_state(const fs::path& folder) {
   const fs::path file = folder / kStateFile;
   try {
-    const json parsed = json::parse(read_file(file));
+    const json parsed = parse_json<json>(read_file(file));
     check_format_version(parsed, file);
     return from_json(parsed);
   } catch (const json::exception& error) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace exprun {
+#include "base/json_text.h"
 
+namespace exprun {
 namespace {
 
 using nlohmann::json;
@@ -17,12 +18,12 @@ std::string key_of(int rank) {
 
 CoreShare share_of_cores(Rendezvous& rendezvous, const Cores& own) {
   const RankPlace& place = rendezvous.place();
-  rendezvous.set(key_of(place.rank), json{{"host", own.host}, {"cores", own.names}}.dump());
+  rendezvous.set(key_of(place.rank), json_text(json{{"host", own.host}, {"cores", own.names}}));
   Cores together{own.host, {}, own.limit};
   std::set<std::string> hosts;
   int sharers = 0;
   for (int rank = 0; rank < place.world_size; ++rank) {
-    const json other = json::parse(rendezvous.get(key_of(rank)));
+    const json other = parse_json<json>(rendezvous.get(key_of(rank)));
     hosts.insert(other.at("host"));
     if (other.at("host") != own.host) continue;
     ++sharers;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "engine/sample_order.h"
 #include "recipe/recipe_text.h"
 
@@ -154,10 +155,10 @@ int64_t checkpoint_bytes(const Learner& learner) {
 }
 
 json describe(const std::string& request) {
-  const json parsed = json::parse(request, nullptr, /*allow_exceptions=*/false);
+  const json parsed = parse_json_or_discard<json>(request);
   if (!parsed.is_object() || !parsed.contains("recipe"))
     throw Error("describe: the request is no JSON object with a recipe");
-  const RecipeText text = RecipeText::from_json(parsed.at("recipe").dump());
+  const RecipeText text = RecipeText::from_json(json_text(parsed.at("recipe")));
   const Facts facts = facts_from(parsed.value("facts", json::object()));
   const ResolvedRecipe recipe = resolve(text, facts);
   if (parsed.value("only", "") == "schedule") return schedule_description(recipe, facts);

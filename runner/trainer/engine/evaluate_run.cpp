@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/signals.h"
 #include "engine/checkpoint.h"
 #include "engine/rank_attempt.h"
@@ -20,11 +21,11 @@ struct Request {
 };
 
 Request parse(const std::string& request) {
-  const json parsed = json::parse(request, nullptr, /*allow_exceptions=*/false);
+  const json parsed = parse_json_or_discard<json>(request);
   if (!parsed.is_object() || !parsed.contains("recipe"))
     throw Error("evaluate: the request is no JSON object with a recipe");
   const json only = parsed.value("only", json());
-  return {RecipeText::from_json(parsed.at("recipe").dump()),
+  return {RecipeText::from_json(json_text(parsed.at("recipe"))),
           only.is_string() ? only.get<std::string>() : ""};
 }
 

@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/host_name.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "engine/evidence.h"
 #include "text/data_facts.h"
@@ -102,7 +103,7 @@ void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
                {"recipe", hand_over.recipe},
                {"data", hand_over.data.to_json()}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
-  rendezvous.set(kKey, message.dump());
+  rendezvous.set(kKey, json_text(message));
   const std::string problem = first_problem(rendezvous);
   rendezvous.set(kVerdict, problem);
   if (!problem.empty()) refuse(rendezvous, problem);
@@ -122,7 +123,7 @@ std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
 }
 
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash) {
-  const json message = json::parse(rendezvous.get(kKey));
+  const json message = parse_json<json>(rendezvous.get(kKey));
   if (message.contains("dismissed")) {
     rendezvous.set(heard_key(rendezvous.place().rank), "");
     return static_cast<ExitCode>(message["dismissed"].get<int>());
@@ -143,7 +144,7 @@ Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash
 }
 
 void dismiss(Rendezvous& rendezvous, ExitCode code) {
-  rendezvous.set(kKey, json{{"dismissed", static_cast<int>(code)}}.dump());
+  rendezvous.set(kKey, json_text(json{{"dismissed", static_cast<int>(code)}}));
   wait_until_heard(rendezvous, std::nullopt);
 }
 

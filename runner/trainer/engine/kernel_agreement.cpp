@@ -3,6 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "engine/kernel_choices.h"
 
 namespace exprun {
@@ -27,9 +28,9 @@ void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
   if (kernel_choices::fixed()) return;
   if (rendezvous.place().rank == 0) {
     rehearse(pipeline);
-    rendezvous.set(kKey, kernel_choices::save().dump());
+    rendezvous.set(kKey, json_text(kernel_choices::save()));
   } else {
-    kernel_choices::load(json::parse(rendezvous.get(kKey, kPatience)));
+    kernel_choices::load(parse_json<json>(rendezvous.get(kKey, kPatience)));
   }
   kernel_choices::close();
 }

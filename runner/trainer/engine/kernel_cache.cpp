@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 
 namespace exprun {
 namespace {
@@ -41,7 +42,7 @@ std::string machine() {
 
 json read_all(const fs::path& file) {
   std::ifstream stream(file);
-  auto all = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  auto all = parse_json_or_discard<json>(std::string{std::istreambuf_iterator<char>(stream), {}});
   return all.is_object() ? all : json::object();
 }
 
@@ -68,7 +69,7 @@ void add_to_kernel_cache(const std::map<std::string, std::string>& choices) {
   for (const auto& [product, backend] : choices) mine[product] = backend;
   try {
     fs::create_directories(file->parent_path());
-    write_file_atomically(*file, all.dump(1) + "\n");
+    write_file_atomically(*file, json_text(all, 1) + "\n");
   } catch (const std::exception&) {
     // The next run measures again.
   }

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "engine/kernel_choices.h"
 
@@ -9,7 +10,7 @@ namespace exprun {
 
 KernelFile::KernelFile(std::filesystem::path file) : file_(std::move(file)) {
   if (!std::filesystem::exists(file_)) return;
-  auto choices = nlohmann::json::parse(read_file(file_), nullptr, false);
+  auto choices = parse_json_or_discard<nlohmann::json>(read_file(file_));
   if (!choices.is_object())
     throw Error("kernels: '" + file_.string() +
                 "' is damaged; remove it, the newest checkpoint has its content too");
@@ -26,7 +27,7 @@ void KernelFile::keep() {
 
 void KernelFile::write(const nlohmann::json& choices) {
   try {
-    write_file_atomically(file_, choices.dump(1) + "\n");
+    write_file_atomically(file_, json_text(choices, 1) + "\n");
   } catch (const Error& error) {
     if (kept_.is_null()) throw;
     log_warning(std::string(error.what()) + "; a resume may choose other kernels");

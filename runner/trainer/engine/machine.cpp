@@ -7,8 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace exprun {
+#include "base/json_text.h"
 
+namespace exprun {
 namespace {
 
 // The text between `begin` and the next of `ends`, or "unknown".
@@ -33,15 +34,14 @@ Machine this_machine() {
 }
 
 std::string libraries_json(const Machine& machine) {
-  return nlohmann::ordered_json{
+  return json_text(nlohmann::ordered_json{
       {"libtorch", machine.libtorch},
       {"blas", machine.blas},
       {"mkl", part(at::show_config(), "Math Kernel Library Version ", "-\n")},
       {"onednn", machine.onednn},
       {"instruction_set", machine.instruction_set},
       {"threads", machine.threads},
-      {"config", at::show_config()}}
-      .dump();
+      {"config", at::show_config()}});
 }
 
 void use_threads(int threads) {

@@ -15,6 +15,7 @@
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
+#include "base/json_text.h"
 #include "base/unique_fd.h"
 #include "base/write_all.h"
 
@@ -58,7 +59,7 @@ std::string make_header(const std::vector<NamedTensor>& tensors) {
                     {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   return text;
 }
@@ -120,11 +121,12 @@ Safetensors::Safetensors(const std::filesystem::path& file) : file_(file), mappe
 
 void Safetensors::parse(std::string_view header, size_t data_size) {
   try {
-    const json parsed = json::parse(header);
+    const json parsed = parse_json<json>(header);
     for (const auto& [name, value] : parsed.items()) {
       if (name == kMetadata) continue;
       const auto dtype = dtype_named(value.at("dtype").get<std::string>());
-      if (!dtype) throw damaged(file_, "'" + name + "' has the dtype " + value.at("dtype").dump());
+      if (!dtype)
+        throw damaged(file_, "'" + name + "' has the dtype " + json_text(value.at("dtype")));
       Entry entry{*dtype, value.at("shape").get<std::vector<int64_t>>(),
                   value.at("data_offsets").at(0).get<size_t>(),
                   value.at("data_offsets").at(1).get<size_t>()};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "engine/completion_loss.h"
 #include "engine/evaluation.h"
 #include "recipe/libtorch_folder.h"
@@ -85,7 +86,7 @@ class HellaSwag : public Evaluation {
 
   Example parse(const std::string& text, int64_t line) const {
     try {
-      const json parsed = json::parse(text);
+      const json parsed = parse_json<json>(text);
       Example example{parsed.at("ctx"), parsed.at("endings"), parsed.at("label")};
       if (example.label >= example.endings.size())
         throw unreadable(line, "has a label that is none of its endings");

@@ -1,0 +1,29 @@
+// JSON as text. The parser and the printer of nlohmann-json are templates, which cost every source
+// that calls them two seconds to compile: here each is compiled once. Json is nlohmann::json or
+// ordered_json.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace exprun {
+
+// Throws nlohmann::json::parse_error, which names the place.
+template <class Json>
+Json parse_json(std::string_view text);
+
+// A value that is_discarded() if the text is no JSON.
+template <class Json>
+Json parse_json_or_discard(std::string_view text);
+
+// What is done with strings that are not UTF-8: nlohmann::json::type_error, or U+FFFD for their
+// bytes.
+enum class NotUtf8 { throws, replaced };
+
+// In one line, or indented by so many spaces a level. No line end at its end.
+std::string json_text(const nlohmann::json& json, int indent = -1, NotUtf8 bytes = NotUtf8::throws);
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1,
+                      NotUtf8 bytes = NotUtf8::throws);
+
+}  // namespace exprun

@@ -1,0 +1,31 @@
+#include "base/json_text.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace exprun;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+TEST_CASE("json text: an ordered value keeps the order of its text") {
+  const std::string text = R"({"b":1,"a":[true,null]})";
+  CHECK(json_text(parse_json<ordered_json>(text)) == text);
+  CHECK(json_text(parse_json<json>(text)) == R"({"a":[true,null],"b":1})");
+  CHECK(json_text(parse_json<json>("[1]"), 2) == "[\n  1\n]");
+}
+
+TEST_CASE("json text: what is no JSON throws, or is discarded") {
+  CHECK_THROWS_WITH_AS(
+      parse_json<json>("{\"a\": }"),
+      "[json.exception.parse_error.101] parse error at line 1, column 7: syntax error while "
+      "parsing value - unexpected '}'; expected '[', '{', or a literal",
+      json::parse_error);
+  CHECK(parse_json_or_discard<json>("{\"a\": }").is_discarded());
+  CHECK(parse_json_or_discard<ordered_json>("").is_discarded());
+}
+
+TEST_CASE("json text: bytes that are not UTF-8 throw, or are replaced") {
+  CHECK_THROWS_AS(json_text(json("a\xff")), json::type_error);
+  CHECK(json_text(json("a\xff"), -1, NotUtf8::replaced) == "\"a\xEF\xBF\xBD\"");
+}
