@@ -84,7 +84,7 @@ class Machines(ExprunTest):
             self.assertFalse(pathlib.Path(f"/proc/{pid}/exe").exists(), f"rank process {pid} lives")
 
     def test_all_are_restarted_when_a_rank_of_another_machine_dies(self):
-        words = (*WORDS, "steps=1500", "checkpoint.every='50 steps'", "max_restarts=1")
+        words = (*WORDS, "steps=400", "checkpoint.every='50 steps'", "max_restarts=1")
         first, second = self.start_both(*words)
         self.wait_for_step(100, first)
         os.kill(children(second.pid)[0], signal.SIGKILL)
@@ -92,7 +92,7 @@ class Machines(ExprunTest):
         self.assertEqual([result.code for result in results], [0, 0], results[0].err + results[1].err)
         for result in results:
             self.assertIn("launch: restart 1 of 1 of all ranks\n", result.err)
-        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 1500)])
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 400)])
 
     def test_a_mistake_ends_the_command_on_all_machines(self):
         first, second = self.finish_both(self.start_both(*WORDS, "lr=-1"), timeout=20)
