@@ -17,6 +17,7 @@
 #include "engine/attempt.h"
 #include "engine/describe.h"
 #include "engine/evaluate_run.h"
+#include "engine/gpu.h"
 #include "engine/machine.h"
 #include "engine/torch_error.h"
 #include "options.h"
@@ -31,7 +32,8 @@ ExitCode print_version() {
   const nlohmann::json json{
       {"exprun", version()},        {"libtorch", machine.libtorch},
       {"blas", machine.blas},       {"onednn", machine.onednn},
-      {"threads", machine.threads}, {"instruction_set", machine.instruction_set}};
+      {"threads", machine.threads}, {"instruction_set", machine.instruction_set},
+      {"cuda", cuda_version()}};
   std::cout << json_text(json) << std::endl;
   return ExitCode::done;
 }

@@ -63,6 +63,8 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--rank", [](Options& o, auto& text) { o.place.rank = small("--rank", text); }},
       {"--world-size",
        [](Options& o, auto& text) { o.place.world_size = small("--world-size", text); }},
+      {"--local-rank",
+       [](Options& o, auto& text) { o.place.local_rank = small("--local-rank", text); }},
       {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
       {"--recipe-hash", [](Options& o, auto& text) { o.recipe_hash = text; }},
       {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
@@ -106,8 +108,8 @@ const char* const kTrainerUsage =
     "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
-    "PLACE: --rank N --world-size N --rendezvous HOST:PORT [--restarts N] [--rendezvous-served]\n"
-    "       [--meeting-seconds N] [--ranks-here N]\n"
+    "PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]\n"
+    "       [--rendezvous-served] [--meeting-seconds N] [--ranks-here N]\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

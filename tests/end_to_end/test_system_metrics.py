@@ -15,7 +15,7 @@ OLD_GPU = {"memory_bytes": 1 << 30, "temperature_celsius": 64}  # all that it ca
 class SystemMetrics(ExprunTest):
     def run_with_gpus(self, **environment):
         with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": str(BUILD / "fake_nvml"), **environment}):
-            self.exprun("tiny.toml", "--new", "metrics.system_every='0.05 s'")
+            self.exprun("tiny.toml", "--new", "run.device=cpu", "metrics.system_every='0.05 s'")
         return dict(self.rows("SELECT substr(name, 8), last FROM series WHERE name LIKE 'system/%' AND run = (SELECT max(id) FROM run)"))
 
     def test_machine_and_gpus_from_the_start_to_the_end(self):

@@ -50,7 +50,7 @@ Synchronised synchronised(const Parallelism& parallelism) {
   }
   Synchronised found;
   for (const ShardedBuffer& buffer : buffers) {
-    found.squares += buffer.sum_of_squares();
+    found.squares += buffer.sum_of_squares().item<double>();
     for (size_t unit = 0; unit < buffer.units().size(); ++unit)
       for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(unit)) {
         const std::string& name = slot.parameter.name;

@@ -264,29 +264,39 @@ TEST_CASE("kernels: sums of layer norm do not depend on the number of threads") 
   for (size_t i = 0; i < 3; ++i) CHECK(at::equal(one.gradients[i], many.gradients[i]));
 }
 
+TEST_CASE("kernels: a layer norm in fp32 and back is what a CPU makes of bf16") {
+  const auto x = at::randn({5, 24}).to(at::kBFloat16);
+  const auto weight = at::randn({24}), bias = at::randn({24});
+  CHECK(at::equal(layer_norm_wide(x, weight, bias, 1e-5), layer_norm(x, weight, bias, 1e-5)));
+  CHECK(at::equal(layer_norm_wide(x, weight, {}, 1e-5), layer_norm(x, weight, {}, 1e-5)));
+}
+
 TEST_CASE("kernels: cross entropy agrees with ATen's, with padding and ignored targets") {
-  for (const int64_t vocabulary : {1, 7, 16, 65, 300}) {
-    const auto logits = at::randn({33, vocabulary + 3}).mul(4);
-    auto targets = at::randint(vocabulary, {33}, at::kLong);
-    targets[4] = kIgnoredTarget;
-    targets[32] = kIgnoredTarget;
-    const auto reference = leaf(logits.to(at::kDouble));
-    const auto loss = cross_entropy_reference(reference, targets, vocabulary);
-    loss.backward();
-    auto gradient = logits.clone();
-    const double ours = cross_entropy_in_place(gradient, targets, vocabulary);
-    CHECK(ours == doctest::Approx(loss.item<double>()).epsilon(1e-6));
-    CHECK(largest(gradient - reference.grad()) < 1e-6);
-  }
+  for (const auto kernel : {cross_entropy_in_place, cross_entropy_in_place_by_operators})
+    for (const int64_t vocabulary : {1, 7, 16, 65, 300}) {
+      const auto logits = at::randn({33, vocabulary + 3}).mul(4);
+      auto targets = at::randint(vocabulary, {33}, at::kLong);
+      targets[4] = kIgnoredTarget;
+      targets[32] = kIgnoredTarget;
+      const auto reference = leaf(logits.to(at::kDouble));
+      const auto loss = cross_entropy_reference(reference, targets, vocabulary);
+      loss.backward();
+      auto gradient = logits.clone();
+      const double ours = kernel(gradient, targets, vocabulary).item<double>();
+      CHECK(ours == doctest::Approx(loss.item<double>()).epsilon(1e-6));
+      CHECK(largest(gradient - reference.grad()) < 1e-6);
+    }
 }
 
 TEST_CASE("kernels: cross entropy survives extreme logits") {
-  auto logits = at::zeros({2, 3});
-  logits[0][0] = 1e30;
-  logits[1][2] = -1e30;
-  auto targets = at::zeros({2}, at::kLong);
-  CHECK(cross_entropy_in_place(logits, targets, 3) == doctest::Approx(std::log(2.0)));
-  CHECK(logits.isfinite().all().item<bool>());
+  for (const auto kernel : {cross_entropy_in_place, cross_entropy_in_place_by_operators}) {
+    auto logits = at::zeros({2, 3});
+    logits[0][0] = 1e30;
+    logits[1][2] = -1e30;
+    auto targets = at::zeros({2}, at::kLong);
+    CHECK(kernel(logits, targets, 3).item<double>() == doctest::Approx(std::log(2.0)));
+    CHECK(logits.isfinite().all().item<bool>());
+  }
 }
 
 TEST_CASE("kernels: a head in bf16 agrees with its logits in bf16, with and without a cap") {

@@ -8,15 +8,17 @@ using namespace exprun;
 
 TEST_CASE("mfu: is the model's arithmetic over the device's peak, with its convention named") {
   // GPT-2 124M at 1,024 tokens: 855 MFLOP a token by convention P; 467,900 tokens/s on an H100.
-  const Mfu mfu{855e6, *known_peak("NVIDIA H100 80GB HBM3", 1)};
+  const Mfu mfu{855e6, *known_peak("NVIDIA H100 80GB HBM3", "bf16", 1)};
   CHECK(mfu.of(467'900) == doctest::Approx(0.4045).epsilon(1e-3));
   CHECK(mfu.text(467'900) == "MFU 40.5 % (convention P, peak 989 TFLOP/s)");
 }
 
 TEST_CASE("mfu: a device that is not known has no peak") {
-  CHECK(known_peak("NVIDIA H100 PCIe", 1)->flops == 756e12);
-  CHECK(known_peak("NVIDIA A100-SXM4-40GB", 8)->flops == 8 * 312e12);
-  CHECK_FALSE(known_peak("AMD EPYC 9554", 1));
+  CHECK(known_peak("NVIDIA H100 PCIe", "fp16", 1)->flops == 756e12);
+  CHECK(known_peak("NVIDIA A100-SXM4-40GB", "bf16", 8)->flops == 8 * 312e12);
+  CHECK(known_peak("NVIDIA A100-SXM4-40GB", "fp32", 2)->flops == 2 * 19.5e12);
+  CHECK(known_peak("NVIDIA H200", "tf32", 1)->flops == 494.7e12);
+  CHECK_FALSE(known_peak("AMD EPYC 9554", "bf16", 1));
 }
 
 TEST_CASE("mfu: a CPU's peak is an estimate that says what it takes for granted") {

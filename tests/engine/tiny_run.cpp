@@ -122,7 +122,7 @@ std::function<StopRequest()> stop_at_look(int n) {
 std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, tensor] : pipeline.optimizers().parameter_tensors())
-    tensors[name] = tensor.clone();
+    tensors[name] = tensor.detach().to(at::TensorOptions(at::kCPU), false, /*copy=*/true);
   for (const auto& [name, tensor] : pipeline.optimizers().gathered_state())
     tensors[name] = tensor.clone();
   return tensors;

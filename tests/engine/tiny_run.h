@@ -31,8 +31,9 @@ class TinyRun {
   ResolvedRecipe recipe;
 
   // A new pipeline, as a new process would build it.
-  Pipeline build(std::shared_ptr<ProcessGroup> group = single_process()) const {
-    return build_pipeline(recipe, data, std::move(group));
+  Pipeline build(std::shared_ptr<ProcessGroup> group = single_process(),
+                 at::Device device = at::kCPU) const {
+    return build_pipeline(recipe, data, std::move(group), device);
   }
   const std::filesystem::path& folder() const { return folder_.path(); }
 

@@ -28,6 +28,17 @@ TEST_CASE("torch errors: memory that ran out says what to lower, in one line") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 0);
 }
 
+TEST_CASE("torch errors: a GPU's memory and a GPU's failure are told from bugs") {
+  CHECK(
+      explanation([] { TORCH_CHECK(false, "CUDA out of memory. Tried to allocate 2 GiB"); }) ==
+      "memory: CUDA out of memory. Tried to allocate 2 GiB; lower batch.micro_batch or the model's "
+      "size");
+  CHECK(explanation([] { TORCH_CHECK(false, "CUDA error: unspecified launch failure"); }) ==
+        "gpu: CUDA error: unspecified launch failure; nvidia-smi and the kernel's log (dmesg, Xid) "
+        "may "
+        "say more, and the run can be continued");
+}
+
 TEST_CASE("torch errors: all else is a bug, without a backtrace") {
   CHECK(explanation([] { TORCH_CHECK(false, "two shapes"); }) ==
         "this is a bug of exprun, please report it: two shapes");

@@ -21,8 +21,8 @@ add_library(exprun_libtorch INTERFACE)
 # LibTorch ships another fmt than spdlog's: no source file includes both (tools/check_layering).
 target_include_directories(exprun_libtorch SYSTEM INTERFACE
   ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
-target_link_options(exprun_libtorch INTERFACE
-  -Wl,--no-as-needed -Wl,--allow-shlib-undefined -Wl,-rpath,${LIBTORCH}/lib)
+# Where the libraries are is CMake's to write into the programs (tools/bundle has it written anew).
+target_link_options(exprun_libtorch INTERFACE -Wl,--no-as-needed -Wl,--allow-shlib-undefined)
 target_link_libraries(exprun_libtorch INTERFACE ${LIBTORCH}/lib/libtorch_cpu.so ${LIBTORCH}/lib/libc10.so)
 
 # at::parallel_for is a template: without OpenMP it runs on one thread, silently. There must be one

@@ -39,11 +39,14 @@ target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
 
 if(EXPRUN_TRAINER)
   # Not those of the operators: c10's logging has a CHECK of its own.
-  exprun_test_program(engine_tests tests/engine engine exprun_trainer_objects)
-  if(TARGET engine_tests)
-    file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
-    list(REMOVE_ITEM engine_support ${test_main})
-    target_sources(engine_tests PRIVATE ${engine_support})
+  exprun_test_program(engine_tests tests/engine engine exprun_trainer_cpu)
+  file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
+  list(REMOVE_ITEM engine_support ${test_main})
+  target_sources(engine_tests PRIVATE ${engine_support})
+  # On GPUs, where there are some: tests/end_to_end/test_gpu.py runs it. It is built everywhere.
+  if(TARGET exprun-trainer-cuda)
+    add_executable(gpu_tests ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_test.cpp ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
+    target_link_libraries(gpu_tests PRIVATE exprun_test_main exprun_trainer_cuda)
   endif()
 endif()
 
@@ -58,7 +61,7 @@ if(EXPRUN_TRAINER)
   list(FILTER benchmark_support EXCLUDE REGEX "checks\\.cpp$")  # with doctest comes its main
   function(exprun_engine_benchmark name)
     add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${benchmark_support} ${ARGN})
-    target_link_libraries(${name} PRIVATE exprun_test_main exprun_trainer_objects)
+    target_link_libraries(${name} PRIVATE exprun_test_main exprun_trainer_cpu)
   endfunction()
   exprun_engine_benchmark(step_speed)
   exprun_engine_benchmark(ranks_trace ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)

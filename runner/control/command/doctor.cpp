@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/gpu_offer.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 #include "recipe/libtorch_folder.h"
@@ -32,6 +33,16 @@ ordered_json trainer_section() {
   ordered_json section = trainer_version();
   section["program"] = trainer_program().string();
   section["libtorch_folder"] = libtorch_folder();
+  return section;
+}
+
+ordered_json gpu_section() {
+  const GpuOffer& offer = gpu_offer();
+  ordered_json section = ordered_json::object();
+  for (const Gpu& gpu : offer.gpus)
+    section["gpus"].push_back(
+        gpu.name + ", " + binary_bytes(static_cast<double>(gpu.memory_bytes)) + ", " + gpu.uuid);
+  section["training"] = offer.is_usable() ? "on GPUs" : "on the CPU: " + offer.problem;
   return section;
 }
 
@@ -94,6 +105,7 @@ int run_doctor(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   const ordered_json sections = {{"exprun", {{"version", version()}}},
                                  {"trainer", examined([] { return trainer_section(); })},
+                                 {"gpu", examined([] { return gpu_section(); })},
                                  {"store", examined([&] { return store_section(globals.store); })}};
   print(json ? json_text(sections, 2) + '\n' : plain(sections));
   return static_cast<int>(healthy(sections) ? ExitCode::done : ExitCode::failed);

@@ -87,7 +87,7 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
   if (!std::filesystem::exists(globals.store.database(), ignored))
-    require_data(request, globals.store);
+    require_at_first_sight(request, globals.store);
   Store store = open_store_to_write(globals.store);
   const Launch launched = launch_here(store, globals.store, request, always_new);
   return {answer(store, globals.store, launched), launched.exit_code.has_value()};

@@ -57,7 +57,8 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   say_where(run, from_step);
   const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance);
   Attempt attempt{run.id,          number,       run_folder,
-                  std::move(lock), std::nullopt, world_size(prepared.resolved)};
+                  std::move(lock), std::nullopt, world_size(prepared.resolved),
+                  prepared.trainer};
   if (checkpoint) attempt.resume_from = checkpoint->path;
   return attempt;
 }

@@ -31,8 +31,8 @@ std::optional<ordered_json> evaluate(const Store& store, const StoreFolder& fold
   if (checkpoints.empty())
     throw Error("evaluate: " + run.folder + " has no complete checkpoint to look at");
   const Captured captured =
-      capture({trainer_program().string(), "--evaluate", "--run-folder", run_folder.path.string(),
-               "--resume-from", checkpoints.front().path.string()},
+      capture({able_trainer_program().string(), "--evaluate", "--run-folder",
+               run_folder.path.string(), "--resume-from", checkpoints.front().path.string()},
               request(RecipeText::from_json(store.recipe_json(run.id)), overrides, only));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);

@@ -56,6 +56,7 @@ JoinedRank of_torchrun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("RANK");
   joined.world_size = read.number("WORLD_SIZE");
+  joined.local_rank = read.number("LOCAL_RANK", 0);
   joined.address = read.text("MASTER_ADDR");
   joined.port = static_cast<uint16_t>(read.number("MASTER_PORT"));
   joined.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
@@ -67,6 +68,7 @@ JoinedRank of_mpirun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("OMPI_COMM_WORLD_RANK");
   joined.world_size = read.number("OMPI_COMM_WORLD_SIZE");
+  joined.local_rank = read.number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
   const int here = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
   if (here < joined.world_size && !read.find("MASTER_ADDR"))
     throw Error(
@@ -90,6 +92,7 @@ JoinedRank of_srun(const Reader& read) {
   JoinedRank joined;
   joined.rank = read.number("SLURM_PROCID");
   joined.world_size = read.number("SLURM_STEP_NUM_TASKS");
+  joined.local_rank = read.number("SLURM_LOCALID", 0);
   read_meeting_point(read, joined, first_host(read.text("SLURM_STEP_NODELIST")),
                      read.text("SLURM_JOB_ID") + "." + read.text("SLURM_STEP_ID"));
   joined.restarts = read.number("SLURM_RESTART_COUNT", 0);

@@ -12,6 +12,7 @@ namespace exprun {
 
 struct JoinedRank {
   int rank = 0, world_size = 1;
+  int local_rank = 0;          // among those of its host
   int ranks_here = 1;          // from `rank` on: this launcher's
   bool restarts_here = false;  // whether this launcher starts them again, or the other one does
 

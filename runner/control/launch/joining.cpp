@@ -9,6 +9,7 @@
 #include "base/error_file.h"
 #include "base/signals.h"
 #include "control/launch/ranks.h"
+#include "control/launch/run_device.h"
 
 namespace exprun {
 namespace {
@@ -61,7 +62,8 @@ int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
 }
 
 RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text) {
-  return joined ? with_world_size(std::move(text), joined->world_size) : text;
+  return joined ? with_world_size(std::move(text), joined->world_size)
+                : with_a_rank_a_gpu(std::move(text), gpu_offer());
 }
 
 void await_former_life(bool restarted, const std::function<bool()>& run_is_free) {

@@ -39,7 +39,8 @@ std::optional<JoinedRank> joined_here();
 // started once a rank, all at once. Throws Error that says how to do it.
 void require_no_other_launcher(const std::string& command);
 
-// The launcher of the ranks decides how many there are, whatever the recipe and the command say.
+// The launcher of the ranks decides how many there are, whatever the recipe and the command say;
+// where none is, "auto" is one a GPU.
 RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text);
 
 // Asks whether the run is free; a command that was started anew asks again for 40 s, until it is:

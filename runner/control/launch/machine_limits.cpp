@@ -1,9 +1,12 @@
 #include "control/launch/machine_limits.h"
 
+#include <algorithm>
+
 #include "base/cores.h"
 #include "base/humane.h"
 #include "base/memory_use.h"
 #include "base/processor.h"
+#include "control/launch/run_device.h"
 #include "recipe/quantities.h"
 #include "recipe/rules.h"
 
@@ -29,25 +32,48 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                              "\"auto\" takes one a core"));
 }
 
+// Where nothing else is said, GPUs are taken if they can be.
+bool trains_on_cpu(const Table& root, const Hardware& hardware) {
+  const std::string device = text_at(root, "run.device").value_or("auto");
+  return device == "cpu" || (device == "auto" && !hardware.gpus.is_usable());
+}
+
 void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
   const SourceSpan where = place_of(root, "precision.compute");
+  if (!trains_on_cpu(root, hardware)) return;
   if (format == "tf32")
-    problems.push_back(
-        warning(where, "only GPUs have TF32, and runs are on the CPU", "\"fp32\" runs here too"));
+    problems.push_back(warning(where, "only GPUs have TF32, and this run would be on the CPU",
+                               "\"fp32\" runs here too"));
   else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
     problems.push_back(warning(where, "this processor has no " + format + " instructions",
                                "it is emulated, slower than fp32"));
 }
 
+// Memory, and the ranks that share it.
+struct Room {
+  const char* where;
+  double bytes, ranks;
+};
+
+Room room_for(const Table& root, const Hardware& hardware) {
+  if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
+    int64_t least = hardware.gpus.gpus.front().memory_bytes;
+    for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
+    return {"a GPU", static_cast<double>(least), 1};
+  }
+  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  return {"this machine", hardware.memory, static_cast<double>(ranks)};
+}
+
 }  // namespace
 
 Hardware this_hardware() {
-  return {own_cores().count(), processor_flags(), memory_use().machine_bytes};
+  return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
-  Diagnostics problems;
+  Diagnostics problems = gpu_problems(recipe, hardware.gpus, false, Severity::warning);
   check_threads(recipe.root(), hardware, problems);
   check_precision(recipe.root(), hardware, problems);
   return problems;
@@ -55,12 +81,12 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
-  const int64_t ranks = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
-  const double of_models = planned.of_model * static_cast<double>(ranks);
-  const double all = of_models + planned.activations * static_cast<double>(ranks);
-  if (hardware.memory == 0 || all <= hardware.memory) return {};
-  const std::string has = ", and this machine has " + binary_bytes(hardware.memory);
-  if (of_models > hardware.memory)
+  const Room room = room_for(recipe.root(), hardware);
+  const double of_models = planned.of_model * room.ranks;
+  const double all = of_models + planned.activations * room.ranks;
+  if (room.bytes == 0 || all <= room.bytes) return {};
+  const std::string has = ", and " + std::string(room.where) + " has " + binary_bytes(room.bytes);
+  if (of_models > room.bytes)
     return {warning(place_of(recipe.root(), "model.type"),
                     "weights, gradients and optimizer take " + binary_bytes(of_models) + has,
                     "a smaller model fits")};

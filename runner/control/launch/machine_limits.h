@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "control/launch/gpu_offer.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
@@ -12,11 +13,13 @@ struct Hardware {
   int64_t cores = 1;      // that this process may use
   std::string processor;  // its flags (base/processor.h)
   double memory = 0;      // bytes; 0 if it is not known
+  GpuOffer gpus = {};
 };
 
 Hardware this_hardware();
 
-// More threads than cores; a format of numbers that only a GPU has, or that is slow here.
+// More threads than cores; GPUs that it has not; a format of numbers that only a GPU has, or that
+// is slow here.
 Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
 
@@ -26,7 +29,8 @@ struct PlannedMemory {
   double activations = 0;
 };
 
-// More memory than the machine has, on which all ranks are.
+// More memory than the machine has, on which all ranks are, or than the smallest GPU, which is one
+// rank's.
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware = this_hardware());
 

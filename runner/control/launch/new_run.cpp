@@ -52,7 +52,13 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   write_hand_over(run_folder, request, prepared.data);
   const int64_t id = store.create_run(row);
   fresh.keep();
-  return {id, 1, run_folder, std::move(*lock), std::nullopt, world_size(prepared.resolved)};
+  return {id,
+          1,
+          run_folder,
+          std::move(*lock),
+          std::nullopt,
+          world_size(prepared.resolved),
+          prepared.trainer};
 }
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "control/launch/launch.h"
+#include "control/launch/run_device.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -13,6 +14,7 @@ struct PreparedLaunch {
   int64_t steps = 0;                           // the run's length
   std::optional<CheckpointFolder> checkpoint;  // the newest of `run` that is intact
   Provenance provenance;
+  TrainerKind trainer = TrainerKind::cpu;
 };
 
 // `run` is the one to continue, if any. Paths of the recipe are read from the current working
@@ -20,8 +22,8 @@ struct PreparedLaunch {
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run);
 
-// What is wrong with the recipe or its data at first sight, before anything is prepared or written.
-// Throws RecipeError.
-void require_data(const LaunchRequest& request, const StoreFolder& folder);
+// What is wrong with the recipe or its data at first sight, and GPUs that it wants and this machine
+// has not, before anything is prepared or written. Throws RecipeError.
+void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder);
 
 }  // namespace exprun

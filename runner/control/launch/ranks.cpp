@@ -31,6 +31,7 @@ void add(ChildCommand& command, const std::string& option, const std::string& va
 void place(ChildCommand& command, const JoinedRank& place) {
   add(command, "--rank", std::to_string(place.rank));
   add(command, "--world-size", std::to_string(place.world_size));
+  add(command, "--local-rank", std::to_string(place.local_rank));
   add(command, "--rendezvous", place.address + ":" + std::to_string(place.port));
   add(command, "--restarts", std::to_string(place.restarts));
   if (place.store_is_served) command.words.push_back("--rendezvous-served");
@@ -38,6 +39,7 @@ void place(ChildCommand& command, const JoinedRank& place) {
 
 JoinedRank behind(JoinedRank first, int ranks) {
   first.rank += ranks;
+  first.local_rank += ranks;
   return first;
 }
 
@@ -57,9 +59,10 @@ ChildCommand neighbour(const ChildCommand& single, const std::filesystem::path& 
   return command;
 }
 
-// Where rank 0 is started elsewhere, and speaks there.
+// Where rank 0 is started elsewhere, and speaks there: only it says on what device they train.
 ChildCommand follower(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
-  ChildCommand command{{trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
+  ChildCommand command{
+      {able_trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
   place(command, joined);
   if (recipe.hash) add(command, "--recipe-hash", *recipe.hash);
   meet_within(command, std::chrono::hours(2));  // rank 0 may have an hour of data to prepare first

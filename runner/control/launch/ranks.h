@@ -15,7 +15,7 @@
 
 namespace exprun {
 
-// How many ranks a recipe wants on this machine; "auto" is one a device, so one on the CPU.
+// How many ranks a recipe wants on this machine. "auto" is one, where nobody has made it one a GPU.
 int world_size(const ResolvedRecipe& resolved);
 
 // The same recipe for so many ranks, whatever it and its overrides say.

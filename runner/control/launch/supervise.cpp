@@ -13,12 +13,21 @@
 namespace exprun {
 namespace {
 
+constexpr int kNotLoaded = 127;  // what the loader of programs ends with
+
 ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLevel level) {
   ChildCommand command;
-  command.words = {
-      trainer_program().string(),     "--run-folder", attempt.folder.path.string(),     "--store",
-      store.file().string(),          "--run-id",     std::to_string(attempt.run),      "--attempt",
-      std::to_string(attempt.number), "--lock-fd",    std::to_string(attempt.lock.fd())};
+  command.words = {trainer_program(attempt.trainer).string(),
+                   "--run-folder",
+                   attempt.folder.path.string(),
+                   "--store",
+                   store.file().string(),
+                   "--run-id",
+                   std::to_string(attempt.run),
+                   "--attempt",
+                   std::to_string(attempt.number),
+                   "--lock-fd",
+                   std::to_string(attempt.lock.fd())};
   if (attempt.resume_from) {
     command.words.push_back("--resume-from");
     command.words.push_back(attempt.resume_from->string());
@@ -100,8 +109,19 @@ std::string end_of_other_rank(const Attempt& attempt, const GroupEnd& group) {
   return message;
 }
 
+// The loader has named the library.
+std::string why_not_loaded(const Attempt& attempt) {
+  const bool cuda = attempt.trainer == TrainerKind::cuda;
+  return trainer_program(attempt.trainer).filename().string() +
+         " did not start: a library that it needs is missing; " +
+         (cuda ? "tools/exprun gets LibTorch with CUDA where it sees a GPU, or give LIBTORCH, and "
+                 "run.device=cpu trains on the CPU"
+               : "build it anew with tools/exprun");
+}
+
 std::string why_it_ended(const Store& store, const Attempt& attempt, const GroupEnd& group) {
   if (group.child != 0) return end_of_other_rank(attempt, group);
+  if (group.end.exit_code == kNotLoaded) return why_not_loaded(attempt);
   const std::string by_signal = signal_message(group.end);
   return by_signal.empty() ? end_message(store, attempt) : by_signal;
 }

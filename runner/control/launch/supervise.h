@@ -9,6 +9,7 @@
 #include "base/run_folder.h"
 #include "control/launch/forwarded_signals.h"
 #include "control/launch/launch.h"
+#include "control/launch/trainer_program.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -22,6 +23,7 @@ struct Attempt {
   FileLock lock;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint's folder
   int world_size = 1;
+  TrainerKind trainer = TrainerKind::cpu;
 };
 
 struct AttemptEnd {

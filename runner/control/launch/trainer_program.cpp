@@ -6,6 +6,7 @@
 #include "base/diagnostic_json.h"
 #include "base/json_text.h"
 #include "control/launch/capture.h"
+#include "control/launch/gpu_offer.h"
 #include "control/launch/plan_cache.h"
 
 namespace exprun {
@@ -35,15 +36,34 @@ ordered_json question(const RecipeText& text, const Facts& facts) {
   return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
 }
 
-}  // namespace
-
-std::filesystem::path trainer_program() {
+std::filesystem::path file_of(TrainerKind kind) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw Error("launch: /proc/self/exe cannot be read: is /proc mounted?");
-  const auto program = self.parent_path() / "exprun-trainer";
+  return self.parent_path() /
+         (kind == TrainerKind::cuda ? "exprun-trainer-cuda" : "exprun-trainer");
+}
+
+}  // namespace
+
+std::filesystem::path trainer_program(TrainerKind kind) {
+  const auto program = file_of(kind);
+  std::error_code error;
   if (std::filesystem::exists(program, error)) return program;
   throw Error("launch: " + program.string() + " is missing: tools/exprun builds it, beside exprun");
+}
+
+bool has_cuda_trainer() {
+  std::error_code error;
+  return std::filesystem::exists(file_of(TrainerKind::cuda), error);
+}
+
+const char* needed_cuda() {
+  return EXPRUN_CUDA_VERSION;
+}
+
+std::filesystem::path able_trainer_program() {
+  return trainer_program(gpu_offer().is_usable() ? TrainerKind::cuda : TrainerKind::cpu);
 }
 
 ordered_json trainer_version() {
@@ -73,8 +93,9 @@ ordered_json describe_schedule(const RecipeText& text, const Facts& facts) {
 }
 
 std::vector<std::pair<std::string, std::string>> trainer_environment() {
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return {};
-  return {{"GOMP_SPINCOUNT", "2000"}};
+  std::vector<std::pair<std::string, std::string>> environment{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  if (!std::getenv("OMP_WAIT_POLICY")) environment.emplace_back("GOMP_SPINCOUNT", "2000");
+  return environment;
 }
 
 }  // namespace exprun

@@ -1,4 +1,5 @@
-// exprun-trainer, beside this program: what only LibTorch can tell is asked from it.
+// exprun-trainer, beside this program: what only LibTorch can tell is asked from it. Where it was
+// built there is exprun-trainer-cuda too: the same with CUDA in it, for runs on GPUs.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +12,18 @@
 
 namespace exprun {
 
+enum class TrainerKind { cpu, cuda };
+
 // Its file. Throws Error that says how to build it when it is not there.
-std::filesystem::path trainer_program();
+std::filesystem::path trainer_program(TrainerKind kind = TrainerKind::cpu);
+
+bool has_cuda_trainer();
+
+// The version of CUDA that exprun-trainer-cuda needs of a driver: "13.0".
+const char* needed_cuda();
+
+// The one that can do whatever a run may ask of this machine: the second where it has GPUs.
+std::filesystem::path able_trainer_program();
 
 // `exprun-trainer --version`: versions, BLAS, threads, instruction set. Throws Error.
 nlohmann::ordered_json trainer_version();
@@ -31,7 +42,8 @@ Description describe(const RecipeText& text, const Facts& facts);
 // its length is in epochs. Throws RecipeError for what the trainer refuses, Error.
 nlohmann::ordered_json describe_schedule(const RecipeText& text, const Facts& facts);
 
-// How long OpenMP's threads spin for the next operation, unless the user has said so: about 0.1 ms
+// GPUs are counted as their driver counts them, so that all programs mean the same by a number. How
+// long OpenMP's threads spin for the next operation, unless the user has said so: about 0.1 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
 // as another process wants the cores.
 std::vector<std::pair<std::string, std::string>> trainer_environment();

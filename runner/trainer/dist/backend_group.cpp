@@ -4,8 +4,10 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
 
+#include <exception>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "base/log.h"
 #include "dist/failure.h"
 
 namespace exprun {
@@ -59,6 +61,21 @@ class BackendGroup : public ProcessGroup {
         numbers_(std::move(numbers)),
         why_(std::move(why)),
         reduce_scatter_(reduce_scatter) {}
+  BackendGroup(const BackendGroup&) = delete;
+  BackendGroup& operator=(const BackendGroup&) = delete;
+
+  // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
+  // behind an error the others may never come. Gloo has nothing to end.
+  ~BackendGroup() override {
+    try {
+      if (std::uncaught_exceptions() > 0)
+        backend_->abort();
+      else
+        backend_->shutdown();
+    } catch (const std::exception& error) {
+      log(LogLevel::debug, std::string("dist: ") + error.what());
+    }
+  }
 
   int rank() const override { return backend_->getRank(); }
   int world_size() const override { return backend_->getSize(); }

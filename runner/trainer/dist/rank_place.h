@@ -11,6 +11,7 @@ namespace exprun {
 struct RankPlace {
   int rank = 0;
   int world_size = 1;
+  int local_rank = 0;  // among those of its host
   int ranks_here = 1;  // of rank 0's launcher, which alone comes when it dismisses the others
 
   // The rendezvous store. Rank 0 serves it, at a socket that is open already if there is one, or

@@ -123,12 +123,12 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   KernelFile kernels(run.folder.kernels());
   if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
 
-  record_libraries(run, libraries_json(attempt.machine()));
+  record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   MetricWriter metrics(run.store, run.id);
   StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
   Progress progress(pipeline.plan);
   Everywhere recorder({&store, &progress});
-  TimerRecorder timers(metrics, pipeline.plan);
+  TimerRecorder timers(metrics, pipeline.plan, attempt.device());
   recorder.add(timers);
   const auto mfu = mfu_of(attempt);
   std::optional<MfuRecorder> utilisation;
@@ -140,7 +140,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
                                      hyper_parameters(attempt.recipe()), metrics_of(pipeline)));
   const std::optional<Position> start = attempt.restore(recorder);
   SystemRecorder system(metrics, {run.folder.path, pipeline.plan.system_every,
-                                  start ? start->step : 0, events.get()});
+                                  start ? start->step : 0, events.get(), attempt.device()});
   recorder.add(system);
 
   StoreLedger ledger(run, metrics);

@@ -21,7 +21,9 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
 
 std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors) {
-  for (NamedTensor& named : tensors) named.tensor = named.tensor.detach().clone();
+  for (NamedTensor& named : tensors)
+    named.tensor = named.tensor.detach().to(at::TensorOptions(at::kCPU), /*non_blocking=*/false,
+                                            /*copy=*/true);
   return tensors;
 }
 
@@ -46,6 +48,7 @@ json to_json(const CheckpointState& state) {
           {"onednn", state.machine.onednn},
           {"world_size", state.machine.world_size},
           {"strategy", state.machine.strategy},
+          {"device", state.machine.device},
           {"kernels", state.kernels}};
 }
 
@@ -67,7 +70,8 @@ CheckpointState from_json(const json& json) {
                    json.at("blas"),
                    json.at("onednn"),
                    json.value("world_size", 1),
-                   json.value("strategy", "ddp")};
+                   json.value("strategy", "ddp"),
+                   json.value("device", "cpu")};
   state.kernels = json.at("kernels");
   return state;
 }

@@ -66,7 +66,8 @@ std::optional<std::vector<double>> completion_losses(Model& model,
     const size_t count = std::min(static_cast<size_t>(batch), completions.size() - first);
     const auto [inputs, targets] =
         padded(std::span(completions).subspan(first, count), model.context_length());
-    const auto of_batch = row_losses(model.logits(inputs), targets);
+    const auto of_batch =
+        row_losses(model.logits(inputs.to(model.device())), targets.to(model.device()));
     losses.insert(losses.end(), of_batch.begin(), of_batch.end());
     if (stop_requested()) return std::nullopt;
   }

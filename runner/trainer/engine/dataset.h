@@ -16,15 +16,19 @@ namespace exprun {
 enum class Split { train, validation };
 
 struct Batch {
-  at::Tensor inputs;          // (B, T) int64, CPU
-  at::Tensor targets;         // (B, T) int64, CPU
+  at::Tensor inputs;          // (B, T) int64, as datasets give it on the CPU
+  at::Tensor targets;         // (B, T) int64, there too
   int64_t largest_token = 0;  // over both: the engine compares it with the vocabulary
+
+  // The same on a device; from pinned memory the copy does not wait for what runs there.
+  Batch on(at::Device device) const;
 };
 
 struct DatasetContext {
   const PreparedData& data;  // outlives the dataset
   int64_t sequence_length = 0;
   int64_t seed = 0;
+  bool pins_memory = false;  // batches in memory that a GPU reads by itself
 };
 
 class Dataset {

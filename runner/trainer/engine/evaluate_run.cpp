@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/signals.h"
 #include "engine/checkpoint.h"
+#include "engine/device.h"
 #include "engine/rank_attempt.h"
 #include "text/data_facts.h"
 
@@ -50,7 +51,7 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
           plan.batch.sequence_length,
           std::move(stop_requested),
           [&pipeline](Split split, int64_t first, int64_t count) {
-            return pipeline.read(split, first, count);
+            return pipeline.read(split, first, count).on(pipeline.model().device());
           },
           pipeline.group};
 }
@@ -61,9 +62,12 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
   const auto data = PreparedData::from_json(read_file(run.data()));
   const ResolvedRecipe recipe = resolve(wanted.text, facts_of(data));
   const CheckpointState state = read_checkpoint_state(checkpoint);
+  const Section settings = recipe.section("run");
+  const at::Device device = device_of_rank(chosen_device(settings), 0);
+  use_device(device, settings.get<bool>("deterministic"));
   use_threads(state.machine.threads);
   choose_kernels(recipe, state);
-  const Pipeline pipeline = build_pipeline(recipe, data);
+  const Pipeline pipeline = build_pipeline(recipe, data, single_process(), device);
   load_tensors(checkpoint, pipeline);
 
   const at::NoGradGuard no_grad;

@@ -27,7 +27,7 @@ struct EvaluationContext {
   int64_t micro_batch = 0;  // sequences in one forward pass
   int64_t sequence_length = 0;
   std::function<bool()> stop_requested;  // look after every batch or sampled token
-  // Reads a batch and checks it against the vocabulary (throws RecipeError).
+  // Reads a batch to the model's device and checks it against the vocabulary (throws RecipeError).
   std::function<Batch(Split, int64_t first_sample, int64_t count)> read;
   // Every rank evaluates, and ends with the same result; they may divide the work. Looks at
   // stop_requested are collective: all ranks make the same number of them.

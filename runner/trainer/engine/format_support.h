@@ -1,9 +1,10 @@
-// Whether this machine can compute in a recipe's formats.
+// Whether a device can compute in a recipe's formats.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "engine/gpu.h"
 #include "recipe/section.h"
 
 namespace exprun {
@@ -11,6 +12,7 @@ namespace exprun {
 // Throws RecipeError at [precision] compute where it cannot. What it can only emulate, slower than
 // fp32, is said in the text that is returned. `processor` are its flags (base/processor.h).
 std::optional<std::string> check_formats(const Section& precision, const std::string& processor);
+std::optional<std::string> check_formats(const Section& precision, const GpuFacts& gpu);
 
 // TF32 for fp32 products where the recipe asks for it, full fp32 elsewhere; of this process.
 void use_formats(const Section& precision);

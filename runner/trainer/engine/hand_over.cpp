@@ -7,6 +7,7 @@
 #include "base/host_name.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "engine/device.h"
 #include "engine/evidence.h"
 #include "text/data_facts.h"
 
@@ -67,7 +68,8 @@ HandOver read_message(const json& message) {
   HandOver hand_over{{message.at("folder").get<std::string>()},
                      message.at("recipe"),
                      PreparedData::from_json(message.at("data")),
-                     std::nullopt};
+                     std::nullopt,
+                     message.at("device")};
   if (message.contains("checkpoint"))
     hand_over.checkpoint = message["checkpoint"].get<std::string>();
   return hand_over;
@@ -91,8 +93,11 @@ ResolvedRecipe HandOver::resolved() const {
 
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint) {
-  return {folder, read_file(folder.recipe()), PreparedData::from_json(read_file(folder.data())),
-          checkpoint};
+  HandOver hand_over{folder, read_file(folder.recipe()),
+                     PreparedData::from_json(read_file(folder.data())), checkpoint};
+  hand_over.device =
+      c10::DeviceTypeName(chosen_device(hand_over.resolved().section("run")), /*lower_case=*/true);
+  return hand_over;
 }
 
 void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
@@ -101,7 +106,8 @@ void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
                {"working_directory", std::filesystem::current_path().string()},
                {"folder", hand_over.folder.path.string()},
                {"recipe", hand_over.recipe},
-               {"data", hand_over.data.to_json()}};
+               {"data", hand_over.data.to_json()},
+               {"device", hand_over.device}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
   rendezvous.set(kKey, json_text(message));
   const std::string problem = first_problem(rendezvous);

@@ -21,12 +21,13 @@ struct HandOver {
   std::string recipe;  // RecipeText as JSON
   PreparedData data;
   std::optional<std::filesystem::path> checkpoint;  // to go on from
+  std::string device = "cpu";                       // of all ranks: "cpu" or "cuda"
 
   // Throws RecipeError, as a late mistake in the recipe shows itself here.
   ResolvedRecipe resolved() const;
 };
 
-// Throws Error.
+// With the device that the recipe means on rank 0's machine. Throws RecipeError, Error.
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint);
 

@@ -25,7 +25,7 @@ void rehearse(const Pipeline& pipeline) {
 }  // namespace
 
 void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
-  if (kernel_choices::fixed()) return;
+  if (kernel_choices::fixed() || !pipeline.model().device().is_cpu()) return;
   if (rendezvous.place().rank == 0) {
     rehearse(pipeline);
     rendezvous.set(kKey, json_text(kernel_choices::save()));

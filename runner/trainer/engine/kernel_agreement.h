@@ -9,7 +9,7 @@ namespace exprun {
 
 // On all ranks before the first step. Rank 0 rehearses one micro-batch while the others wait, where
 // it measures what the run's earlier life has not chosen (it had perhaps other ranks, and so other
-// shapes), and tells them all choices. Throws Error.
+// shapes), and tells them all choices. On GPUs there is nothing to measure. Throws Error.
 void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline);
 
 }  // namespace exprun

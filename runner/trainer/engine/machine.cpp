@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "engine/device.h"
 
 namespace exprun {
 namespace {
@@ -18,6 +19,14 @@ std::string part(const std::string& text, const std::string& begin, const char* 
   if (at == std::string::npos) return "unknown";
   const size_t start = at + begin.size();
   return text.substr(start, text.find_first_of(ends, start) - start);
+}
+
+nlohmann::ordered_json to_json(const GpuFacts& gpu) {
+  return {{"name", gpu.name},
+          {"uuid", gpu.uuid},
+          {"memory_bytes", gpu.memory_bytes},
+          {"compute_capability", gpu.capability / 10.0},
+          {"cuda", cuda_version()}};
 }
 
 }  // namespace
@@ -33,15 +42,18 @@ Machine this_machine() {
   return machine;
 }
 
-std::string libraries_json(const Machine& machine) {
-  return json_text(nlohmann::ordered_json{
+std::string libraries_json(const Machine& machine, at::Device device) {
+  nlohmann::ordered_json json{
       {"libtorch", machine.libtorch},
       {"blas", machine.blas},
       {"mkl", part(at::show_config(), "Math Kernel Library Version ", "-\n")},
       {"onednn", machine.onednn},
       {"instruction_set", machine.instruction_set},
       {"threads", machine.threads},
-      {"config", at::show_config()}});
+      {"device", device.str()}};
+  if (!device.is_cpu()) json["gpu"] = to_json(facts_of(device));
+  json["config"] = at::show_config();
+  return json_text(json);
 }
 
 void use_threads(int threads) {

@@ -1,6 +1,8 @@
 // What the bits of a run depend on beside its recipe and data, and how threads are set.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <string>
 
 namespace exprun {
@@ -13,6 +15,7 @@ struct Machine {
   std::string onednn;            // "3.10.2"
   int world_size = 1;            // of these processes
   std::string strategy = "ddp";  // how they share the work
+  std::string device = "cpu";    // or the GPU's name
 
   friend bool operator==(const Machine&, const Machine&) = default;
 };
@@ -20,9 +23,9 @@ struct Machine {
 // As the process is set now; of the ranks it knows nothing.
 Machine this_machine();
 
-// The same for the run's record, as JSON, with all that LibTorch says of how it was built: MKL,
-// oneDNN, and CUDA, cuDNN and NCCL where it has them.
-std::string libraries_json(const Machine& machine);
+// The same for the run's record, as JSON, with the GPU if there is one, and all that LibTorch says
+// of how it was built: MKL, oneDNN, and CUDA, cuDNN and NCCL where it has them.
+std::string libraries_json(const Machine& machine, at::Device device);
 
 // Sets threads once, before the first operator; numbers too small for the normal form become zero
 // on every thread (results do not depend on which thread computed them, and rows of an embedding

@@ -42,18 +42,29 @@ std::string Mfu::text(double tokens_per_second) const {
 std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
                             const CoreShare& share) {
   const auto given = recipe.section("metrics").find<double>("peak_tflops");
-  const auto device = recipe.section("run").get<std::string>("device");
-  const bool cpu = device == "auto" || device == "cpu";
+  const auto format = recipe.section("precision").get<std::string>("compute");
+  const bool cpu = machine.device == "cpu";
   if (given) return Peak{*given * 1e12 * (cpu ? share.machines : machine.world_size)};
-  return cpu ? estimated_peak(machine, share.cores) : known_peak(device, machine.world_size);
+  return cpu ? estimated_peak(machine, share.cores)
+             : known_peak(machine.device, format, machine.world_size);
 }
 
 // The first name that the device's contains.
-std::optional<Peak> known_peak(std::string_view device, int ranks) {
-  static constexpr std::pair<std::string_view, double> kDevices[] = {
-      {"H100 PCIe", 756e12}, {"H100", 989e12}, {"H200", 989e12}, {"A100", 312e12}};
-  for (const auto& [name, peak] : kDevices)
-    if (device.find(name) != std::string_view::npos) return Peak{peak * ranks};
+std::optional<Peak> known_peak(std::string_view device, std::string_view format, int ranks) {
+  struct Known {
+    std::string_view name;
+    double half, tf32, fp32;
+  };
+  static constexpr Known kDevices[] = {{"H100 PCIe", 756e12, 378e12, 51.2e12},
+                                       {"H100", 989e12, 494.7e12, 66.9e12},
+                                       {"H200", 989e12, 494.7e12, 66.9e12},
+                                       {"A100", 312e12, 156e12, 19.5e12}};
+  for (const Known& known : kDevices) {
+    if (device.find(known.name) == std::string_view::npos) continue;
+    return Peak{ranks * (format == "fp32"   ? known.fp32
+                         : format == "tf32" ? known.tf32
+                                            : known.half)};
+  }
   return std::nullopt;
 }
 

@@ -37,9 +37,9 @@ struct Mfu {
 std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
                             const CoreShare& share);
 
-// Of a GPU a rank, known by its name: dense bf16, as its vendor states it; nothing for an unknown
-// one: a guess would be worse.
-std::optional<Peak> known_peak(std::string_view device, int ranks);
+// Of a GPU a rank, known by its name, in a format of [precision] compute: dense, as its vendor
+// states it; nothing for an unknown one: a guess would be worse.
+std::optional<Peak> known_peak(std::string_view device, std::string_view format, int ranks);
 
 // Of all ranks' CPUs, in fp32: two fused multiply-adds a cycle and core, as wide as its vectors, at
 // the highest clock that the system names. Matrix units (AMX) and the clock under load are left

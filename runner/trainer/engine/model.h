@@ -26,10 +26,10 @@ class Model {
 
   // Cross entropy in nats, summed over the valid targets; fp32, 0-dim, differentiable. The engine
   // divides by the number of valid tokens of the global batch.
-  virtual at::Tensor loss_sum(const at::Tensor& inputs,        // (B, T) int64
-                              const at::Tensor& targets) = 0;  // (B, T) int64
+  virtual at::Tensor loss_sum(const at::Tensor& inputs,        // (B, T) int64, on its device
+                              const at::Tensor& targets) = 0;  // (B, T) int64, there too
 
-  // (B, T) -> (B, T, V), for sampling and evaluation.
+  // (B, T) on its device -> (B, T, V), for sampling and evaluation.
   virtual at::Tensor logits(const at::Tensor& inputs) = 0;
 
   virtual int64_t context_length() const = 0;
@@ -56,6 +56,10 @@ class Model {
   void set_training(bool training) { training_ = training; }
   bool training() const { return training_; }
 
+  // Where its parameters are.
+  void set_device(at::Device device) { device_ = device; }
+  at::Device device() const { return device_; }
+
  protected:
   // The first `count` parameters, in the order in which the model has declared them.
   void about_to_use(size_t count) const {
@@ -65,6 +69,7 @@ class Model {
  private:
   Await await_;
   bool training_ = true;
+  at::Device device_ = at::kCPU;
 };
 
 }  // namespace exprun

@@ -84,9 +84,11 @@ void Optimizers::zero_gradients() {
 }
 
 double Optimizers::gradient_norm() const {
-  double sum = 0;
+  std::vector<at::Tensor> parts;  // all under way on the device before one is awaited
   for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) sum += buffer.sum_of_squares();
+    for (const ShardedBuffer& buffer : stepper.buffers) parts.push_back(buffer.sum_of_squares());
+  double sum = 0;
+  for (const at::Tensor& part : parts) sum += part.item<double>();
   return std::sqrt(sum_over_ranks(*parallelism_.group, {sum})[0]);
 }
 

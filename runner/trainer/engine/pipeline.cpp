@@ -1,22 +1,24 @@
 #include "engine/pipeline.h"
 
+#include "engine/device.h"
+
 namespace exprun {
 
 namespace {
 
 Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
-                 const std::shared_ptr<ProcessGroup>& group) {
+                 const std::shared_ptr<ProcessGroup>& group, at::Device device) {
   const Section section = recipe.section("dataset");
   const BatchShape batch = batch_shape(recipe);
   const DatasetContext context{data, batch.sequence_length,
-                               recipe.section("run").get<int64_t>("seed")};
+                               recipe.section("run").get<int64_t>("seed"), !device.is_cpu()};
   auto dataset = Registry<Dataset>::instance().find(section.type())(section, context);
   RunPlan plan = run_plan(recipe, dataset->samples_per_epoch(Split::train));
   const Section schedule = recipe.section("schedule");
   return {recipe,
           data.fingerprint,
           group,
-          build_learner(recipe, at::kCPU, group),
+          build_learner(recipe, device, group),
           std::move(dataset),
           data.tokenizer.is_null() ? nullptr : load_tokenizer(data.tokenizer),
           plan,
@@ -40,6 +42,7 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
   learner.parameters =
       std::make_unique<ParameterList>(device, Precision::read(recipe.section("precision")));
   learner.model = Registry<Model>::instance().find(section.type())(section, *learner.parameters);
+  learner.model->set_device(device);
   learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
   const bool rounds = recipe.section("precision").get<bool>("stochastic_rounding");
   learner.optimizers = std::make_unique<Optimizers>(
@@ -52,8 +55,8 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
 }
 
 Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
-                        std::shared_ptr<ProcessGroup> group) {
-  Pipeline pipeline = connect(recipe, data, group);
+                        std::shared_ptr<ProcessGroup> group, at::Device device) {
+  Pipeline pipeline = connect(recipe, data, group, device);
   const Section evaluations = recipe.section("evaluation");
   for (const std::string& name : evaluations.keys()) {
     pipeline.evaluations.push_back(
@@ -70,6 +73,7 @@ Pipeline::Share Pipeline::share() const {
 
 Machine Pipeline::machine() const {
   Machine machine = this_machine();
+  machine.device = device_name(model().device());
   machine.world_size = group->world_size();
   machine.strategy = recipe.section("parallelism").get<std::string>("strategy");
   return machine;

@@ -67,6 +67,7 @@ struct Pipeline {
 
 // Recipe and data outlive the pipeline. Throws RecipeError, Error.
 Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
-                        std::shared_ptr<ProcessGroup> group = single_process());
+                        std::shared_ptr<ProcessGroup> group = single_process(),
+                        at::Device device = at::kCPU);
 
 }  // namespace exprun

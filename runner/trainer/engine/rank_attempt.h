@@ -1,5 +1,5 @@
-// A rank's part of an attempt, whatever it records where: threads, kernels, pipeline, where to go
-// on.
+// A rank's part of an attempt, whatever it records where: device, threads, kernels, pipeline, where
+// to go on.
 #pragma once
 
 #include <memory>
@@ -30,15 +30,20 @@ class RankAttempt {
   const ResolvedRecipe& recipe() const { return recipe_; }
   const Pipeline& pipeline() const { return *pipeline_; }
   const Machine& machine() const { return machine_; }
+  at::Device device() const { return device_; }
   const CoreShare& share() const { return share_; }
 
   // Loads the checkpoint to go on from, if there is one: its position.
   std::optional<Position> restore(Recorder& recorder) const;
 
  private:
+  // Whether the same kernels make the same bits: a CPU's do, a GPU's only if the recipe wants that.
+  bool kernels_repeat() const;
+
   const HandOver& hand_over_;
   ResolvedRecipe recipe_;
   std::optional<CheckpointState> state_;
+  at::Device device_;
   CoreShare share_;
   Machine machine_;
   std::optional<Pipeline> pipeline_;

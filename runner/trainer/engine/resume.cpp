@@ -33,14 +33,17 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
   return state;
 }
 
-std::string bits_may_differ(const Machine& then, const Machine& now) {
+std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat) {
   const std::string differences =
       difference("LibTorch", then.libtorch, now.libtorch) +
       difference("the instruction set", then.instruction_set, now.instruction_set) +
       difference("BLAS", then.blas, now.blas) + difference("oneDNN", then.onednn, now.onednn) +
       difference("the world size", std::to_string(then.world_size),
                  std::to_string(now.world_size)) +
-      difference("the strategy", then.strategy, now.strategy);
+      difference("the strategy", then.strategy, now.strategy) +
+      difference("the device", then.device, now.device) +
+      (kernels_repeat ? ""
+                      : "; a GPU's kernels make the same bits with run.deterministic = true only");
   return differences.empty() ? "" : "bits may differ from an uninterrupted run" + differences;
 }
 

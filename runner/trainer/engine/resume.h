@@ -15,7 +15,7 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
                                 const std::string& data_fingerprint);
 
 // What may change bits between the machine of the checkpoint and this one, for people; empty if
-// nothing does.
-std::string bits_may_differ(const Machine& then, const Machine& now);
+// nothing does. `kernels_repeat`: whether the device's kernels make the same bits each time.
+std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat = true);
 
 }  // namespace exprun

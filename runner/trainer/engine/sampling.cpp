@@ -11,7 +11,7 @@ namespace exprun {
 namespace {
 
 std::vector<double> to_vector(const at::Tensor& logits) {
-  const at::Tensor values = logits.to(at::kDouble).contiguous();
+  const at::Tensor values = logits.to(at::kCPU, at::kDouble).contiguous();
   const double* first = values.const_data_ptr<double>();
   return {first, first + values.numel()};
 }

@@ -4,6 +4,7 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -13,14 +14,19 @@ namespace exprun {
 
 namespace {
 
+// Of nothing too, which cuBLAS need not know.
+at::Tensor dot_with_itself(const at::Tensor& x) {
+  return x.numel() > 0 ? at::dot(x, x) : at::zeros({}, x.options());
+}
+
 // By rows first: one fp32 sum over a long buffer loses digits of the norm (1e-5 at a million).
-double squares(const at::Tensor& flat) {
+at::Tensor squares(const at::Tensor& flat) {
   constexpr int64_t kRow = 256;
   const int64_t whole = flat.numel() / kRow * kRow;
   const auto rows =
       at::linalg_vector_norm(flat.narrow(0, 0, whole).view({-1, kRow}), 2, {1}).to(at::kDouble);
   const auto rest = flat.narrow(0, whole, flat.numel() - whole).to(at::kDouble);
-  return at::dot(rows, rows).item<double>() + at::dot(rest, rest).item<double>();
+  return dot_with_itself(rows).add(dot_with_itself(rest));
 }
 
 Stretch stretch_of(const FlatBuffer::Slot& slot) {
@@ -105,11 +111,11 @@ std::vector<ShardedBuffer::Cut> ShardedBuffer::cuts(size_t unit) const {
   return cuts;
 }
 
-double ShardedBuffer::sum_of_squares() const {
-  double sum = 0;
+at::Tensor ShardedBuffer::sum_of_squares() const {
+  at::Tensor sum = at::zeros({}, flat_.range().gradients.options().dtype(at::kDouble));
   for (const Bucket& bucket : buckets_)
     if (const Stretch part = bucket.part_of(*group_); part.count > 0)
-      sum += squares(part.of(flat_.range().gradients));
+      sum.add_(squares(part.of(flat_.range().gradients)));
   return sum;
 }
 

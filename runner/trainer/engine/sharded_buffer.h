@@ -35,8 +35,9 @@ class ShardedBuffer {
   };
   std::vector<Cut> cuts(size_t unit) const;
 
-  // Over this rank's part of the gradients; all ranks' together make the whole.
-  double sum_of_squares() const;
+  // Over this rank's part of the gradients, 0-dim fp64 on their device; all ranks' together make
+  // the whole.
+  at::Tensor sum_of_squares() const;
   // Of what this rank steps.
   void scale_gradients(double coefficient) const;
 

@@ -1,8 +1,9 @@
 #include "engine/step.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/core/Generator.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +18,8 @@ namespace exprun {
 namespace {
 
 // Random numbers are a function of (seed, update, first sample of the micro-batch) alone.
-void seed_generator(int64_t seed, int64_t k, int64_t first_sample) {
-  auto generator = at::globalContext().defaultGenerator(at::kCPU);
+void seed_generator(at::Device device, int64_t seed, int64_t k, int64_t first_sample) {
+  auto generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_current_seed(
       random_bits({static_cast<uint64_t>(seed), random_word("training"), static_cast<uint64_t>(k),
@@ -39,21 +40,23 @@ double clip_coefficient(double max_norm, double norm) {
 TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested)
     : pipeline_(pipeline),
       stop_requested_(std::move(stop_requested)),
-      timer_(pipeline.plan.timers) {}
+      timer_(pipeline.plan.timers, pipeline.model().device()) {}
 
 StepResult TrainingStep::run(int64_t k) {
   const RunPlan& plan = pipeline_.plan;
   timer_.start();
   const int64_t first = plan.overfit_single_batch ? 0 : k * plan.batch.sequences;
   const auto share = pipeline_.share();
-  const Batch batch = pipeline_.read(Split::train, first + share.first, share.count);
+  const Batch read = pipeline_.read(Split::train, first + share.first, share.count);
+  const double valid_tokens = sum_over_ranks(*pipeline_.group, {count_valid(read)})[0];
+  const Batch batch = read.on(pipeline_.model().device());
   timer_.lap(&StepTimes::data);
 
-  StepResult result = gradients(k, batch);
+  StepResult result = gradients(k, batch, valid_tokens);
   while (result.end == StepResult::End::diverged && plan.scales_loss) {
     loss_scale_.overflowed();
     if (loss_scale_.is_hopeless()) return result;
-    result = gradients(k, batch);
+    result = gradients(k, batch, valid_tokens);
   }
   if (result.end != StepResult::End::completed) return result;
   if (k == 0) check_initial_loss(result.loss);
@@ -68,9 +71,8 @@ StepResult TrainingStep::run(int64_t k) {
   return result;
 }
 
-StepResult TrainingStep::gradients(int64_t k, const Batch& batch) {
+StepResult TrainingStep::gradients(int64_t k, const Batch& batch, double valid_tokens) {
   Optimizers& optimizers = pipeline_.optimizers();
-  const double valid_tokens = sum_over_ranks(*pipeline_.group, {count_valid(batch)})[0];
   pipeline_.model().set_training(true);
   optimizers.zero_gradients();
   const auto loss_sum = accumulate(k, batch, valid_tokens);
@@ -78,26 +80,29 @@ StepResult TrainingStep::gradients(int64_t k, const Batch& batch) {
   if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
   StepResult result;
-  result.loss = sum_over_ranks(*pipeline_.group, {*loss_sum})[0] / valid_tokens;
+  result.loss = sum_over_ranks(*pipeline_.group, {loss_sum->item<double>()})[0] / valid_tokens;
   result.grad_norm = optimizers.gradient_norm();
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm))
     result.end = StepResult::End::diverged;
   return result;
 }
 
-std::optional<double> TrainingStep::accumulate(int64_t k, const Batch& batch, double valid_tokens) {
+// What a device is asked to do is only waited for at the end, when the sum is read.
+std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch,
+                                                   double valid_tokens) {
   const RunPlan& plan = pipeline_.plan;
   Optimizers& optimizers = pipeline_.optimizers();
   const auto share = pipeline_.share();
   const int64_t first_sample = k * plan.batch.sequences + share.first;
-  double loss_sum = 0;
+  const at::Device device = pipeline_.model().device();
+  const auto loss_sum = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   for (int64_t first = 0; first < share.count; first += plan.batch.micro_batch) {
     const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
     const bool is_last = first + count == share.count;
-    seed_generator(plan.seed, k, first_sample + first);
+    seed_generator(device, plan.seed, k, first_sample + first);
     const at::Tensor loss = pipeline_.model().loss_sum(batch.inputs.narrow(0, first, count),
                                                        batch.targets.narrow(0, first, count));
-    loss_sum += loss.item<double>();
+    loss_sum.add_(loss.detach());
     timer_.lap(&StepTimes::forward);
     if (is_last) optimizers.begin_gradient_sync();
     backward(loss, valid_tokens);

@@ -38,9 +38,10 @@ class TrainingStep {
 
  private:
   // Gradients of the mean loss over the global batch.
-  StepResult gradients(int64_t k, const Batch& batch);
-  // Sum of the micro-batch losses with gradients of their mean accumulated; nothing if stopped.
-  std::optional<double> accumulate(int64_t k, const Batch& batch, double valid_tokens);
+  StepResult gradients(int64_t k, const Batch& batch, double valid_tokens);
+  // Sum of the micro-batch losses (0-dim fp64, on the device) with gradients of their mean
+  // accumulated; nothing if stopped.
+  std::optional<at::Tensor> accumulate(int64_t k, const Batch& batch, double valid_tokens);
   void backward(const at::Tensor& loss_sum, double valid_tokens);
   void check_initial_loss(double loss) const;
   void clip(double norm);

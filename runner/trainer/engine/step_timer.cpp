@@ -1,5 +1,7 @@
 #include "engine/step_timer.h"
 
+#include "engine/device.h"
+
 namespace exprun {
 
 using Clock = std::chrono::steady_clock;
@@ -9,9 +11,9 @@ void StepTimer::start() {
   if (on_) since_ = Clock::now();
 }
 
-// On a CPU there is nothing to wait for: every operator has ended when it returns.
 void StepTimer::lap(double StepTimes::*part) {
   if (!on_) return;
+  await(device_);
   const auto now = Clock::now();
   times_.*part += std::chrono::duration<double, std::milli>(now - since_).count();
   since_ = now;

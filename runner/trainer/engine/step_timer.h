@@ -1,6 +1,8 @@
 // Where the time of an update goes. Off, it costs nothing and never waits for the device.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <chrono>
 #include <optional>
 
@@ -10,7 +12,7 @@ namespace exprun {
 
 class StepTimer {
  public:
-  explicit StepTimer(bool on) : on_(on) {}
+  StepTimer(bool on, at::Device device) : on_(on), device_(device) {}
 
   // The update begins: all times are zero.
   void start();
@@ -20,6 +22,7 @@ class StepTimer {
 
  private:
   bool on_;
+  at::Device device_;
   std::chrono::steady_clock::time_point since_;
   StepTimes times_;
 };

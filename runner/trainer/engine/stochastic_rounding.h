@@ -15,6 +15,10 @@ namespace exprun {
 // `first`, that of the first of them.
 at::Tensor stochastically_rounded(const at::Tensor& values, uint64_t key, int64_t first = 0);
 
+// 16 bits for each of the places [first, first + count), int32: functions of (key, place) alone, on
+// any device the same. What GPUs round by; a CPU draws from its generator, which is faster there.
+at::Tensor hashed_noise(int64_t first, int64_t count, uint64_t key, at::Device device);
+
 // A bf16 range that an optimizer steps in fp32, which it sees as `wide`: its state is fp32 then.
 class RoundedRange {
  public:

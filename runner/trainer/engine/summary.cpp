@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/run_folder.h"
 #include "engine/describe.h"
+#include "engine/device.h"
 #include "engine/token_reader.h"
 
 namespace exprun {
@@ -42,6 +43,14 @@ std::string machine_line(const Machine& machine) {
          ", " + machine.instruction_set + ", " + plural(machine.threads, "thread");
 }
 
+// "NVIDIA H200 (GPU-...), 139 GiB, 138 GiB of them free, CUDA 13.0"
+std::string gpu_line(at::Device device) {
+  const GpuFacts gpu = facts_of(device);
+  const DeviceMemory memory = device_memory(device);
+  return gpu.name + " (" + gpu.uuid + "), " + binary_bytes(memory.total) + ", " +
+         binary_bytes(memory.free) + " of them free, CUDA " + cuda_version();
+}
+
 std::string data_line(const Pipeline& pipeline, const PreparedData& data) {
   return "data: " + plural(token_count(data.train), "token") + " to train on, " +
          with_thousands(token_count(data.validation)) + " to validate, vocabulary " +
@@ -70,8 +79,11 @@ std::string result_line(const Pipeline& pipeline, const Progress& progress,
 
 std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedData& data,
                                        const Machine& machine) {
-  return {model_line(pipeline), memory_line(pipeline), machine_line(machine),
-          data_line(pipeline, data)};
+  std::vector<std::string> lines{model_line(pipeline), memory_line(pipeline), machine_line(machine),
+                                 data_line(pipeline, data)};
+  const at::Device device = pipeline.model().device();
+  if (!device.is_cpu()) lines.push_back(gpu_line(device));
+  return lines;
 }
 
 std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& progress,

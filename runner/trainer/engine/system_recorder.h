@@ -1,7 +1,9 @@
-// What the process and its machine use (base/system_usage.h), recorded by a thread of its own as
-// series that are marked as timings. A value stands at the newest completed step; of several within
-// one step the last stays.
+// What the process and its machine use (base/system_usage.h), and what LibTorch takes of its GPU,
+// recorded by a thread of its own as series that are marked as timings. A value stands at the
+// newest completed step; of several within one step the last stays.
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include <atomic>
 #include <filesystem>
@@ -22,6 +24,7 @@ class SystemRecorder : public Recorder {
     std::chrono::duration<double> period;
     int64_t first_step = 0;           // completed when the attempt began
     LiveEventFile* events = nullptr;  // TensorBoard's, when wanted
+    at::Device device = at::kCPU;
   };
   SystemRecorder(MetricWriter& metrics, Settings settings);
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/memory_use.h"
+#include "engine/device.h"
 
 namespace exprun {
 namespace {
@@ -13,9 +13,10 @@ constexpr double kGigabyte = 1e9;
 
 // An average begins anew with an attempt, so it is not the same to the bit in a run that was
 // interrupted: all but the progress are marked as timings.
-TimerRecorder::TimerRecorder(MetricWriter& metrics, const RunPlan& plan)
+TimerRecorder::TimerRecorder(MetricWriter& metrics, const RunPlan& plan, at::Device device)
     : metrics_(metrics),
       plan_(plan),
+      device_(device),
       total_(metrics.series("time/total", true)),
       data_(metrics.series("time/data", true)),
       forward_(metrics.series("time/forward", true)),
@@ -39,7 +40,7 @@ void TimerRecorder::step(const StepRecord& record) {
   if (record.step % plan_.metrics_every != 0) return;
   const int64_t epoch = plan_.timeline.tokens_per_epoch;
   const int64_t done = epoch > 0 ? record.step * record.tokens % epoch : 0;
-  const MemoryUse memory = memory_use();
+  const DeviceMemory memory = device_memory(device_);
   const std::array<MetricWriter::Point, 11> points{{
       {total_, times_.total() / count_},
       {data_, times_.data / count_},
@@ -49,9 +50,9 @@ void TimerRecorder::step(const StepRecord& record) {
       {running_loss_, loss_ / count_},
       {progress_, epoch > 0 ? static_cast<double>(done) / static_cast<double>(epoch) : 0},
       {remaining_, static_cast<double>((epoch - done) / record.tokens)},
-      {total_gb_, memory.machine_bytes / kGigabyte},
-      {allocated_gb_, memory.bytes / kGigabyte},
-      {peak_gb_, memory.peak_bytes / kGigabyte},
+      {total_gb_, memory.total / kGigabyte},
+      {allocated_gb_, memory.allocated / kGigabyte},
+      {peak_gb_, memory.peak / kGigabyte},
   }};
   metrics_.push(record.step, points);
   times_ = {};

@@ -1,8 +1,10 @@
 // Where the time goes, in the words of LambdaLabs' guide ([metrics] timers): averages since the
 // last record of the parts of an update, and of the loss; how much of the epoch is left, and the
-// memory in GB (10^9 bytes). On a CPU that is the process's resident memory, of the machine's, and
-// its peak is that since the start: nothing is reserved beyond it.
+// memory in GB (10^9 bytes): what tensors take of the GPU's. On a CPU that is the process's
+// resident memory, of the machine's. The peak is that since the start.
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include "engine/recorder.h"
 #include "engine/run_plan.h"
@@ -12,7 +14,7 @@ namespace exprun {
 
 class TimerRecorder : public Recorder {
  public:
-  TimerRecorder(MetricWriter& metrics, const RunPlan& plan);
+  TimerRecorder(MetricWriter& metrics, const RunPlan& plan, at::Device device);
 
   void step(const StepRecord& record) override;
   void evaluation(int64_t, const std::string&, const EvaluationResult&) override {}
@@ -21,6 +23,7 @@ class TimerRecorder : public Recorder {
  private:
   MetricWriter& metrics_;
   const RunPlan& plan_;
+  at::Device device_;
   MetricWriter::Series total_, data_, forward_, backward_, update_, running_loss_, progress_,
       remaining_, total_gb_, allocated_gb_, peak_gb_;
   StepTimes times_;  // sums

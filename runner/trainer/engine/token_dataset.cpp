@@ -12,8 +12,8 @@ namespace {
 class TokenDataset final : public Dataset {
  public:
   TokenDataset(const DatasetContext& context, SampleOrder order, Blocks blocks)
-      : train_(context.data.train),
-        validation_(context.data.validation),
+      : train_(context.data.train, context.pins_memory),
+        validation_(context.data.validation, context.pins_memory),
         length_(context.sequence_length),
         seed_(context.seed),
         order_(order),

@@ -37,7 +37,8 @@ int64_t widen(const std::byte* bytes, int64_t begin, int64_t count, int64_t* out
 
 }  // namespace
 
-TokenReader::TokenReader(const std::vector<TokenShard>& shards) {
+TokenReader::TokenReader(const std::vector<TokenShard>& shards, bool pins_memory)
+    : pins_memory_(pins_memory) {
   for (const TokenShard& shard : shards) {
     if (shard.tokens == 0) continue;
     MappedFile file = map_shard(shard);
@@ -51,7 +52,8 @@ TokenReader::TokenReader(const std::vector<TokenShard>& shards) {
 Batch TokenReader::read(std::span<const int64_t> offsets, int64_t length, Blocks blocks) const {
   const int64_t most = blocks == Blocks::separate ? length - 1 : length;
   const auto count = static_cast<int64_t>(offsets.size());
-  Batch batch{at::empty({count, length}, at::kLong), at::empty({count, length}, at::kLong)};
+  const auto options = at::TensorOptions().dtype(at::kLong).pinned_memory(pins_memory_);
+  Batch batch{at::empty({count, length}, options), at::empty({count, length}, options)};
   auto* inputs = batch.inputs.data_ptr<int64_t>();    // (B, T)
   auto* targets = batch.targets.data_ptr<int64_t>();  // (B, T)
   for (const int64_t offset : offsets) {

@@ -16,7 +16,7 @@ namespace exprun {
 class TokenReader {
  public:
   // Throws Error when a shard is not there or no longer has the size it was prepared with.
-  explicit TokenReader(const std::vector<TokenShard>& shards);
+  explicit TokenReader(const std::vector<TokenShard>& shards, bool pins_memory = false);
 
   int64_t tokens() const { return tokens_; }
 
@@ -41,6 +41,7 @@ class TokenReader {
   int64_t copy(int64_t begin, int64_t count, int64_t* out) const;
 
   std::vector<Piece> pieces_;
+  bool pins_memory_;
   int64_t tokens_ = 0;
 };
 

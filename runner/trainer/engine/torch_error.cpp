@@ -13,7 +13,7 @@ namespace {
 
 // c10 has no type of error for it.
 bool ran_out_of_memory(std::string_view message) {
-  for (const char* words : {"DefaultCPUAllocator", "not enough memory"})
+  for (const char* words : {"DefaultCPUAllocator", "not enough memory", "CUDA out of memory"})
     if (message.find(words) != message.npos) return true;
   return false;
 }
@@ -28,6 +28,10 @@ std::string explain_torch_error(const c10::Error& error) {
   const std::string message = error.what_without_backtrace();
   if (ran_out_of_memory(message))
     return "memory: " + message + "; lower batch.micro_batch or the model's size";
+  if (message.find("CUDA error") != message.npos)
+    return "gpu: " + message +
+           "; nvidia-smi and the kernel's log (dmesg, Xid) may say more, and the run can be "
+           "continued";
   return bug(message);
 }
 

@@ -42,7 +42,7 @@ at::Tensor next_logits(Model& model, const std::vector<int64_t>& tokens) {
   const int64_t used = std::min(size, model.context_length());
   at::Tensor inputs = at::zeros({1, input_length(used, model.context_length())}, at::kLong);
   std::copy(tokens.end() - used, tokens.end(), inputs.data_ptr<int64_t>());
-  return model.logits(inputs).select(0, 0).select(0, used - 1);
+  return model.logits(inputs.to(model.device())).select(0, 0).select(0, used - 1);
 }
 
 class Sample : public Evaluation {

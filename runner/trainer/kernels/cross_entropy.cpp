@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,9 +63,7 @@ EXPRUN_MULTIVERSION float loss_of_row(float* row, int64_t vocab_size, int64_t co
   return std::log(total) - of_target;
 }
 
-}  // namespace
-
-double cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size) {
+double by_rows(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size) {
   const int64_t rows = logits.size(0), columns = logits.size(1);
   auto* data = logits.mutable_data_ptr<float>();
   const auto* target = targets.const_data_ptr<int64_t>();
@@ -79,6 +78,28 @@ double cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets, int
     }
   });
   return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+}  // namespace
+
+at::Tensor cross_entropy_in_place_by_operators(at::Tensor& logits, const at::Tensor& targets,
+                                               int64_t vocab_size) {
+  const auto known = logits.narrow(1, 0, vocab_size);
+  const auto uncounted = targets.lt(0).unsqueeze(1);        // (N, 1)
+  const auto target = targets.clamp_min(0).unsqueeze(1);    // (N, 1)
+  const auto total = known.logsumexp(1, /*keepdim=*/true);  // (N, 1)
+  const auto losses = total.sub(known.gather(1, target)).masked_fill_(uncounted, 0);
+  known.sub_(total).exp_();
+  known.scatter_(1, target, known.gather(1, target).sub_(1));
+  known.masked_fill_(uncounted, 0);
+  logits.narrow(1, vocab_size, logits.size(1) - vocab_size).zero_();
+  return losses.sum(at::kDouble);
+}
+
+at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,
+                                  int64_t vocab_size) {
+  if (!logits.is_cpu()) return cross_entropy_in_place_by_operators(logits, targets, vocab_size);
+  return at::scalar_tensor(by_rows(logits, targets, vocab_size), at::kDouble);
 }
 
 at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,

@@ -74,9 +74,19 @@ at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
   return at::layer_norm(x, weight.sizes(), weight, present(bias), eps);
 }
 
+// A GPU's kernel takes one format for all; a CPU's computes in fp32 whatever it is given.
+at::Tensor layer_norm_wide(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           double eps) {
+  return layer_norm_reference(x.to(at::kFloat), weight.to(at::kFloat),
+                              bias.defined() ? bias.to(at::kFloat) : bias, eps)
+      .to(x.scalar_type());
+}
+
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
-  if (x.scalar_type() != at::kFloat) return layer_norm_reference(x, weight, bias, eps);
+  if (x.scalar_type() != at::kFloat)
+    return x.is_cpu() ? layer_norm_reference(x, weight, bias, eps)
+                      : layer_norm_wide(x, weight, bias, eps);
   const auto scale = weight.to(at::kFloat);
   const auto shift = bias.defined() ? bias.to(at::kFloat) : bias;
   if (!x.is_cpu()) return layer_norm_reference(x, scale, shift, eps);

@@ -10,6 +10,10 @@ namespace exprun {
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps);
 
+// By ATen, in fp32 and back to the format of x: any other format on a GPU.
+at::Tensor layer_norm_wide(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           double eps);
+
 // The same by ATen: what tests compare with.
 at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& bias, double eps);

@@ -2,8 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -14,10 +14,11 @@
 namespace exprun {
 namespace {
 
-// Rows of logits at once: 64 MiB of them, whatever the batch.
-int64_t chunk_rows(int64_t columns) {
-  constexpr int64_t kElements = int64_t{1} << 24;
-  return std::max<int64_t>(64, kElements / columns / 64 * 64);
+// Rows of logits at once: 64 MiB of them, whatever the batch; 512 MiB on a GPU, which small
+// products would leave idle.
+int64_t chunk_rows(const at::Tensor& weight) {
+  const int64_t elements = int64_t{1} << (weight.is_cpu() ? 24 : 27);
+  return std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
 }
 
 struct HeadForm {
@@ -26,7 +27,7 @@ struct HeadForm {
 };
 
 struct LossAndGradients {
-  double loss = 0;
+  at::Tensor loss;  // 0-dim fp64
   at::Tensor of_hidden;
   at::Tensor of_weight;
 };
@@ -36,11 +37,11 @@ at::Tensor capped(const at::Tensor& logits, double softcap) {
 }
 
 // The loss of a chunk; its logits, capped or not, become the gradient before the cap.
-double chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm& form) {
+at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm& form) {
   if (form.softcap == 0) return cross_entropy_in_place(logits, targets, form.vocab_size);
   const auto cap = logits.div_(form.softcap).tanh_().clone();
   logits.mul_(form.softcap);
-  const double loss = cross_entropy_in_place(logits, targets, form.vocab_size);
+  const auto loss = cross_entropy_in_place(logits, targets, form.vocab_size);
   logits.mul_(cap.square().neg_().add_(1));
   return loss;
 }
@@ -48,13 +49,14 @@ double chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm&
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, bool gradients) {
   LossAndGradients result;
-  const int64_t rows = hidden.size(0), step = chunk_rows(weight.size(0));
+  result.loss = at::zeros({}, hidden.options().dtype(at::kDouble));
+  const int64_t rows = hidden.size(0), step = chunk_rows(weight);
   if (gradients && rows > step) result.of_hidden = at::empty_like(hidden);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
     auto logits = linear_forward(part, weight, {}).to(at::kFloat);
-    result.loss += chunk_loss(logits, targets.narrow(0, begin, count), form);
+    result.loss.add_(chunk_loss(logits, targets.narrow(0, begin, count), form));
     if (!gradients) continue;
     const auto of_logits = logits.to(weight.scalar_type());
     auto of_part = linear_input_gradient(of_logits, weight);
@@ -74,7 +76,7 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, bool gradients) {
   auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, gradients);
-  auto loss = at::full({}, result.loss, hidden.options().dtype(at::kFloat));
+  auto loss = result.loss.to(at::kFloat);
   if (!gradients) return {loss, {}, {}};
   return {loss,
           {result.of_hidden, result.of_weight.to(weight.scalar_type())},
@@ -92,7 +94,6 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
-  if (!x.is_cpu()) return cross_entropy_reference(logits(x), targets, vocab_size);
   const bool gradients = at::GradMode::is_enabled();
   return with_gradient({x, w}, [&] {
     return head_loss(x, w, targets, {vocab_size, softcap}, gradients);

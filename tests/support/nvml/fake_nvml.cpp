@@ -1,6 +1,7 @@
 // A library that stands in for NVIDIA's, libnvidia-ml.so.1: a machine with two GPUs, of which the
 // second can say little, as an old one or a slice of one. With FAKE_NVML_WITHOUT_DRIVER set it is a
-// library without a driver; FAKE_NVML_START_MS is how long a driver takes to answer first.
+// library without a driver; with FAKE_NVML_OLD_DRIVER its driver is of CUDA 12's time;
+// FAKE_NVML_START_MS is how long a driver takes to answer first.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -49,10 +50,10 @@ int nvmlShutdown() {
   return kSuccess;
 }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) {
-  return copy(text, size, "580.65.06");
+  return copy(text, size, std::getenv("FAKE_NVML_OLD_DRIVER") ? "535.104.05" : "580.65.06");
 }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  *version = 13000;
+  *version = std::getenv("FAKE_NVML_OLD_DRIVER") ? 12020 : 13000;
   return kSuccess;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {

@@ -54,6 +54,8 @@ TEST_CASE("joined rank: torchrun's") {
   CHECK(rank->port == 29500);
   CHECK(rank->store_is_served);
   CHECK(rank->restarts == 2);
+  CHECK(rank->local_rank == 0);
+  CHECK(joined(with(kTorchrun, "LOCAL_RANK", "3"))->local_rank == 3);
   CHECK_FALSE(joined(with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "False"))->store_is_served);
 }
 
@@ -72,6 +74,7 @@ TEST_CASE("joined rank: srun's, who meet on the step's first host at a port of t
   CHECK(rank->port < 30000);
   CHECK_FALSE(rank->store_is_served);
   CHECK(joined(with(kSrun, "SLURM_RESTART_COUNT", "1"))->restarts == 1);
+  CHECK(joined(with(kSrun, "SLURM_LOCALID", "1"))->local_rank == 1);
 }
 
 TEST_CASE("joined rank: mpirun's, which does not say where rank 0 is") {

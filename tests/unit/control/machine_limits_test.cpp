@@ -23,7 +23,12 @@ std::string said(const std::string& override_, const Hardware& hardware) {
   return render(machine_problems(recipe({override_}), hardware));
 }
 
-const Hardware kPlain{4, "fma avx2", 8e9};
+const GpuOffer kNoGpus{{}, "this machine has no NVIDIA driver", "run.device=cpu trains on the CPU"};
+const GpuOffer kTwoGpus{
+    {{"NVIDIA H200", "GPU-1", int64_t{4} << 30}, {"NVIDIA H200", "GPU-2", int64_t{4} << 30}},
+    "",
+    ""};
+const Hardware kPlain{4, "fma avx2", 8e9, kNoGpus};
 
 }  // namespace
 
@@ -37,7 +42,7 @@ TEST_CASE("machine limits: threads and cores") {
 
 TEST_CASE("machine limits: memory") {
   const auto said_of = [](const std::string& override_, const PlannedMemory& planned) {
-    return render(memory_problems(recipe({override_}), planned, {4, "", 8e9}));
+    return render(memory_problems(recipe({override_}), planned, {4, "", 8e9, kNoGpus}));
   };
   CHECK(said_of("world_size=2", {3e9, 1e9}).empty());
   CHECK(said_of("model.type=gpt", {9e9, 0}) ==
@@ -49,19 +54,39 @@ TEST_CASE("machine limits: memory") {
         "<override 1>:1:13: warning: the run takes about 8.38 GiB, and this machine has 7.45 GiB\n"
         "    micro_batch=2\n"
         "                ^ fewer sequences in a micro-batch take less\n");
-  CHECK(render(memory_problems(recipe({}), {1e15, 0}, {4, ""})).empty());  // it is not known
+  CHECK(render(memory_problems(recipe({}), {1e15, 0}, {4, "", 0, kNoGpus}))
+            .empty());  // it is not known
+}
+
+TEST_CASE("machine limits: memory of a GPU, which each rank has for itself") {
+  const Hardware gpus{4, "", 8e9, kTwoGpus};
+  CHECK(memory_problems(recipe({"world_size=2"}), {4e9, 0}, gpus).empty());
+  CHECK(render(memory_problems(recipe({"micro_batch=2"}), {4e9, 1e9}, gpus)) ==
+        "<override 1>:1:13: warning: the run takes about 4.66 GiB, and a GPU has 4.00 GiB\n"
+        "    micro_batch=2\n"
+        "                ^ fewer sequences in a micro-batch take less\n");
 }
 
 TEST_CASE("machine limits: formats of numbers") {
   CHECK(said("compute=tf32", kPlain) ==
-        "<override 1>:1:9: warning: only GPUs have TF32, and runs are on the CPU\n"
+        "<override 1>:1:9: warning: only GPUs have TF32, and this run would be on the CPU\n"
         "    compute=tf32\n"
         "            ^^^^ \"fp32\" runs here too\n");
   CHECK(said("compute=bf16", kPlain) ==
         "<override 1>:1:9: warning: this processor has no bf16 instructions\n"
         "    compute=bf16\n"
         "            ^^^^ it is emulated, slower than fp32\n");
-  CHECK(said("compute=bf16", {4, "amx_bf16"}).empty());
-  CHECK(said("compute=fp16", {4, "avx512_fp16 avx2"}).empty());
+  CHECK(said("compute=bf16", {4, "amx_bf16", 8e9, kNoGpus}).empty());
+  CHECK(said("compute=fp16", {4, "avx512_fp16 avx2", 8e9, kNoGpus}).empty());
+  CHECK(said("compute=tf32", {4, "fma avx2", 8e9, kTwoGpus}).empty());
   CHECK(said("compute=fp32", kPlain).empty());
+}
+
+TEST_CASE("machine limits: GPUs that a recipe asks for") {
+  CHECK(said("device=cuda", kPlain) ==
+        "<override 1>:1:8: warning: this machine has no NVIDIA driver\n"
+        "    device=cuda\n"
+        "           ^^^^ run.device=cpu trains on the CPU\n");
+  CHECK(said("device=cuda", {4, "fma avx2", 8e9, kTwoGpus}).empty());
+  CHECK(said("device=auto", kPlain).empty());
 }

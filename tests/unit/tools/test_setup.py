@@ -44,7 +44,7 @@ class Building(InAFolder):
             self.write(name)
         shutil.copy(ROOT / "tools/exprun", self.folder / "tools/exprun")
         (self.folder / "tools/setup").mkdir()
-        for name in ("up_to_date", "given_libtorch"):
+        for name in ("up_to_date", "given_libtorch", "wants_cuda"):
             shutil.copy(ROOT / "tools/setup" / name, self.folder / "tools/setup" / name)
         libtorch = self.libtorch("libtorch", VERSION)
         self.script("tools/setup/all", f'cd "$(dirname "$0")/../.." && echo "{libtorch}" >build/.made && echo built')
@@ -143,6 +143,36 @@ class TakingLibTorch(InAFolder):
         name = f"libtorch-{VERSION}" + ("-cuda" if os.path.exists("/dev/nvidia0") else "")
         cached = self.libtorch(f"cache/exprun/{name}/torch", VERSION)
         self.assertEqual(self.take(PATH=self.with_python("exit 1")), (0, cached + "\n", ""))
+
+
+class FindingCudaHeaders(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.torch = self.libtorch("wheels/torch", VERSION)
+
+    def find(self, *words):
+        result = self.run_tool(ROOT / "tools/setup/cuda_headers", self.torch, *words, EXPRUN_NO_INSTALL="1",
+                               XDG_CACHE_HOME=str(self.folder / "cache"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout.replace(str(self.folder), "HERE")
+
+    def headers(self, folder):
+        for name in ("cu13/include/cuda_runtime_api.h", "nccl/include/nccl.h"):
+            self.write(f"{folder}/{name}")
+
+    def test_a_libtorch_for_cpus_needs_none(self):
+        self.headers("wheels/nvidia")
+        self.assertEqual(self.find(), "")
+
+    def test_those_beside_libtorch_come_before_the_caches(self):
+        self.write("wheels/torch/lib/libtorch_cuda.so")
+        cached = "cache/exprun/nvidia-headers-" + "-".join(
+            (ROOT / f"tools/setup/{name}_version").read_text().strip() for name in ("cuda", "nccl"))
+        self.assertEqual(self.find("--get"), "")  # EXPRUN_NO_INSTALL
+        self.headers(cached)
+        self.assertEqual(self.find(), f"HERE/{cached}\n")
+        self.headers("wheels/nvidia")
+        self.assertEqual(self.find(), "HERE/wheels/nvidia\n")
 
 
 class InstallingPackages(InAFolder):

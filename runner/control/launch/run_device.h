@@ -1,0 +1,30 @@
+// Whether a run trains on the CPU or on GPUs of this machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "control/launch/gpu_offer.h"
+#include "control/launch/joined_rank.h"
+#include "control/launch/trainer_program.h"
+#include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
+
+namespace exprun {
+
+// What keeps a recipe that asks for GPUs from training here: none of use, or fewer than its ranks.
+// `joined`: the ranks are on several machines, perhaps, and each looks for its own GPU.
+Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined,
+                         Severity severity);
+
+// [run] device = "auto" takes GPUs where they can be had, one a rank; what keeps a run from GPUs
+// that are there is a warning. The recipe has no gpu_problems. Where another launcher starts the
+// ranks, all take the program that their machine has GPUs for, and rank 0's says on what they
+// train.
+TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
+
+// Where [parallelism] world_size is "auto" and the run gets GPUs: a rank for each, or for as many
+// as divide its batch. Otherwise the text as it is.
+RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer);
+
+}  // namespace exprun

@@ -1,0 +1,176 @@
+// What only a GPU can show. tests/end_to_end/test_gpu.py runs this program where there is one.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/diagnostic.h"
+#include "base/listening_socket.h"
+#include "dist/gloo.h"
+#include "dist/group_by_device.h"
+#include "dist/nccl.h"
+#include "engine/checkpoint_writer.h"
+#include "engine/device.h"
+#include "engine/format_support.h"
+#include "engine/resume.h"
+#include "engine/stochastic_rounding.h"
+#include "engine/tiny_run.h"
+
+namespace exprun {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const at::Device kGpu(at::kCUDA, 0);
+
+std::vector<StepRecord> trained(const TinyRun& run, at::Device device) {
+  use_device(device, false);
+  use_formats(run.recipe.section("precision"));
+  const Pipeline pipeline = run.build(single_process(), device);
+  MemoryRecorder recorder;
+  Trainer(pipeline, {recorder}).run();
+  return recorder.steps;
+}
+
+// Of all steps, relative.
+double largest_difference(const std::vector<StepRecord>& a, const std::vector<StepRecord>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    worst = std::max(worst, std::abs(a[i].loss / b[i].loss - 1));
+  return worst;
+}
+
+// One life of a run on the GPU: from its newest checkpoint, or the start, until the look.
+std::map<std::string, at::Tensor> live(const TinyRun& run, const std::function<StopRequest()>& stop,
+                                       MemoryRecorder& recorder) {
+  use_device(kGpu, true);
+  const RunFolder folder{run.folder()};
+  const Pipeline pipeline = run.build(single_process(), kGpu);
+  Position start;
+  std::optional<Position> resumed_from;
+  if (const auto found = complete_checkpoints(folder); !found.empty()) {
+    start = open_checkpoint(found[0].path, run.recipe.hash(), run.data.fingerprint).position;
+    load_tensors(found[0].path, pipeline);
+    resumed_from = start;
+  }
+  CheckpointLedger ledger;
+  CheckpointWriter saver(folder, ledger, recorder, resumed_from);
+  Trainer(pipeline, {recorder, &saver, stop}).run(start);
+  return all_tensors(pipeline);
+}
+
+}  // namespace
+
+TEST_CASE("gpu: its facts") {
+  for (const GpuFacts& gpu : usable_gpus()) {
+    CHECK_FALSE(gpu.name.empty());
+    CHECK(gpu.uuid.starts_with("GPU-"));
+    CHECK(gpu.uuid.size() == 40);
+    CHECK(gpu.memory_bytes > 1 << 30);
+    CHECK(gpu.capability >= 50);
+  }
+  CHECK(cuda_version().starts_with("13."));
+}
+
+TEST_CASE("gpu: in fp32 it makes the losses of the CPU, whatever the optimizer") {
+  const std::vector<Words> optimizers{{"optimizer.type='adamw'"},
+                                      {"optimizer.type='adam'"},
+                                      {"optimizer.type='lion'", "lr=3e-4"},
+                                      {"optimizer.type='sgd'", "optimizer.momentum=0.9"}};
+  for (Words words : optimizers) {
+    CAPTURE(words[0]);
+    words.push_back("model.dropout=0.0");
+    const TinyRun run(words);
+    CHECK(largest_difference(trained(run, kGpu), trained(run, at::kCPU)) < 1e-3);
+  }
+}
+
+TEST_CASE("gpu: in every format it learns what the CPU learns") {
+  const double expected = trained(TinyRun{}, at::kCPU).back().loss;
+  const std::vector<Words> formats{{"precision.compute='tf32'"},
+                                   {"precision.compute='bf16'"},
+                                   {"precision.compute='fp16'"},
+                                   {"precision.compute='bf16'", "precision.parameters='bf16'"},
+                                   {"precision.compute='bf16'", "precision.parameters='bf16'",
+                                    "precision.stochastic_rounding=true"}};
+  for (const Words& words : formats) {
+    CAPTURE(words.back());
+    CHECK(trained(TinyRun(words), kGpu).back().loss == doctest::Approx(expected).epsilon(0.05));
+  }
+}
+
+TEST_CASE("gpu: a run that was stopped and resumed ends with the bits of one that was not") {
+  const Words words{"run.deterministic=true"};
+  const TinyRun whole(words), parts(words);
+  MemoryRecorder expected, recorder;
+  const auto tensors = live(
+      whole, [] { return StopRequest::none; }, expected);
+  for (const int look : {17, 23, 31}) live(parts, stop_at_look(look), recorder);
+  const auto resumed = live(
+      parts, [] { return StopRequest::none; }, recorder);
+  CHECK(recorder.series() == expected.series());
+  for (const auto& [name, tensor] : tensors) {
+    CAPTURE(name);
+    CHECK(at::equal(tensor, resumed.at(name)));
+  }
+}
+
+TEST_CASE("gpu: its checkpoint goes on on the CPU") {
+  const TinyRun run({"model.dropout=0.0"});
+  MemoryRecorder recorder;
+  const auto tensors = live(run, stop_at_look(30), recorder);
+  const Pipeline pipeline = run.build();
+  load_tensors(complete_checkpoints(RunFolder{run.folder()})[0].path, pipeline);
+  for (const auto& [name, tensor] : all_tensors(pipeline))
+    CHECK(at::equal(tensor, tensors.at(name)));
+}
+
+TEST_CASE("gpu: the noise of rounding is the CPU's") {
+  CHECK(at::equal(hashed_noise(5, 1000, 42, kGpu).cpu(), hashed_noise(5, 1000, 42, at::kCPU)));
+}
+
+TEST_CASE("gpu: memory is counted") {
+  use_device(kGpu, false);
+  const DeviceMemory before = device_memory(kGpu);
+  const auto held = at::zeros({1 << 20}, at::TensorOptions(kGpu));
+  const DeviceMemory after = device_memory(kGpu);
+  CHECK(after.allocated >= before.allocated + (4 << 20));
+  CHECK(after.peak >= after.allocated);
+  CHECK(after.reserved >= after.allocated);
+  CHECK(after.total > after.free);
+}
+
+TEST_CASE("gpu: NCCL's collectives in a world of one, and a step that uses them") {
+  use_device(kGpu, false);
+  const ListeningSocket listening = listen_on_loopback();
+  RankPlace place;
+  place.port = listening.port;
+  place.listening_fd = ::dup(listening.fd.get());  // the store closes it
+  Rendezvous rendezvous(place);
+  const std::chrono::seconds timeout(20);
+  const std::shared_ptr<ProcessGroup> group =
+      group_by_device(gloo_group(rendezvous, timeout), nccl_group(rendezvous, timeout, kGpu));
+  const auto options = at::TensorOptions(kGpu).dtype(at::kFloat);
+  auto sum = at::full({5}, 3.0, options), whole = at::zeros({4}, options);
+  const auto part = at::zeros({4}, options);
+  group->all_reduce(sum)->wait();
+  group->reduce_scatter(part, at::arange(4.0, options))->wait();
+  group->all_gather(whole, part)->wait();
+  group->broadcast(whole, 0)->wait();
+  CHECK(at::equal(sum.cpu(), at::full({5}, 3.0)));
+  CHECK(at::equal(whole.cpu(), at::arange(4.0)));
+  CHECK(sum_over_ranks(*group, {1, 2.5}) == std::vector<double>{1, 2.5});
+
+  const TinyRun run({"model.dropout=0.0"});
+  MemoryRecorder recorder;
+  const Pipeline pipeline = run.build(group, kGpu);
+  Trainer(pipeline, {recorder}).run();
+  CHECK(largest_difference(recorder.steps, trained(run, at::kCPU)) < 1e-3);
+}
+
+}  // namespace exprun

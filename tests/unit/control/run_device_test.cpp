@@ -1,0 +1,87 @@
+// CPU or GPUs: what a recipe says and what the machine offers.
+#include "control/launch/run_device.h"
+
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "control/launch/ranks.h"
+
+using namespace exprun;
+
+namespace {
+
+RecipeText text_with(std::vector<std::string> overrides,
+                     const std::string& batch = "sequences = 12") {
+  const std::string text =
+      "[run]\nsteps = 3\n"
+      "[model]\ntype = \"mlp\"\nhidden_size = 8\nvocab_size = 256\ncontext_length = 8\n"
+      "[dataset]\ntype = \"text\"\npath = \"a.txt\"\n"
+      "[batch]\n" +
+      batch + "\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n[schedule]\ntype = \"constant\"\n";
+  return {{std::make_shared<SourceFile>(SourceFile{"a.toml", text})}, std::move(overrides)};
+}
+
+GpuOffer gpus(size_t count) {
+  return {std::vector<Gpu>(count), "", ""};
+}
+
+const GpuOffer kOldDriver{std::vector<Gpu>(1),
+                          "the NVIDIA driver 535.104.05 runs CUDA up to 12.2, exprun-trainer-cuda "
+                          "needs 13.0",
+                          "install a newer driver; run.device=cpu trains on the CPU"};
+
+TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer, bool joined = false) {
+  return trainer_kind(resolve(text_with(std::move(overrides))), offer, joined);
+}
+
+std::string refusal(std::vector<std::string> overrides, const GpuOffer& offer,
+                    bool joined = false) {
+  return render(
+      gpu_problems(resolve(text_with(std::move(overrides))), offer, joined, Severity::error));
+}
+
+int ranks(std::vector<std::string> overrides, size_t count, const std::string& batch) {
+  return world_size(
+      resolve(with_a_rank_a_gpu(text_with(std::move(overrides), batch), gpus(count))));
+}
+
+}  // namespace
+
+TEST_CASE("run device: auto takes GPUs where they can be had for every rank") {
+  CHECK((kind({}, gpus(1)) == TrainerKind::cuda));
+  CHECK((kind({"world_size=2"}, gpus(2)) == TrainerKind::cuda));
+  CHECK((kind({"world_size=2"}, gpus(1)) == TrainerKind::cpu));
+  CHECK((kind({"world_size=2"}, gpus(1), /*joined=*/true) == TrainerKind::cuda));
+  CHECK((kind({}, kOldDriver) == TrainerKind::cpu));
+  CHECK((kind({}, {{}, "this machine has no NVIDIA driver", ""}) == TrainerKind::cpu));
+  CHECK((kind({"device=cpu"}, gpus(8)) == TrainerKind::cpu));
+  CHECK((kind({"device=cpu"}, gpus(8), /*joined=*/true) == TrainerKind::cuda));
+  CHECK((kind({"device=cuda"}, gpus(1)) == TrainerKind::cuda));
+}
+
+TEST_CASE("run device: GPUs that are asked for and cannot be had are an error with its remedy") {
+  CHECK(refusal({"device=cuda"}, kOldDriver) ==
+        "<override 1>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
+        "exprun-trainer-cuda needs 13.0\n"
+        "    device=cuda\n"
+        "           ^^^^ install a newer driver; run.device=cpu trains on the CPU\n");
+  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(1)) ==
+        "<override 2>:1:12: error: 3 ranks want a GPU each, and one can be used\n"
+        "    world_size=3\n"
+        "               ^ \"auto\" is one a GPU\n");
+  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("and 2 can be used") !=
+        std::string::npos);
+  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2), /*joined=*/true).empty());
+  CHECK(refusal({"device=auto"}, kOldDriver).empty());
+  CHECK(refusal({"device=cuda"}, gpus(1)).empty());
+}
+
+TEST_CASE("run device: without a word there is a rank for each GPU, as far as the batch goes") {
+  CHECK(ranks({}, 4, "sequences = 12") == 4);
+  CHECK(ranks({}, 8, "sequences = 12") == 6);
+  CHECK(ranks({}, 8, "sequences = 7") == 7);
+  CHECK(ranks({}, 4, "sequences = 12\nmicro_batch = 6") == 2);
+  CHECK(ranks({}, 1, "sequences = 12") == 1);
+  CHECK(ranks({"world_size=3"}, 4, "sequences = 12") == 3);
+  CHECK(ranks({"device=cpu"}, 4, "sequences = 12") == 1);
+}
