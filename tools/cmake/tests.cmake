@@ -49,22 +49,3 @@ if(EXPRUN_TRAINER)
     target_link_libraries(gpu_tests PRIVATE exprun_test_main exprun_trainer_cuda)
   endif()
 endif()
-
-# Benchmarks print figures and assert nothing: `ninja store_cost`.
-add_executable(store_cost EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/store_cost.cpp)
-target_link_libraries(store_cost PRIVATE exprun_store)
-add_executable(store_contention EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/store_contention.cpp
-                                ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
-target_link_libraries(store_contention PRIVATE exprun_store)
-if(EXPRUN_TRAINER)
-  set(benchmark_support ${engine_support})
-  list(FILTER benchmark_support EXCLUDE REGEX "checks\\.cpp$")  # with doctest comes its main
-  function(exprun_engine_benchmark name)
-    add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${benchmark_support} ${ARGN})
-    target_link_libraries(${name} PRIVATE exprun_test_main exprun_trainer_cpu)
-  endfunction()
-  exprun_engine_benchmark(step_speed)
-  exprun_engine_benchmark(ranks_trace ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
-endif()
-add_executable(tokenize_speed EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/bench/tokenize_speed.cpp)
-target_link_libraries(tokenize_speed PRIVATE exprun_text)

@@ -1,6 +1,6 @@
-"""The model of recipes/shakespeare_char_cpu.toml in plain PyTorch: what tools/bench/step_speed compares with.
+"""A GPT in plain PyTorch: what tools/bench/step_speed compares with.
 
-Eager, fp32, torch.optim.AdamW. Weights and batches come from safetensors and raw token files, so that the losses
+Eager or compiled, fp32, torch.optim.AdamW. Weights and batches come from safetensors and raw token files, so that the losses
 can be held against exprun's. Written as anyone would write it: nothing is tuned for or against PyTorch.
 """
 import argparse
@@ -118,6 +118,7 @@ def main():
     parser.add_argument("--parity", required=True, help="folder with curve.json, init.safetensors, order.safetensors")
     parser.add_argument("--tokens", required=True, help="raw uint16 tokens that the offsets point into")
     parser.add_argument("--optimizer", choices=["default", "fused"], default="default")
+    parser.add_argument("--compile", action="store_true", help="torch.compile, as nanoGPT does by default")
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -129,6 +130,8 @@ def main():
     weights = load_safetensors(f"{options.parity}/init.safetensors")
     weights["lm_head.weight"] = weights["transformer.wte.weight"]
     model.load_state_dict(weights)
+    if options.compile:
+        model = torch.compile(model)
     order = load_safetensors(f"{options.parity}/order.safetensors")["train_step"]
     raw = open(options.tokens, "rb").read()
     text = torch.frombuffer(bytearray(raw), dtype=torch.uint16).to(torch.int64)
@@ -140,7 +143,7 @@ def main():
         betas=(config["beta1"], config["beta2"]),
         **({"fused": True} if options.optimizer == "fused" else {}),
     )
-    length = config["block_size"]
+    length = curve["model_args"]["block_size"]
     losses, milliseconds = [], []
     for k in range(options.steps):
         begin = time.perf_counter()

@@ -1,0 +1,17 @@
+# What tools/bench measures with: programs that print figures and assert nothing. Built with all, so that they build.
+function(exprun_benchmark name library)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/tools/bench/${name}.cpp ${ARGN})
+  target_link_libraries(${name} PRIVATE ${library})
+endfunction()
+
+exprun_benchmark(store_cost exprun_store)
+exprun_benchmark(store_contention exprun_store ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
+exprun_benchmark(tokenize_speed exprun_text)
+
+if(EXPRUN_TRAINER)
+  foreach(name recorded_run replay coded_text rank_threads sections)  # what tests replay, without what checks it
+    list(APPEND replay ${CMAKE_SOURCE_DIR}/tests/support/${name}.cpp)
+  endforeach()
+  exprun_benchmark(step_speed "exprun_test_main;exprun_trainer_cpu" ${replay})
+  exprun_benchmark(ranks_trace "exprun_test_main;exprun_trainer_cpu" ${replay} ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
+endif()
