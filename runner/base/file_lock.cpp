@@ -58,20 +58,28 @@ void pass_gate(const UniqueFd& fd, const CallLimit& limit, const std::filesystem
   if (wait_for(fd, limit, file, closing)) lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
 }
 
-bool wait(const UniqueFd& fd, std::chrono::milliseconds patience,
-          const std::filesystem::path& file) {
-  const auto wanted = range_of(kLock, F_WRLCK);
-  {
-    const CallLimit limit(std::min(patience, kLong));
-    pass_gate(fd, limit, file);
-    if (wait_for(fd, limit, file, wanted)) return true;
-  }
-  if (patience <= kLong) return false;
-  const CallLimit limit(patience - kLong);
-  wait_for(fd, limit, file, range_of(kGate, F_RDLCK));
-  const bool locked = wait_for(fd, limit, file, wanted);
+// Half the time at most is spent before the gate: who closed it may be stopped.
+bool wait_behind_gate(const UniqueFd& fd, std::chrono::milliseconds patience,
+                      const std::filesystem::path& file) {
+  const CallLimit limit(patience);
+  pass_gate(fd, CallLimit(patience / 2), file);
+  return lock(fd, F_OFD_SETLK, file) || wait_for(fd, limit, file, range_of(kLock, F_WRLCK));
+}
+
+// The gate is asked for once: whoever passes it just now may be stopped too.
+bool wait_with_gate_closed(const UniqueFd& fd, std::chrono::milliseconds patience,
+                           const std::filesystem::path& file) {
+  const CallLimit limit(patience);
+  lock(fd, F_OFD_SETLK, file, range_of(kGate, F_RDLCK));
+  const bool locked = wait_for(fd, limit, file, range_of(kLock, F_WRLCK));
   lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
   return locked;
+}
+
+bool wait(const UniqueFd& fd, std::chrono::milliseconds patience,
+          const std::filesystem::path& file) {
+  if (wait_behind_gate(fd, std::min(patience, kLong), file)) return true;
+  return patience > kLong && wait_with_gate_closed(fd, patience - kLong, file);
 }
 
 }  // namespace

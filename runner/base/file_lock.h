@@ -24,7 +24,7 @@ class FileLock {
   // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever. The
   // kernel gives a free lock to whoever runs first; so who has waited for 0.5 s closes the gate (a
   // read lock of the second byte), and who comes later waits until all of those have had their
-  // turn.
+  // turn, but not longer than 0.25 s, nor half its patience: one of those may be stopped too.
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
                                              std::chrono::milliseconds patience);
 

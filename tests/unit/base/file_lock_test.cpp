@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/diagnostic.h"
 
@@ -42,6 +43,17 @@ pid_t hold_in_child(const std::filesystem::path& file) {
   ::close(ready[0]);
   ::close(ready[1]);
   return child;
+}
+
+// The second byte, locked for as long as the descriptor lives: by one that waits (F_RDLCK), or by
+// one that passes (F_WRLCK).
+UniqueFd hold_gate(const std::filesystem::path& file, short type) {
+  UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  struct flock gate = {};
+  gate.l_type = type;
+  gate.l_start = gate.l_len = 1;
+  REQUIRE(::fcntl(fd.get(), F_OFD_SETLK, &gate) == 0);
+  return fd;
 }
 
 bool gate_is_closed(const std::filesystem::path& file) {
@@ -158,6 +170,36 @@ TEST_CASE("file lock: who has waited for long goes before those who come later")
   CHECK(order == "early ");
   early.join();
   CHECK(!gate_is_closed(file));
+}
+
+TEST_CASE("file lock: a process stopped at the gate keeps nobody from a lock that is free") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  for (const short type : {F_RDLCK, F_WRLCK}) {
+    const UniqueFd stopped = hold_gate(file, type);
+    for (const auto patience : {0ms, 1ms, 100ms, 5000ms}) {
+      CAPTURE(patience.count());
+      CHECK(FileLock::take_within(file, patience));
+    }
+  }
+}
+
+TEST_CASE("file lock: a process stopped at the gate keeps nobody from waiting for the lock") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "lock";
+  for (const auto& [type, holding] :
+       {std::pair{F_RDLCK, 300ms}, {F_WRLCK, 300ms}, {F_RDLCK, 700ms}, {F_WRLCK, 700ms}}) {
+    const UniqueFd stopped = hold_gate(file, static_cast<short>(type));
+    auto held = std::optional(FileLock::take(file));
+    std::thread other([&, holding = holding] {
+      std::this_thread::sleep_for(holding);
+      held.reset();
+    });
+    const auto before = std::chrono::steady_clock::now();
+    CHECK(FileLock::take_within(file, 60s));
+    CHECK(std::chrono::steady_clock::now() - before < 30s);
+    other.join();
+  }
 }
 
 TEST_CASE("file lock: a signal does not end a wait") {
