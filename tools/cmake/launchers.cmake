@@ -10,15 +10,4 @@ if(MOLD)
   # not start ("cannot apply additional memory protection after relocation").
   add_link_options(-fuse-ld=mold -Wl,-z,norelro)
 endif()
-# A compiler on each core, where memory allows: one that includes LibTorch's headers takes up to 1.5 GB.
-cmake_host_system_information(RESULT compilers QUERY NUMBER_OF_LOGICAL_CORES)
-cmake_host_system_information(RESULT room QUERY TOTAL_PHYSICAL_MEMORY)  # MiB
-math(EXPR room "${room} / 1500")
-if(room LESS compilers)
-  set(compilers ${room})
-endif()
-if(compilers LESS 1)
-  set(compilers 1)
-endif()
-set_property(GLOBAL PROPERTY JOB_POOLS compile=${compilers})
-set(CMAKE_JOB_POOL_COMPILE compile)
+include(compile_jobs)

@@ -175,6 +175,25 @@ class FindingCudaHeaders(InAFolder):
         self.assertEqual(self.find(), "HERE/wheels/nvidia\n")
 
 
+class CompileJobs(InAFolder):
+    """As many compilers as there is memory for, in a container too."""
+
+    def jobs(self, limit):
+        self.write("memory.max", f"{limit}\n")
+        script = self.write("ask.cmake", f"include({ROOT}/tools/cmake/compile_jobs.cmake)\n"
+                            "get_property(pools GLOBAL PROPERTY JOB_POOLS)\nmessage(${pools})\n")
+        result = self.run_tool("cmake", f"-Dcontrol_group={self.folder}", "-P", script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return int(result.stderr.strip().removeprefix("compile="))
+
+    def test_a_container_has_room_for_fewer(self):
+        for limit in (1, 1 << 30, 4 << 30):
+            self.assertEqual(self.jobs(limit), 1)
+        unlimited = self.jobs("max")
+        self.assertEqual(self.jobs((1 << 63) - 4096), unlimited)
+        self.assertEqual(self.jobs(6 << 30), min(unlimited, 2))
+
+
 class InstallingPackages(InAFolder):
     """The real tools/setup/packages as root of a distribution that has everything installed but mold, which it lacks."""
 
