@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/trimmed.h"
+
 namespace exprun {
 namespace {
 
@@ -82,7 +84,7 @@ std::vector<std::string_view> lines_above(std::string_view text, uint32_t line) 
   std::vector<std::string_view> lines;
   for (uint32_t i = 1; i < line; ++i) {
     lines.push_back(text.substr(0, text.find('\n')));
-    text.remove_prefix(lines.back().size() + 1);
+    text.remove_prefix(std::min(text.size(), lines.back().size() + 1));
   }
   return lines;
 }
@@ -110,18 +112,43 @@ uint32_t line_of_key(std::string_view text, std::string_view name) {
   return 0;
 }
 
-// An inline table is whole, and toml++ points behind the header that would add to it.
-Diagnostic into_inline(SourceSpan where, std::string_view name) {
-  const std::string table(name.substr(0, name.find('.')));
+std::string_view header_name(std::string_view line) {
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t[")));
+  return trimmed(line.substr(0, line.find(']')));
+}
+
+struct InlineTable {
+  std::string name;
+  uint32_t line = 0;  // 0 if it is not found
+};
+
+// The one that a header of this line and name would add to.
+InlineTable inline_table_above(std::string_view text, uint32_t line, std::string_view name) {
+  std::string header;
+  uint32_t number = 0;
+  for (const std::string_view candidate : lines_above(text, line)) {
+    ++number;
+    const size_t equals = std::min(candidate.size(), candidate.find('='));
+    const std::string table = header + std::string(trimmed(candidate.substr(0, equals)));
+    if (is_header(candidate))
+      header = std::string(header_name(candidate)) + '.';
+    else if (name.starts_with(table + '.') &&
+             trimmed(candidate.substr(std::min(candidate.size(), equals + 1))).starts_with('{'))
+      return {table, number};
+  }
+  return {std::string(name.substr(0, name.rfind('.')))};
+}
+
+// An inline table is whole, and toml++ points behind the line of the header that would add to it.
+Diagnostic into_inline(SourceSpan where) {
   const std::string_view text = where.file->text;
-  if (const uint32_t line = earlier_line(text, where.line + 1, name, /*header=*/true))
-    where = {where.file, line, column_of_word(line_of(text, line), name),
-             static_cast<uint32_t>(name.size())};
-  const uint32_t first = line_of_key(text, table);
-  return {where, "'" + table + "' is an inline table, to which no header can add",
-          first == 0 ? "write [" + table + "] with its keys below it"
-                     : "write line " + std::to_string(first) + " as [" + table +
-                           "] with its keys below it"};
+  const uint32_t line = where.column == 1 ? where.line - 1 : where.line;
+  const std::string_view name = header_name(line_of(text, line));
+  const InlineTable table = inline_table_above(text, line, name);
+  return {span_of(where.file, static_cast<size_t>(name.data() - text.data()), name.size()),
+          "'" + table.name + "' is an inline table, to which no header can add",
+          (table.line == 0 ? "write" : "write line " + std::to_string(table.line) + " as") + " [" +
+              table.name + "] with its keys below it"};
 }
 
 Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
@@ -159,8 +186,7 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
   const SourceSpan where{file, line, column, 1};
   if (const auto name = name_in(description, "cannot redefine existing"); !name.empty())
     return twice(where, name, description.ends_with("as table"));
-  if (const auto name = name_in(description, "into existing inline table"); !name.empty())
-    return into_inline(where, name);
+  if (description.ends_with("into existing inline table")) return into_inline(where);
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;
