@@ -82,6 +82,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   report.add(std::move(description.refusals));
   if (description.plan.is_null()) return;
   report.plan = std::move(description.plan);
+  report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add(memory_problems(recipe, planned_memory(report.plan)));
   report.add(checkpoint_room_problems(

@@ -66,6 +66,17 @@ Room room_for(const Table& root, const Hardware& hardware) {
   return {"this machine", hardware.memory, static_cast<double>(ranks)};
 }
 
+Diagnostic too_many_ranks(const Table& root, double of_rank, const Room& room,
+                          const std::string& has) {
+  const auto fit = static_cast<int64_t>(room.bytes / of_rank);
+  const bool divides = text_at(root, "parallelism.strategy") == "zero1";
+  return warning(place_of(root, "parallelism.world_size"),
+                 std::to_string(static_cast<int64_t>(room.ranks)) + " ranks take about " +
+                     binary_bytes(of_rank) + " each" + has,
+                 (fit == 1 ? "one fits" : std::to_string(fit) + " fit") +
+                     (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer"));
+}
+
 }  // namespace
 
 Hardware this_hardware() {
@@ -81,18 +92,24 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
-  const Room room = room_for(recipe.root(), hardware);
-  const double of_models = planned.of_model * room.ranks;
-  const double all = of_models + planned.activations * room.ranks;
-  if (room.bytes == 0 || all <= room.bytes) return {};
+  const Table& root = recipe.root();
+  const Room room = room_for(root, hardware);
+  const double of_rank = planned.of_model + planned.activations;
+  if (room.bytes == 0 || of_rank * room.ranks <= room.bytes) return {};
   const std::string has = ", and " + std::string(room.where) + " has " + binary_bytes(room.bytes);
-  if (of_models > room.bytes)
-    return {warning(place_of(recipe.root(), "model.type"),
-                    "weights, gradients and optimizer take " + binary_bytes(of_models) + has,
+  if (of_rank <= room.bytes) return {too_many_ranks(root, of_rank, room, has)};
+  const std::string whose = room.ranks > 1 ? " of one rank" : "";
+  if (planned.of_model > room.bytes)
+    return {warning(place_of(root, "model.type"),
+                    "weights, gradients and optimizer" + whose + " take " +
+                        binary_bytes(planned.of_model) + has,
                     "a smaller model fits")};
-  return {warning(place_of(recipe.root(), "batch.micro_batch"),
-                  "the run takes about " + binary_bytes(all) + has,
-                  "fewer sequences in a micro-batch take less")};
+  const bool single = integer_at(root, "batch.micro_batch") == 1;
+  return {warning(
+      place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
+      (room.ranks > 1 ? "one rank takes about " : "the run takes about ") + binary_bytes(of_rank) +
+          has,
+      single ? "shorter sequences take less" : "fewer sequences in a micro-batch take less")};
 }
 
 }  // namespace exprun

@@ -30,7 +30,7 @@ struct PlannedMemory {
 };
 
 // More memory than the machine has, on which all ranks are, or than the smallest GPU, which is one
-// rank's.
+// rank's. What to change is the number of ranks where one of them fits.
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware = this_hardware());
 

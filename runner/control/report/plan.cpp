@@ -44,7 +44,9 @@ std::string memory(const ordered_json& plan) {
     total += bytes.get<double>();
     text += (text.empty() ? "" : ", ") + name + ' ' + binary_bytes(bytes.get<double>());
   }
-  return line("memory", "about " + binary_bytes(total) + ": " + text);
+  const auto ranks = plan.at("ranks").get<int64_t>();
+  const std::string whose = ranks > 1 ? " for each of " + count(plan.at("ranks")) + " ranks" : "";
+  return line("memory", "about " + binary_bytes(total) + whose + ": " + text);
 }
 
 // "5 epochs", "0.32 epochs"; nothing where the data have none.

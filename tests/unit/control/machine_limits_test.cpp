@@ -54,8 +54,38 @@ TEST_CASE("machine limits: memory") {
         "<override 1>:1:13: warning: the run takes about 8.38 GiB, and this machine has 7.45 GiB\n"
         "    micro_batch=2\n"
         "                ^ fewer sequences in a micro-batch take less\n");
+  CHECK(said_of("micro_batch=1", {3e9, 6e9}) ==
+        "tiny.toml:12:2: warning: the run takes about 8.38 GiB, and this machine has 7.45 GiB\n"
+        "    [batch]\n"
+        "     ^^^^^ shorter sequences take less\n");
   CHECK(render(memory_problems(recipe({}), {1e15, 0}, {4, "", 0, kNoGpus}))
             .empty());  // it is not known
+}
+
+TEST_CASE("machine limits: memory of several ranks on one machine") {
+  const auto said_of = [](std::vector<std::string> overrides, const PlannedMemory& planned) {
+    return render(memory_problems(recipe(std::move(overrides)), planned, {4, "", 8e9, kNoGpus}));
+  };
+  CHECK(said_of({"world_size=8", "sequences=8"}, {1e9, 1e9}) ==
+        "<override 1>:1:12: warning: 8 ranks take about 1.86 GiB each, and this machine has "
+        "7.45 GiB\n"
+        "    world_size=8\n"
+        "               ^ 4 fit; parallelism.strategy=zero1 divides the optimizer\n");
+  CHECK(said_of({"world_size=2", "strategy=zero1"}, {5e9, 0}) ==
+        "<override 1>:1:12: warning: 2 ranks take about 4.66 GiB each, and this machine has "
+        "7.45 GiB\n"
+        "    world_size=2\n"
+        "               ^ one fits\n");
+  CHECK(said_of({"model.type=gpt", "world_size=2"}, {9e9, 0}) ==
+        "<override 1>:1:12: warning: weights, gradients and optimizer of one rank take 8.38 GiB, "
+        "and this machine has 7.45 GiB\n"
+        "    model.type=gpt\n"
+        "               ^^^ a smaller model fits\n");
+  CHECK(said_of({"micro_batch=2", "world_size=2", "sequences=4"}, {3e9, 6e9}) ==
+        "<override 1>:1:13: warning: one rank takes about 8.38 GiB, and this machine has 7.45 "
+        "GiB\n"
+        "    micro_batch=2\n"
+        "                ^ fewer sequences in a micro-batch take less\n");
 }
 
 TEST_CASE("machine limits: memory of a GPU, which each rank has for itself") {
