@@ -170,7 +170,21 @@ class Schema(ExprunTest):
         self.assertIn('[optimizer]  of optimizer "adam" or "adamw"\n  betas ', text)
         self.assertIn('\n\n[optimizer]  of optimizer "lion"\n  betas ', text)
 
+    def test_a_table_below_a_table(self):
+        for name in ("norm", "model.norm"):
+            text = self.exprun("schema", name).out
+            self.assertTrue(text.startswith('[model.norm]  of model "gpt"\n'), text)
+            self.assertIn("\n  eps  ", text)
+
+    def test_a_key_as_json(self):
+        found = json.loads(self.exprun("schema", "betas", "--json").out)
+        self.assertEqual([(item["table"], item["types"]) for item in found],
+                         [("optimizer", ["adam", "adamw"]), ("optimizer", ["lion"])])
+        schema = json.loads((ROOT / "schemas/optimizer/lion.schema.json").read_text())
+        self.assertEqual(found[1]["schema"], {"properties": {"betas": schema["properties"]["betas"]}})
+
     def test_an_unknown_name(self):
+        self.exprun("schema", "lrr", "--json", code=2)
         self.assertEqual(self.exprun("schema", "schedule/cosin", code=2).err,
                          "exprun: error: schema: there is no table, type or key 'schedule/cosin', "
                          "did you mean 'schedule/cosine'?\n")

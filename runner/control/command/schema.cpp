@@ -29,6 +29,12 @@ std::string explained(const SchemaSet& schemas, const std::string& name) {
   return component_text(schemas, name.substr(0, slash), name.substr(slash + 1));
 }
 
+std::string as_json(const SchemaSet& schemas, const std::string& name) {
+  if (name.empty()) return composed_schema();
+  const Schema* schema = schemas.find(name);
+  return (schema ? *schema : keys_named_json(schemas, name)).dump(2) + '\n';
+}
+
 }  // namespace
 
 int run_schema(const Words& words, const Globals&) {
@@ -40,7 +46,9 @@ int run_schema(const Words& words, const Globals&) {
   arguments
       .optional_word("TABLE|KIND/TYPE|KEY", name,
                      "optimizer, or optimizer/adamw, or lr; without it, all tables")
-      .flag("--json", json, "the JSON Schema itself; without a name, the one for editors")
+      .flag("--json", json,
+            "the JSON Schema itself; of a key a list, as it may stand in several places; "
+            "without a name, the one for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "what [schedule] takes, and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")
@@ -49,12 +57,9 @@ int run_schema(const Words& words, const Globals&) {
                "for editors: a recipe's first line is #:schema recipe.schema.json");
   if (!arguments.parse(words)) return 0;
   const SchemaSet& schemas = SchemaSet::embedded();
-  const bool known = name.empty() || schemas.find(name) != nullptr;
-  if (!known && (json || keys_named_text(schemas, name).empty())) refuse(schemas, name);
-  if (!json)
-    print(explained(schemas, name));
-  else
-    print(name.empty() ? composed_schema() : schemas.find(name)->dump(2) + '\n');
+  if (!name.empty() && !schemas.find(name) && keys_named_text(schemas, name).empty())
+    refuse(schemas, name);
+  print(json ? as_json(schemas, name) : explained(schemas, name));
   return 0;
 }
 

@@ -86,6 +86,10 @@ std::string key_text(const std::string& key, const Schema& schema, bool required
          '\n';
 }
 
+std::string paragraph(const std::string& words) {
+  return "  " + wrapped(words, 2, 2) + '\n';
+}
+
 bool is_required(const Schema& node, const std::string& key) {
   const auto required = node.find("required");
   return required != node.end() &&
@@ -121,28 +125,55 @@ std::string keys_text(const Schema& node, const std::string& path) {
   return keys + tables;
 }
 
-// What is said of keys, by the heading that it stands under, and the types that say it.
-struct KnownKey {
+// A key or a sub-table, by the heading that it stands under, and the types that say it.
+struct Known {
   std::string heading, explained;
-  std::vector<std::string> types;
+  Schema schema;
+  std::vector<std::string> types = {};
 };
 
-void find_keys(const Schema& node, const std::string& path, const std::string& type,
-               const std::string& name, std::vector<KnownKey>& found) {
+void add(Known known, const std::string& type, std::vector<Known>& found) {
+  const auto same = std::find_if(found.begin(), found.end(), [&](const Known& other) {
+    return other.heading == known.heading && other.explained == known.explained;
+  });
+  Known& entry = same == found.end() ? found.emplace_back(std::move(known)) : *same;
+  if (!type.empty()) entry.types.push_back(type);
+}
+
+void find_known(const Schema& node, const std::string& path, const std::string& type,
+                const std::string& name, std::vector<Known>& found) {
   const Schema properties = node.value("properties", Schema::object());
   for (const auto& [key, schema] : properties.items()) {
     const std::string whole = path + "." + key;
-    if (is_table_schema(schema)) find_keys(schema, whole, type, name, found);
-    if (is_table_schema(schema) || !("." + whole).ends_with("." + name)) continue;
-    KnownKey known{path, key_text(key, schema, is_required(node, key)), {}};
-    const auto same = std::find_if(found.begin(), found.end(), [&](const KnownKey& other) {
-      return other.heading == known.heading && other.explained == known.explained;
-    });
-    KnownKey& entry = same == found.end() ? found.emplace_back(std::move(known)) : *same;
-    if (!type.empty()) entry.types.push_back('"' + type + '"');
+    const bool is_table = is_table_schema(schema);
+    if (("." + whole).ends_with("." + name))
+      add(is_table ? Known{whole, paragraph(described(schema)) + keys_text(schema, whole), schema}
+                   : Known{path,
+                           key_text(key, schema, is_required(node, key)),
+                           {{"properties", {{key, schema}}}}},
+          type, found);
+    if (is_table) find_known(schema, whole, type, name, found);
   }
   const Schema free = node.value("additionalProperties", Schema(false));
-  if (is_table_schema(free)) find_keys(free, path + ".NAME", type, name, found);
+  if (is_table_schema(free)) find_known(free, path + ".NAME", type, name, found);
+}
+
+std::vector<Known> known_as(const SchemaSet& schemas, const std::string& name) {
+  std::vector<Known> found;
+  for (const char* table : kTables) {
+    find_known(*schemas.find(table), table, "", name, found);
+    for (const std::string& type : schemas.types(table))
+      find_known(*schemas.find(table, type), table, type, name, found);
+  }
+  return found;
+}
+
+// " of optimizer "adam" or "lion""; nothing where the types do not matter.
+std::string owners(const Known& known) {
+  if (known.types.empty()) return "";
+  std::vector<std::string> quoted;
+  for (const std::string& type : known.types) quoted.push_back('"' + type + '"');
+  return "  of " + known.heading.substr(0, known.heading.find('.')) + ' ' + alternatives(quoted);
 }
 
 std::string types_text(const SchemaSet& schemas, const std::string& kind) {
@@ -186,20 +217,18 @@ std::string table_text(const SchemaSet& schemas, const std::string& table) {
 }
 
 std::string keys_named_text(const SchemaSet& schemas, const std::string& name) {
-  std::vector<KnownKey> found;
-  for (const char* table : kTables) {
-    find_keys(*schemas.find(table), table, "", name, found);
-    for (const std::string& type : schemas.types(table))
-      find_keys(*schemas.find(table, type), table, type, name, found);
-  }
   std::string result;
-  for (const KnownKey& key : found) {
-    const std::string kind = key.heading.substr(0, key.heading.find('.'));
-    const std::string types =
-        key.types.empty() ? "" : "  of " + kind + " " + alternatives(key.types);
-    result += (result.empty() ? "[" : "\n[") + key.heading + "]" + types + '\n' + key.explained;
-  }
+  for (const Known& known : known_as(schemas, name))
+    result += (result.empty() ? "[" : "\n[") + known.heading + "]" + owners(known) + '\n' +
+              known.explained;
   return result;
+}
+
+Schema keys_named_json(const SchemaSet& schemas, const std::string& name) {
+  Schema list = Schema::array();
+  for (const Known& known : known_as(schemas, name))
+    list.push_back({{"table", known.heading}, {"types", known.types}, {"schema", known.schema}});
+  return list;
 }
 
 std::string component_text(const SchemaSet& schemas, const std::string& kind,

@@ -15,8 +15,12 @@ std::string table_text(const SchemaSet& schemas, const std::string& table);
 std::string component_text(const SchemaSet& schemas, const std::string& kind,
                            const std::string& type);
 
-// The keys of that name, or path, in all tables: "lr", "model.norm.eps". Empty if there is none.
+// The keys and sub-tables of that name, or path, in all tables: "lr", "model.norm.eps",
+// "model.norm". Empty if there is none.
 std::string keys_named_text(const SchemaSet& schemas, const std::string& name);
+
+// The same as [{"table": "optimizer", "types": ["adamw"], "schema": {"properties": {"lr": ...}}}].
+Schema keys_named_json(const SchemaSet& schemas, const std::string& name);
 
 // What a value may be: "integer >= 1", "\"adam\" or \"lion\"", "period in steps or epochs, > 0".
 std::string values_text(const Schema& schema);
