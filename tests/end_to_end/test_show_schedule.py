@@ -45,6 +45,14 @@ class ShowSchedule(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         self.assertIn("schedule constant, 2 updates", self.exprun("show", "@last", "--schedule").out)
 
+    def test_data_are_looked_at_only_for_epochs(self):
+        (self.folder / "text.txt").unlink()
+        self.assertIn("schedule constant, 5 updates", self.exprun("show", "tiny.toml", "--schedule", "run.steps=5").out)
+        for words in (("~steps", "run.length='2 epochs'"), ("schedule.warmup='1 epoch'",)):
+            missing = self.exprun("show", "tiny.toml", "--schedule", *words, code=2).err
+            self.assertIn("tiny.toml:16:8: error: 'text.txt' does not exist\n", missing)
+            self.assertNotIn("how many steps", missing)
+
     def test_a_mistake_is_told_as_by_check(self):
         result = self.exprun("show", "tiny.toml", "--schedule", "schedule.type=cosin", code=2)
         self.assertIn('did you mean "cosine"?', result.err)

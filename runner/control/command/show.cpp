@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/period.h"
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/show_run.h"
@@ -96,14 +97,31 @@ void print_difference(const ResultTable& table, bool json) {
 
 // Of a run those that it trains on, of a recipe what is known of them so far.
 Facts facts_about(const std::string& what, const ResolvedRecipe& recipe, const Globals& globals) {
-  if (means_recipe(what)) return glance_at_data(recipe, globals.store.data()).facts;
+  if (means_recipe(what)) {
+    DataGlance glance = glance_at_data(recipe, globals.store.data());
+    if (has_errors(glance.problems)) throw RecipeError(std::move(glance.problems));
+    return glance.facts;
+  }
   const Store store = open_store(globals.store);
   const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
   return facts_of(PreparedData::from_json(read_file(folder.data())));
 }
 
+// Whether a length of the run or of its schedule is in epochs, which only the data tell.
+bool counts_epochs(const ResolvedRecipe& recipe) {
+  for (const auto& [path, text] : recipe.leaves(false)) {
+    if (!path.starts_with("run.") && !path.starts_with("schedule.")) continue;
+    const auto* word = recipe.find(path)->as<std::string>();
+    const auto period = word ? parse_period(*word) : std::nullopt;
+    if (period && period->unit == PeriodUnit::epochs) return true;
+  }
+  return false;
+}
+
 int show_schedule(const std::string& what, const RecipeText& text, const Globals& globals) {
-  const Facts facts = facts_about(what, resolve(text), globals);
+  const ResolvedRecipe without_data = resolve(text);
+  const Facts facts =
+      counts_epochs(without_data) ? facts_about(what, without_data, globals) : Facts{};
   const ResolvedRecipe recipe = resolve(text, facts);
   if (!run_steps(recipe.root(), facts))
     throw RecipeError(recipe.find("run.length")->where,

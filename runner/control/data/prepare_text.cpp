@@ -5,9 +5,9 @@
 #include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/atomic_file.h"
+#include "base/cores.h"
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/file_lock.h"
@@ -218,7 +218,7 @@ class Preparation {
   }
 
   size_t threads() const {
-    return how_.threads ? how_.threads : std::max(1u, std::thread::hardware_concurrency());
+    return how_.threads ? how_.threads : static_cast<size_t>(own_cores().count());
   }
 
   // The data bring their vocabulary along.
