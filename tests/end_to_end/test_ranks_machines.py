@@ -25,7 +25,7 @@ class Machines(ExprunTest):
         super().setUp()
         if os.geteuid() or not shutil.which("ip"):
             self.skipTest("network name spaces need root and iproute2")
-        self.machines = [f"exprun-{os.getpid()}-{name}" for name in ("first", "second")]
+        self.machines = ["-".join([*self.folder.parts[2:], name]) for name in ("first", "second")]
         hosts = ("127.0.1.1 first\n", "10.213.77.1 first\n")
         for machine, text in zip(self.machines, hosts):
             ip("netns", "add", machine)

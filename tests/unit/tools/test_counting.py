@@ -7,7 +7,10 @@ import io
 import pathlib
 import re
 import sys
+import tempfile
+import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -102,6 +105,21 @@ class Counting(unittest.TestCase):
         code, output = self.test.run([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"], 0.5)
         self.assertEqual(code, 124)
         self.assertIn("1\n", output)
+
+    def test_all_that_it_started_are_ended_with_it(self):
+        started = time.monotonic()
+        code, output = self.test.run(["sh", "-c", "setsid sleep 60 & echo $!; exec sleep 60"], 0.5)
+        self.assertEqual(code, 124)
+        self.assertLess(time.monotonic() - started, 30)
+        command = pathlib.Path("/proc", output.split()[0], "cmdline")
+        self.assertFalse(command.exists() and command.read_bytes(), "it runs (of a dead one there is no command line)")
+
+    def test_what_it_leaves_in_its_folder_is_told(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tempfile.tempdir", folder):
+            self.test.run(["sh", "-c", "true"], 10)
+            self.assertFalse([left for left in self.test.things_left(folder) if folder in left])
+            self.test.run(["sh", "-c", 'touch "$TMPDIR/forgotten"'], 10)
+            self.assertRegex("".join(self.test.things_left(folder)), f"file {folder}/.*/forgotten")
 
 
 if __name__ == "__main__":
