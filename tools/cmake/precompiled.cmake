@@ -27,4 +27,6 @@ endfunction()
 if(EXPRUN_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(exprun_options INTERFACE
     -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+elseif(EXPRUN_PRECOMPILE)  # clang writes times into what it precompiles: no two would be equal
+  target_compile_options(exprun_options INTERFACE -fpch-preprocess "SHELL:-Xclang -fno-pch-timestamp")
 endif()
