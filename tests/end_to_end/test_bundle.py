@@ -44,6 +44,13 @@ class Bundle(unittest.TestCase):
                 self.assertNotIn(str(ROOT).encode(), program.read_bytes())
         self.assertEqual(os.readlink(self.bundle / "libtorch"), "/opt/torch")
 
+    def test_no_program_of_the_build_looks_for_libraries_in_the_current_folder(self):
+        for program in ("exprun", "exprun-trainer", "exprun-trainer-cuda"):
+            with self.subTest(program=program):
+                dynamic = subprocess.run(["readelf", "-d", BUILD / program], capture_output=True, text=True, check=True).stdout
+                (path,) = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "PATH)" in line]
+                self.assertNotIn("", path.split(":"))
+
     def test_without_libtorch_it_says_what_to_do(self):
         link = self.bundle / "libtorch"
         link.rename(self.bundle / "away")

@@ -44,6 +44,8 @@ void use_device(at::Device device, bool deterministic) {
   // cuBLAS reads it when it starts; LibTorch demands it of deterministic products.
   if (deterministic) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   at::globalContext().setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
+  // Nothing here reads such memory.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
   at::globalContext().lazyInitDevice(device.type());
   at::accelerator::setDeviceIndex(device.index());
   const c10::impl::VirtualGuardImpl of_type(device.type());

@@ -1,4 +1,5 @@
 """tools/exprun: when it builds, which LibTorch it takes, and what it says."""
+import glob
 import os
 import pathlib
 import shutil
@@ -140,7 +141,7 @@ class TakingLibTorch(InAFolder):
         self.assertIn(f"exprun: LibTorch {VERSION} is missing: it would be put into HERE/cache/exprun/", err)
 
     def test_the_cache_comes_last(self):
-        name = f"libtorch-{VERSION}" + ("-cuda" if os.path.exists("/dev/nvidia0") else "")
+        name = f"libtorch-{VERSION}" + ("-cuda" if glob.glob("/dev/nvidia[0-9]*") else "")
         cached = self.libtorch(f"cache/exprun/{name}/torch", VERSION)
         self.assertEqual(self.take(PATH=self.with_python("exit 1")), (0, cached + "\n", ""))
 
@@ -156,9 +157,13 @@ class FindingCudaHeaders(InAFolder):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result.stdout.replace(str(self.folder), "HERE")
 
-    def headers(self, folder):
-        for name in ("cu13/include/cuda_runtime_api.h", "nccl/include/nccl.h"):
-            self.write(f"{folder}/{name}")
+    def headers(self, folder, nccl=None):
+        self.write(f"{folder}/cu13/include/crt/host_defines.h")
+        version = zip(("MAJOR", "MINOR", "PATCH"), (nccl or self.pinned("nccl")).split("."))
+        self.write(f"{folder}/nccl/include/nccl.h", "".join(f"#define NCCL_{part} {n}\n" for part, n in version))
+
+    def pinned(self, name):
+        return (ROOT / f"tools/setup/{name}_version").read_text().strip()
 
     def test_a_libtorch_for_cpus_needs_none(self):
         self.headers("wheels/nvidia")
@@ -166,10 +171,11 @@ class FindingCudaHeaders(InAFolder):
 
     def test_those_beside_libtorch_come_before_the_caches(self):
         self.write("wheels/torch/lib/libtorch_cuda.so")
-        cached = "cache/exprun/nvidia-headers-" + "-".join(
-            (ROOT / f"tools/setup/{name}_version").read_text().strip() for name in ("cuda", "nccl"))
+        cached = f"cache/exprun/cuda-{self.pinned('cuda')}-nccl-{self.pinned('nccl')}-headers"
         self.assertEqual(self.find("--get"), "")  # EXPRUN_NO_INSTALL
         self.headers(cached)
+        self.assertEqual(self.find(), f"HERE/{cached}\n")
+        self.headers("wheels/nvidia", nccl="2.27.3")
         self.assertEqual(self.find(), f"HERE/{cached}\n")
         self.headers("wheels/nvidia")
         self.assertEqual(self.find(), "HERE/wheels/nvidia\n")
