@@ -64,6 +64,14 @@ bool end_as_observed(Connection& connection, const RunRow& row) {
              .run() == 1;
 }
 
+// In one write, so that nobody begins another attempt in between.
+bool end_if_current(Connection& connection, const RunRow& ended) {
+  return connection.write("record the end of a run in", Connection::Durability::synced, [&] {
+    return current_attempt(connection, ended.id) == ended.attempt &&
+           end_as_observed(connection, ended);
+  });
+}
+
 // Whoever begins an attempt holds the lock, so the one before is over.
 int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance) {
   Connection& connection = *impl_->connection;
@@ -102,9 +110,14 @@ bool Store::settle(const RunRow& row) {
   Connection& connection = *impl_->connection;
   const RunRow ended = as_observed(row, folder_of(connection.file()));
   if (ended.state == RunState::running) return false;
-  return connection.write("record the end of a run in", Connection::Durability::synced, [&] {
-    return current_attempt(connection, row.id) == row.attempt && end_as_observed(connection, ended);
-  });
+  return end_if_current(connection, ended);
+}
+
+bool Store::give_up(RunRow row, const std::string& message) {
+  if (row.state != RunState::running || !on_another_host(row)) return false;
+  row.state = RunState::crashed;
+  row.message = message;
+  return end_if_current(*impl_->connection, row);
 }
 
 void Store::settle_all() {

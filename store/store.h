@@ -44,6 +44,10 @@ class Store {
   bool settle(const RunRow& row);
   void settle_all();  // every run that is recorded as running
 
+  // Records that the attempt of `row` crashed on another host, where only the caller can know that:
+  // if it is still the current one, recorded as running. Returns whether it did.
+  bool give_up(RunRow row, const std::string& message);
+
   // What the trainer knows of the libraries that it runs on, as JSON.
   void record_libraries(int64_t run, int64_t attempt, const std::string& json);
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
@@ -156,9 +157,30 @@ Arguments& Arguments::option(const std::string& names, const std::string& value,
   return *this;
 }
 
-Arguments& Arguments::number(const std::string& names, int64_t& into, const std::string& help) {
-  impl_->app.add_option(names, into)->check(CLI::NonNegativeNumber);
+void Arguments::add_number(const std::string& names, std::function<void(int64_t)> set,
+                           const std::string& help) {
+  const auto read = [this, names, set = std::move(set)](const std::string& text) {
+    int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < 0)
+      impl_->refuse(long_name(names) + " takes a whole number, not '" + text + "'");
+    set(value);
+  };
+  impl_->app.add_option_function<std::string>(names, read);
   impl_->add_option_help(names, "N", help);
+}
+
+Arguments& Arguments::number(const std::string& names, int64_t& into, const std::string& help) {
+  add_number(
+      names, [&into](int64_t value) { into = value; }, help);
+  return *this;
+}
+
+Arguments& Arguments::number(const std::string& names, std::optional<int64_t>& into,
+                             const std::string& help) {
+  add_number(
+      names, [&into](int64_t value) { into = value; }, help);
   return *this;
 }
 
@@ -191,6 +213,9 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   } catch (const CLI::RequiredError& error) {
     const std::string what = error.what();  // "RECIPE is required"
     impl_->refuse(what.substr(0, what.find(' ')) + " is missing");
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();  // "--nnodes: 1 required TEXT missing"
+    impl_->refuse(what.substr(0, what.find(':')) + " needs a value");
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ class Arguments {
   Arguments& option(const std::string& names, const std::string& value, std::string& into,
                     const std::string& help);
   Arguments& number(const std::string& names, int64_t& into, const std::string& help);
+  Arguments& number(const std::string& names, std::optional<int64_t>& into,
+                    const std::string& help);
   Arguments& example(const std::string& line, const std::string& what);
   // A paragraph below the options.
   Arguments& note(const std::string& text);
@@ -36,6 +40,9 @@ class Arguments {
   bool parse(const std::vector<std::string>& words);
 
  private:
+  void add_number(const std::string& names, std::function<void(int64_t)> set,
+                  const std::string& help);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -112,6 +112,8 @@ std::string without_brackets(const std::string& host) {
   return host.front() == '[' && host.back() == ']' ? host.substr(1, host.size() - 2) : host;
 }
 
+constexpr int64_t kMostRanks = 1 << 20;
+
 Error wrong_machines(const std::string& what) {
   return Error("command line: " + what, ExitCode::bad_recipe);
 }
@@ -120,8 +122,10 @@ Error wrong_machines(const std::string& what) {
 
 JoinedRank ranks_of_machine(const Machines& machines) {
   const auto& [nnodes, nproc, node_rank, endpoint] = machines;
-  if (nnodes < 1 || nproc < 1 || nnodes * nproc > 1 << 20)
-    throw wrong_machines("--nnodes and --nproc-per-node count from 1");
+  if (nnodes < 1 || nproc < 1) throw wrong_machines("--nnodes and --nproc-per-node count from 1");
+  if (nnodes > kMostRanks / nproc)
+    throw wrong_machines("--nnodes times --nproc-per-node is more than " +
+                         std::to_string(kMostRanks) + " ranks");
   if (node_rank < 0 || node_rank >= nnodes)
     throw wrong_machines("--node-rank must be from 0 to " + std::to_string(nnodes - 1) + ", not " +
                          std::to_string(node_rank));

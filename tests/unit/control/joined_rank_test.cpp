@@ -102,6 +102,9 @@ TEST_CASE("joined rank: a machine's ranks stand behind those of the machines bef
   for (const char* endpoint : {"", "box", ":1", "box:", "box:0", "box:70000", "box:1x"})
     CHECK_THROWS_AS(ranks_of_machine({2, 1, 0, endpoint}), Error);
   CHECK_THROWS_AS(ranks_of_machine({2, 1, -1, "box:1"}), Error);
+  CHECK_THROWS_WITH_AS(ranks_of_machine({int64_t{1} << 62, 4, 0, "box:1"}),
+                       "command line: --nnodes times --nproc-per-node is more than 1048576 ranks",
+                       Error);
 }
 
 TEST_CASE("joined rank: what is missing or makes no sense is named") {
