@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "base/exit_code.h"
-
 namespace exprun {
 namespace {
 
@@ -87,6 +85,20 @@ void watch_stop_signals() {
 
 StopRequest stop_requested() {
   return static_cast<StopRequest>(first_request.load());
+}
+
+ExitCode exit_code_of(StopRequest request) {
+  switch (request) {
+    case StopRequest::none:
+      return ExitCode::done;
+    case StopRequest::interrupt:
+      return ExitCode::interrupted_int;
+    case StopRequest::terminate:
+      return ExitCode::interrupted_term;
+    case StopRequest::preempt:
+      break;
+  }
+  return ExitCode::preempted;
 }
 
 void request_stop(StopRequest request) {

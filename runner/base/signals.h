@@ -3,6 +3,8 @@
 // polled, never acted on in a handler.
 #pragma once
 
+#include "base/exit_code.h"
+
 namespace exprun {
 
 enum class StopRequest : int { none = 0, interrupt, terminate, preempt };
@@ -16,6 +18,9 @@ void watch_stop_signals();
 
 // The first request so far.
 StopRequest stop_requested();
+
+// What a process ends with that has stopped as it was asked to.
+ExitCode exit_code_of(StopRequest request);
 
 // As if its signal had come; the first request stays.
 void request_stop(StopRequest request);

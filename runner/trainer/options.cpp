@@ -68,6 +68,8 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
       {"--recipe-hash", [](Options& o, auto& text) { o.recipe_hash = text; }},
       {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
+      {"--restarts-fd",
+       [](Options& o, auto& text) { o.place.restarts_fd = small("--restarts-fd", text); }},
       {"--meeting-seconds",
        [](Options& o, auto& text) {
          o.place.meeting_timeout = std::chrono::seconds(number("--meeting-seconds", text));
@@ -101,7 +103,8 @@ const char* const kTrainerUsage =
     "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
     "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
     "                      [PLACE --rendezvous-fd FD]\n"
-    "       exprun-trainer --follow PLACE [--recipe-hash HASH]   (any rank but 0)\n"
+    "       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank but "
+    "0)\n"
     "       exprun-trainer --dismiss EXIT_CODE PLACE   (rank 0, when it does not train; ends so "
     "itself)\n"
     "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"

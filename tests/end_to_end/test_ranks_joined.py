@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from support import BUILD, ExprunTest, end
+from support import BUILD, ExprunTest, end, kill
 
 WORDS = ("tiny.toml", "sequences=8", "steps=600", "checkpoint.every='50 steps'")
 
@@ -132,6 +132,19 @@ class JoinedRanks(ExprunTest):
         self.exprun(*WORDS)
         self.assert_codes(0, self.all_ranks("rerun", "@last"))
         self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 600)] * 2)
+
+    def test_a_rerun_that_is_started_anew_goes_on_with_its_run(self):
+        self.exprun(*WORDS, "steps=3000")
+        job = {"TORCHELASTIC_RUN_ID": "job", "MASTER_PORT": "1"}
+        process = self.start("rerun", "1", variables=job)
+        self.wait_until(lambda: self.rows("SELECT count(*) FROM runs") == [(2,)], process)
+        self.wait_for_step(100, process)
+        kill(process)
+        self.finish(process)
+        again = self.finish(self.start("rerun", "1", variables={**job, "TORCHELASTIC_RESTART_COUNT": "1"}))
+        self.assertEqual(again.code, 0, again.err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs ORDER BY run"),
+                         [("finished", 1, 3000), ("finished", 2, 3000)])
 
     def all_ranks(self, *words):
         port = free_port()

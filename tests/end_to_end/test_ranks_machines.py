@@ -3,7 +3,9 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
+import time
 import unittest
 
 from support import BUILD, ExprunTest, children, end
@@ -12,6 +14,18 @@ WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "strategy=zero1")
 PORT = 29517
 SERIES = ("SELECT name, step, value FROM metrics JOIN series USING (run, name) WHERE NOT timing AND run = ? "
           "ORDER BY name, step")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def reads(pids):
+    """Whether one of them is connected: a trainer has no socket before."""
+    return any(os.readlink(link).startswith("socket:") for pid in pids for link in
+               pathlib.Path(f"/proc/{pid}/fd").iterdir())
 
 
 def ip(*words):
@@ -95,9 +109,62 @@ class Machines(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 400)])
 
     def test_a_mistake_ends_the_command_on_all_machines(self):
-        first, second = self.finish_both(self.start_both(*WORDS, "lr=-1"), timeout=20)
+        first, second = self.finish_both(self.start_both(*WORDS, "lr=-1", "max_restarts=3"), timeout=20)
         self.assertEqual((first.code, second.code), (2, 2), first.err + second.err)
         self.assertIn("'lr' must be > 0", first.err)
+        self.assertNotIn("restart", second.err)
+
+
+class OneHost(ExprunTest):
+    """The commands of several machines, given on one: they meet at its loopback."""
+
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+
+    def start_on(self, number, machines, *words, **variables):
+        return self.start(*words, f"--nnodes={machines}", f"--node-rank={number}",
+                          f"--rdzv-endpoint=127.0.0.1:{self.port}", variables=variables)
+
+    def finish_all(self, processes):
+        return [self.finish(process, timeout=60) for process in processes]
+
+    def test_rank_0_that_is_stopped_while_it_waits_ends_those_who_came_and_keeps_the_run(self):
+        words = (*WORDS, "sequences=6", "steps=20", "max_restarts=3")
+        second = self.start_on(1, 3, *words)
+        first = self.start_on(0, 3, *words)
+        self.wait_until(lambda: children(first.pid), first)
+        self.wait_until(lambda: reads(children(second.pid)), second)
+        first.terminate()
+        results = self.finish_all((first, second))
+        self.assertEqual([result.code for result in results], [143, 143], results[0].err + results[1].err)
+        self.assertNotIn("restart", results[1].err)
+        self.assertIn("is interrupted; exprun resume", results[0].err)
+        self.assertIn(", started for all ranks as this was, continues it\n", results[0].err)
+        again = self.finish_all([self.start_on(number, 3, *words) for number in (2, 1, 0)])
+        self.assertEqual([result.code for result in again], [0] * 3, again[2].err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 20)])
+
+    def test_a_run_of_two_machines_is_resumed_on_two(self):
+        both = [self.start_on(number, 2, *WORDS, "steps=2000") for number in (1, 0)]
+        self.wait_for_step(50, both[1])
+        both[1].send_signal(signal.SIGINT)
+        self.assertEqual([result.code for result in self.finish_all(both)], [130, 130])
+        both = [self.start_on(number, 2, "resume", "@last") for number in (1, 0)]
+        self.assertEqual([result.code for result in self.finish_all(both)], [0, 0])
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 2000)])
+
+    def test_an_interface_may_be_named_on_one_machine_only(self):
+        second = self.start_on(1, 2, *WORDS, "steps=3", GLOO_SOCKET_IFNAME="lo")
+        first = self.start_on(0, 2, *WORDS, "steps=3")
+        self.assertEqual([result.code for result in self.finish_all((first, second))], [0, 0])
+
+    def test_a_mistake_is_shown_at_once_though_nobody_else_came(self):
+        process = self.start_on(0, 2, *WORDS, "lr=-1")
+        began = time.monotonic()
+        self.assertIn("'lr' must be > 0", process.stderr.readline())
+        self.assertLess(time.monotonic() - began, 4)
+        self.assertEqual(self.finish(process, timeout=20).code, 2)
 
 
 class Flags(ExprunTest):
@@ -105,8 +172,19 @@ class Flags(ExprunTest):
         for words, text in (
                 (("--nnodes=2", "--node-rank=2", "--rdzv-endpoint=a:1"), "--node-rank must be from 0 to 1, not 2"),
                 (("--nnodes=2",), "--rdzv-endpoint takes HOST:PORT of the machine with --node-rank=0, not ''"),
-                (("--nnodes=0",), "--nnodes and --nproc-per-node count from 1")):
-            self.assertEqual(self.exprun("tiny.toml", *words, code=2).err, f"exprun: error: command line: {text}\n")
+                (("--nnodes=0",), "--nnodes and --nproc-per-node count from 1"),
+                (("--nproc-per-node=0",), "--nnodes and --nproc-per-node count from 1"),
+                (("--node-rank=1",), "--node-rank and --rdzv-endpoint need --nnodes, the number of machines"),
+                (("--rdzv-endpoint=a:1",), "--node-rank and --rdzv-endpoint need --nnodes, the number of machines")):
+            for command in (("tiny.toml",), ("resume", "@last")):
+                self.assertEqual(self.exprun(*command, *words, code=2).err, f"exprun: error: command line: {text}\n")
+
+    def test_a_number_that_is_none_is_named(self):
+        for words, text in ((("--nnodes",), "--nnodes needs a value"),
+                            (("--nproc-per-node=-2",), "--nproc-per-node takes a whole number, not '-2'"),
+                            (("--nnodes=two",), "--nnodes takes a whole number, not 'two'")):
+            self.assertEqual(self.exprun("tiny.toml", *words, code=2).err,
+                             f"exprun: error: exprun: {text}\n  usage: exprun RECIPE [key=value...] [--new]\n")
 
     def test_ranks_on_one_machine_need_no_endpoint(self):
         self.exprun("tiny.toml", "sequences=8", "--nproc-per-node=2", "steps=2")

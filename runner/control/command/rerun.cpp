@@ -4,6 +4,7 @@
 #include "control/command/arguments.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/former_life.h"
 #include "control/launch/joining.h"
 #include "control/launch/provenance_difference.h"
 #include "control/launch/working_directory.h"
@@ -26,6 +27,16 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
   say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
 }
 
+// In an earlier life of this command.
+int ended_already(const Launch& launched) {
+  const RunRow& run = launched.run;
+  if (launched.decision == Decision::show_result) {
+    log_info("nothing to do: this command has made " + run.folder + ", and it is finished");
+    return 0;
+  }
+  throw Error("rerun: this command has made " + run.folder + ", and it is " + to_string(run.state));
+}
+
 Performed rerun(const std::string& reference, const Words& overrides,
                 const std::optional<JoinedRank>& joined, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
@@ -35,7 +46,9 @@ Performed rerun(const std::string& reference, const Words& overrides,
   const WorkingDirectory there(before);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
-  const Launch launched = launch(store, globals.store, request, true);
+  const Launch launched = launch_in_this_life(store, globals.store, request, true);
+  if (!launched.exit_code) return {ended_already(launched), false};
+  if (launched.run.id == before.id) return {*launched.exit_code, true};  // @last, started anew
   store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
   say_differences(store, before, launched.run);
   return {*launched.exit_code, true};

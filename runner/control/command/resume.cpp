@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
+#include "control/command/machine_options.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/former_life.h"
@@ -54,7 +55,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   const bool restarted = lives_before(variable) > 0;
   await_former_life(restarted, [&] {
     run = settled(store, *store.run(run.id));
-    if (restarted) give_up_lost_machine(store, run);
+    if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });
   RecipeText text = text_of(store, globals.store, run);
@@ -82,9 +83,12 @@ int run_resume(const Words& words, const Globals& globals) {
   arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
       .words("key=value...", overrides,
              "changes that change no result: checkpoint.every=\"5 steps\"");
+  MachineOptions machines;
+  machines.add_to(arguments);
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  return perform_among_ranks(globals.level, [&](const auto& joined) {
+  const auto joined = machines.joined(overrides);
+  return perform_among_ranks(globals.level, joined, [&](const auto&) {
     return resume(reference, overrides, joined, globals);
   });
 }

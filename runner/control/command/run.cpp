@@ -1,9 +1,7 @@
 // exprun RECIPE [key=value...]
-#include <algorithm>
-#include <cstdlib>
-
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
+#include "control/command/machine_options.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/former_life.h"
@@ -51,35 +49,6 @@ int answer(const Store& store, const StoreFolder& folder, const Launch& launched
   return *launched.exit_code;
 }
 
-const char* variable(const char* name) {
-  return std::getenv(name);
-}
-
-// --new started a run in an earlier life of this job: that one is meant.
-bool has_begun_its_new_run(Store& store, const LaunchRequest& request) {
-  const auto name = request.resolved.section("run").get<std::string>("name");
-  const auto runs = settled_runs(store, name, request.resolved.hash());
-  return !runs.empty() && was_begun_in_this_job(store, runs.front(), variable);
-}
-
-// A command that its launcher has started anew goes on with a run that failed in its former life.
-Launch launch_here(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                   bool always_new) {
-  const bool restarted = lives_before(variable) > 0;
-  if (restarted && always_new) always_new = !has_begun_its_new_run(store, request);
-  std::optional<Launch> launched;
-  await_former_life(restarted, [&] {
-    launched = launch(store, folder, request, always_new);
-    if (restarted && launched->decision == Decision::refuse_running)
-      give_up_lost_machine(store, launched->run);
-    return launched->decision != Decision::refuse_running;
-  });
-  if (restarted && launched->decision == Decision::refuse_ended &&
-      launched->run.state == RunState::failed)
-    return launch_again(store, folder, request, launched->run);
-  return *launched;
-}
-
 Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
                    const Globals& globals) {
   LaunchRequest request = request_for(std::move(text), globals);
@@ -89,43 +58,21 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
   if (!std::filesystem::exists(globals.store.database(), ignored))
     require_at_first_sight(request, globals.store);
   Store store = open_store_to_write(globals.store);
-  const Launch launched = launch_here(store, globals.store, request, always_new);
+  const Launch launched = launch_in_this_life(store, globals.store, request, always_new);
   return {answer(store, globals.store, launched), launched.exit_code.has_value()};
 }
 
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that
 // is there must be the same.
-OwnRecipe recipe_here(const std::string& recipe, const Words& overrides,
-                      const std::optional<JoinedRank>& joined) {
+OwnHash recipe_here(const std::string& recipe, const Words& overrides,
+                    const std::optional<JoinedRank>& joined) {
   std::error_code ignored;
   if (!std::filesystem::exists(recipe, ignored)) return {};
   try {
-    const auto resolved = resolve(with_world_size_of(joined, read_recipe(recipe, overrides)));
-    return {resolved.hash(), resolved.section("parallelism").get<int64_t>("max_restarts")};
+    return resolve(with_world_size_of(joined, read_recipe(recipe, overrides))).hash();
   } catch (const RecipeError&) {
-    return {"one with mistakes", 0};  // where rank 0 finds them too, it says so
+    return "one with mistakes";  // where rank 0 finds them too, it says so
   }
-}
-
-struct MachineOptions {
-  int64_t nnodes = 1, nproc_per_node = 0, node_rank = 0;
-  std::string rdzv_endpoint;
-};
-
-// Where the command was given on several machines, else where another launcher has started it.
-std::optional<JoinedRank> joined_by(const MachineOptions& options, Words& overrides) {
-  const auto other = joined_here();
-  const auto& [nnodes, nproc, node_rank, endpoint] = options;
-  if (nnodes == 1 && nproc == 0 && node_rank == 0 && endpoint.empty()) return other;
-  if (other)
-    throw Error(
-        "command line: another launcher has started the ranks; leave out --nnodes, "
-        "--nproc-per-node, --node-rank and --rdzv-endpoint",
-        ExitCode::bad_recipe);
-  if (nnodes != 1)
-    return ranks_of_machine({nnodes, std::max<int64_t>(nproc, 1), node_rank, endpoint});
-  if (nproc > 0) overrides.push_back("parallelism.world_size=" + std::to_string(nproc));
-  return std::nullopt;
 }
 
 }  // namespace
@@ -141,15 +88,9 @@ int run_recipe(const Words& words, const Globals& globals) {
   arguments.word("RECIPE", recipe, "a TOML file")
       .words("key=value...", overrides,
              "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"")
-      .flag("--new", always_new, "start another run, whatever there is")
-      .number("--nnodes", machines.nnodes,
-              "machines that train together: the same line on each, but for --node-rank")
-      .number("--nproc-per-node", machines.nproc_per_node,
-              "ranks on each machine, whatever parallelism.world_size says (default 1)")
-      .number("--node-rank", machines.node_rank,
-              "which machine this is, from 0; the run and its store are on machine 0")
-      .option("--rdzv-endpoint", "HOST:PORT", machines.rdzv_endpoint,
-              "machine 0 as the others reach it, and a free port there")
+      .flag("--new", always_new, "start another run, whatever there is");
+  machines.add_to(arguments);
+  arguments
       .note(
           "Ctrl-C and SIGTERM save and end; a second one ends at once. A changed recipe is "
           "another run, and the changes are shown.")
@@ -162,7 +103,7 @@ int run_recipe(const Words& words, const Globals& globals) {
       .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
-  const auto joined = joined_by(machines, overrides);
+  const auto joined = machines.joined(overrides);
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
   return perform_among_ranks(globals.level, joined, own, [&](const auto&) {
     RecipeText text = with_world_size_of(joined, read_recipe(recipe, overrides));

@@ -23,6 +23,12 @@ RunState end_state(const ChildEnd& end) {
   }
 }
 
+bool deserves_restart(const ChildEnd& end) {
+  const RunState state = end_state(end);
+  return state == RunState::killed ||
+         (state == RunState::failed && end.exit_code != static_cast<int>(ExitCode::bad_recipe));
+}
+
 int exit_status(const ChildEnd& end) {
   if (end.signal) return 128 + *end.signal;
   const int code = end.exit_code.value_or(1);

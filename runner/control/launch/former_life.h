@@ -4,20 +4,25 @@
 
 #include <optional>
 
-#include "control/launch/joined_rank.h"
-#include "store/store.h"
+#include "control/launch/launch.h"
 
 namespace exprun {
 
 // How often so far, whatever the number of ranks; 0 where nothing says so.
 int lives_before(const Variables& variables);
 
-// Whether the run's first attempt was begun in the job (or by the torchrun) that these variables
-// name: with --new, it is the run to go on with. No where they name none.
-bool was_begun_in_this_job(const Store& store, const RunRow& run, const Variables& variables);
+// Whether this attempt of the run was begun in the job (or by the torchrun) that these variables
+// name. No where they name none.
+bool was_begun_in_this_job(const Store& store, const RunRow& run, int64_t attempt,
+                           const Variables& variables);
 
-// Records that the run has crashed, if it is recorded as running on another machine and has given
-// no sign of life for this long. Whoever may still be there keeps the run's lock.
-void give_up_lost_machine(Store& store, const RunRow& run);
+// Records that the run has crashed, if it is recorded as running on another machine, was begun
+// there in this very job, whose former life is over, and has given no sign of life for 30 s.
+void give_up_lost_machine(Store& store, const RunRow& run, const Variables& variables);
+
+// As launch(); a command that its launcher has started anew goes on with the run that it began in
+// its former life, also with `always_new`, and with one that failed there.
+Launch launch_in_this_life(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                           bool always_new);
 
 }  // namespace exprun

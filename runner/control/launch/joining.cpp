@@ -8,20 +8,11 @@
 #include "base/diagnostic.h"
 #include "base/error_file.h"
 #include "base/signals.h"
+#include "control/launch/explain.h"
 #include "control/launch/ranks.h"
 #include "control/launch/run_device.h"
 
 namespace exprun {
-namespace {
-
-int exit_code_for(const std::exception& error) {
-  if (dynamic_cast<const RecipeError*>(&error)) return static_cast<int>(ExitCode::bad_recipe);
-  const auto* const world = dynamic_cast<const Error*>(&error);
-  return static_cast<int>(world ? world->code() : ExitCode::failed);
-}
-
-}  // namespace
-
 std::optional<JoinedRank> joined_here() {
   return joined_rank([](const char* name) { return std::getenv(name); });
 }
@@ -37,8 +28,13 @@ void require_no_other_launcher(const std::string& command) {
 
 int perform_among_ranks(LogLevel level,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
+  return perform_among_ranks(level, joined_here(), perform);
+}
+
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
   return perform_among_ranks(
-      level, joined_here(), [](const auto&) { return OwnRecipe{}; }, perform);
+      level, joined, [](const auto&) { return OwnHash(); }, perform);
 }
 
 int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
@@ -52,12 +48,15 @@ int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
   dismiss_others_when_stopped(*joined);
   try {
     const Performed performed = perform(joined);
+    leave_signals_to_trainer();
     if (!performed.trained) dismiss_others(*joined, performed.exit_code);
     return performed.exit_code;
   } catch (const std::exception& error) {
+    leave_signals_to_trainer();
     write_error_file(error.what());
-    dismiss_others(*joined, exit_code_for(error));
-    throw;
+    const int code = explain(error);
+    dismiss_others(*joined, code);
+    return code;
   }
 }
 

@@ -19,16 +19,20 @@ struct Performed {
 };
 
 // Performs it, as rank 0 where there are several (nothing is given where there are none); ranks
-// above 0 follow. However it ends without having trained, no rank is left waiting. Returns its exit
-// code, throws what it throws.
+// above 0 follow. However it ends without having trained, it is shown why, and no rank is left
+// waiting. Returns its exit code; throws what it throws where there is one rank.
 //
-// `own_recipe` is asked on a rank above 0: of the recipe that its own command names, if it does.
-using OwnRecipeReader = std::function<OwnRecipe(const std::optional<JoinedRank>&)>;
+// `own_recipe` is asked on a rank above 0.
+using OwnRecipeReader = std::function<OwnHash(const std::optional<JoinedRank>&)>;
 int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
                         const OwnRecipeReader& own_recipe,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
 
-// For commands that name no recipe, and know no machines.
+// For commands that name no recipe.
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// Nor know machines.
 int perform_among_ranks(LogLevel level,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
 

@@ -40,18 +40,13 @@ Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 }
 
 // Of any other end the trainer has spoken itself.
-void say_how_to_go_on(const RunRow& run) {
-  const std::string next = "; exprun resume " + run.folder + " continues it";
+void say_how_to_go_on(const RunRow& run, const LaunchRequest& request) {
+  const std::string next = "; exprun resume " + run.folder +
+                           (request.joined ? ", started for all ranks as this was," : "") +
+                           " continues it";
   if (run.state == RunState::killed) log_warning(run.folder + " was killed: " + run.message + next);
   if (run.state == RunState::interrupted || run.state == RunState::preempted)
     log_info(run.folder + " is " + to_string(run.state) + next);
-}
-
-// What another launcher does for the ranks that it starts. A diverged run would diverge again, a
-// wrong recipe is wrong again, and who ends a run does not want it back.
-bool deserves_restart(const AttemptEnd& end, const RunRow& run) {
-  return !end.was_told_to_stop && end.exit_code != static_cast<int>(ExitCode::bad_recipe) &&
-         (run.state == RunState::failed || run.state == RunState::killed);
 }
 
 std::optional<ResolvedRecipe> resolved_if_possible(const RecipeText& text) {
@@ -85,14 +80,15 @@ LaunchRequest next_life(LaunchRequest request, int ranks) {
 // The attempt that has begun, and the restarts that the recipe allows.
 Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
               Decision decision, const ForwardedSignals& signals, LaunchRequest request) {
+  if (request.joined) leave_signals_to_trainer();
   const bool by_other = request.joined && !request.joined->restarts_here;
   const int64_t most =
       by_other ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
   for (int64_t restart = 1;; ++restart) {
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
-    say_how_to_go_on(launched.run);
-    if (restart > most || !deserves_restart(end, launched.run)) return launched;
+    say_how_to_go_on(launched.run, request);
+    if (restart > most || !end.deserves_restart) return launched;
     const int ranks = attempt->world_size;
     attempt.reset();  // its lock
     request = next_life(std::move(request), ranks);

@@ -12,6 +12,7 @@
 
 #include "base/diagnostic.h"
 #include "base/exit_code.h"
+#include "control/launch/allowed_restarts.h"
 #include "control/launch/capture.h"
 #include "control/launch/child_group.h"
 #include "control/launch/end_state.h"
@@ -22,6 +23,9 @@ namespace {
 
 // For people who start the other machines.
 constexpr std::chrono::minutes kPatienceWithMachines{10};
+
+// In which rank 0 may have an hour of data to prepare.
+constexpr std::chrono::hours kPatienceWithRank0{2};
 
 void add(ChildCommand& command, const std::string& option, const std::string& value) {
   command.words.push_back(option);
@@ -34,6 +38,7 @@ void place(ChildCommand& command, const JoinedRank& place) {
   add(command, "--local-rank", std::to_string(place.local_rank));
   add(command, "--rendezvous", place.address + ":" + std::to_string(place.port));
   add(command, "--restarts", std::to_string(place.restarts));
+  add(command, "--ranks-here", std::to_string(place.ranks_here));
   if (place.store_is_served) command.words.push_back("--rendezvous-served");
 }
 
@@ -60,22 +65,32 @@ ChildCommand neighbour(const ChildCommand& single, const std::filesystem::path& 
 }
 
 // Where rank 0 is started elsewhere, and speaks there: only it says on what device they train.
-ChildCommand follower(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
+ChildCommand follower(const JoinedRank& joined, const OwnHash& recipe, LogLevel level) {
   ChildCommand command{
       {able_trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
   place(command, joined);
-  if (recipe.hash) add(command, "--recipe-hash", *recipe.hash);
-  meet_within(command, std::chrono::hours(2));  // rank 0 may have an hour of data to prepare first
+  if (recipe) add(command, "--recipe-hash", *recipe);
+  meet_within(command, joined.restarts ? kPatienceWithMachines : kPatienceWithRank0);
   command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");
   return command;
+}
+
+// Of one machine: its first rank says what rank 0 allows.
+std::vector<ChildCommand> followers(const JoinedRank& joined, const OwnHash& recipe, LogLevel level,
+                                    const AllowedRestarts& allowed) {
+  std::vector<ChildCommand> commands;
+  for (int rank = 0; rank < joined.ranks_here; ++rank)
+    commands.push_back(follower(behind(joined, rank), recipe, level));
+  add(commands[0], "--restarts-fd", std::to_string(allowed.fd()));
+  commands[0].kept_fds.push_back(allowed.fd());
+  return commands;
 }
 
 std::vector<std::string> dismissal(const JoinedRank& joined, int exit_code) {
   ChildCommand command{
       {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
   place(command, joined);
-  add(command, "--ranks-here", std::to_string(joined.ranks_here));
-  meet_within(command, joined.restarts_here ? std::chrono::seconds(10) : std::chrono::minutes(1));
+  meet_within(command, std::chrono::seconds(5));
   return command.words;
 }
 
@@ -92,6 +107,7 @@ struct Farewell {
   ExitCode code = ExitCode::failed;
   std::vector<std::string> words;
   std::vector<char*> argv;
+  struct sigaction former {};
 };
 std::array<Farewell, 3> farewells;
 
@@ -151,7 +167,7 @@ ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
   return single;
 }
 
-void follow(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
+void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level) {
   ChildCommand command = follower(joined, recipe, level);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   const std::vector<char*> argv = argv_of(command.words);
@@ -159,22 +175,21 @@ void follow(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level) {
   throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
 }
 
-int follow_with_all(JoinedRank joined, const OwnRecipe& recipe, LogLevel level) {
+int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level) {
   log_info("launch: ranks " + std::to_string(joined.rank) + " to " +
            std::to_string(joined.rank + joined.ranks_here - 1) + " of " +
            std::to_string(joined.world_size) + "; waiting for rank 0 at " + joined.address + ":" +
            std::to_string(joined.port));
   const ForwardedSignals signals;
-  for (;; ++joined.restarts) {
-    std::vector<ChildCommand> commands;
-    for (int rank = 0; rank < joined.ranks_here; ++rank)
-      commands.push_back(follower(behind(joined, rank), recipe, level));
-    const GroupEnd end = run_children(commands, signals);
-    const bool again = !end.was_told_to_stop && end_state(end.end) == RunState::failed;
-    const bool killed = !end.was_told_to_stop && end_state(end.end) == RunState::killed;
-    if (joined.restarts >= recipe.max_restarts || !(again || killed)) return exit_status(end.end);
-    log_warning("launch: restart " + std::to_string(joined.restarts + 1) + " of " +
-                std::to_string(recipe.max_restarts) + " of all ranks");
+  for (AllowedRestarts allowed;; allowed.forget()) {
+    const GroupEnd end = run_children(followers(joined, recipe, level, allowed), signals);
+    const auto restarts = allowed.heard();
+    if (!restarts || restarts->so_far >= restarts->most || end.was_told_to_stop ||
+        !deserves_restart(end.end))
+      return exit_status(end.end);
+    joined.restarts = restarts->so_far + 1;
+    log_warning("launch: restart " + std::to_string(joined.restarts) + " of " +
+                std::to_string(restarts->most) + " of all ranks");
   }
 }
 
@@ -187,9 +202,9 @@ void dismiss_others(const JoinedRank& joined, int exit_code) {
 }
 
 void dismiss_others_when_stopped(const JoinedRank& joined) {
-  farewells = {Farewell{SIGUSR2, ExitCode::preempted, {}, {}},
-               Farewell{SIGTERM, ExitCode::interrupted_term, {}, {}},
-               Farewell{SIGINT, ExitCode::interrupted_int, {}, {}}};
+  farewells = {Farewell{SIGUSR2, ExitCode::preempted, {}, {}, {}},
+               Farewell{SIGTERM, ExitCode::interrupted_term, {}, {}, {}},
+               Farewell{SIGINT, ExitCode::interrupted_int, {}, {}, {}}};
   struct sigaction action {};
   action.sa_handler = say_farewell;
   action.sa_flags = SA_NODEFER;  // or the signal would stay blocked behind exec
@@ -197,8 +212,13 @@ void dismiss_others_when_stopped(const JoinedRank& joined) {
   for (Farewell& farewell : farewells) {
     farewell.words = dismissal(joined, static_cast<int>(farewell.code));
     farewell.argv = argv_of(farewell.words);
-    ::sigaction(farewell.signal, &action, nullptr);
+    ::sigaction(farewell.signal, &action, &farewell.former);
   }
+}
+
+void leave_signals_to_trainer() {
+  for (const Farewell& farewell : farewells)
+    if (farewell.signal) ::sigaction(farewell.signal, &farewell.former, nullptr);
 }
 
 }  // namespace exprun

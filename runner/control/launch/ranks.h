@@ -34,25 +34,27 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, const Joined
 // The command of rank 0 among ranks that another launcher starts.
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
 
-// What a rank above 0 knows of the recipe that it was started with.
-struct OwnRecipe {
-  std::optional<std::string> hash;  // to be compared with rank 0's; nothing where it names none
-  int64_t max_restarts = 0;
-};
+// The hash of the recipe that a rank above 0 was started with, to be compared with rank 0's;
+// nothing where its command names none.
+using OwnHash = std::optional<std::string>;
 
 // This process becomes the trainer of a rank above 0. Throws Error when it cannot.
-[[noreturn]] void follow(const JoinedRank& joined, const OwnRecipe& recipe, LogLevel level);
+[[noreturn]] void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level);
 
-// The ranks of a machine without rank 0, to their end; restarted as those of rank 0's machine are.
-// Returns the exit code. Throws Error.
-int follow_with_all(JoinedRank joined, const OwnRecipe& recipe, LogLevel level);
+// The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
+// are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
+int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level);
 
-// As rank 0, when it does not train: the others, who wait for it, end with this exit code. Never
-// throws.
+// As rank 0, when it does not train: the others, who wait for it, end with this exit code, if they
+// come within 5 s. Never throws.
 void dismiss_others(const JoinedRank& joined, int exit_code);
 
 // The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
 // becomes the one that dismisses them, and ends with the signal's exit code.
 void dismiss_others_when_stopped(const JoinedRank& joined);
+
+// From now on these signals do what they did before: a trainer takes them, and tells the others, or
+// one that dismisses them is under way.
+void leave_signals_to_trainer();
 
 }  // namespace exprun

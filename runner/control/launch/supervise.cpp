@@ -142,7 +142,7 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
   if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);
-  return {exit_status(end), group.was_told_to_stop};
+  return {exit_status(end), deserves_restart(end) && !group.was_told_to_stop};
 }
 
 }  // namespace exprun

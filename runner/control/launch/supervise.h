@@ -28,7 +28,7 @@ struct Attempt {
 
 struct AttemptEnd {
   int exit_code = 0;              // for the shell
-  bool was_told_to_stop = false;  // by a signal to the launcher
+  bool deserves_restart = false;  // not where a signal to the launcher has ended it
 };
 
 // Runs a trainer a rank in the current working directory to their end, or rank 0's alone where

@@ -21,8 +21,9 @@ std::string key_of(int rank) {
   return "address/" + std::to_string(rank);
 }
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
+// Of a rank of another machine that says where it is reached.
+bool leads_elsewhere(const std::string& address) {
+  return !address.empty() && !address.starts_with("127.") && address != "::1";
 }
 
 // Rank 0's machine may have its own name at a loopback address (Debian's 127.0.1.1): its ranks take
@@ -31,10 +32,10 @@ std::string own_address(Rendezvous& rendezvous) {
   const RankPlace& place = rendezvous.place();
   const std::string towards_rank_0 = own_address_towards(place.address);
   rendezvous.set(key_of(place.rank), towards_rank_0);
-  if (!is_loopback(towards_rank_0)) return towards_rank_0;
+  if (leads_elsewhere(towards_rank_0)) return towards_rank_0;
   for (int rank = 0; rank < place.world_size; ++rank) {
     const std::string other = rendezvous.get(key_of(rank));
-    if (!is_loopback(other)) return own_address_towards(other);
+    if (leads_elsewhere(other)) return own_address_towards(other);
   }
   return towards_rank_0;
 }
@@ -43,8 +44,9 @@ std::string own_address(Rendezvous& rendezvous) {
 Device device(Rendezvous& rendezvous) {
   using Gloo = c10d::ProcessGroupGloo;
   const char* const interface = std::getenv("GLOO_SOCKET_IFNAME");
-  return interface ? Gloo::createDeviceForInterface(interface)
-                   : Gloo::createDeviceForHostname(own_address(rendezvous));
+  if (!interface) return Gloo::createDeviceForHostname(own_address(rendezvous));
+  rendezvous.set(key_of(rendezvous.place().rank), "");  // others may be waiting for it
+  return Gloo::createDeviceForInterface(interface);
 }
 
 // Connections of their own, with what `name` tells them from others' by.

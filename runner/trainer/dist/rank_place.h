@@ -12,7 +12,7 @@ struct RankPlace {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;  // among those of its host
-  int ranks_here = 1;  // of rank 0's launcher, which alone comes when it dismisses the others
+  int ranks_here = 1;  // from the first of this launcher's on
 
   // The rendezvous store. Rank 0 serves it, at a socket that is open already if there is one, or
   // another launcher does.
@@ -21,6 +21,9 @@ struct RankPlace {
   std::optional<int> listening_fd;
   bool store_is_served = false;
   int restarts = 0;  // of all ranks, so far: a launcher's store outlives them
+
+  // Where a rank above 0 says how often rank 0 lets all ranks be restarted (allowed_restarts.h).
+  std::optional<int> restarts_fd;
 
   std::chrono::milliseconds meeting_timeout{std::chrono::minutes(1)};
 };

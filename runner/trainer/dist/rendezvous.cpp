@@ -13,14 +13,13 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.store_is_served;
-  options.waitWorkers = !place.store_is_served;
-  options.numWorkers = static_cast<size_t>(place.world_size - place.ranks_here + 1);
+  options.waitWorkers = false;  // it could not be stopped meanwhile
   options.timeout = place.meeting_timeout;
   options.useLibUV = false;  // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
-  return c10::make_intrusive<c10d::PrefixStore>(
-      "exprun/" + std::to_string(place.restarts),
-      c10::make_intrusive<c10d::TCPStore>(place.address, options));
+  auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  if (!place.store_is_served) return store;
+  return c10::make_intrusive<c10d::PrefixStore>("exprun/" + std::to_string(place.restarts), store);
 }
 
 std::string what_meeting(const RankPlace& place) {
@@ -48,6 +47,11 @@ std::string Rendezvous::get(const std::string& key,
     return store_->get(key);
   });
   return {bytes.begin(), bytes.end()};
+}
+
+bool Rendezvous::has(const std::string& key) {
+  return dist_call("cannot ask for '" + key + "' of the other ranks",
+                   [&] { return store_->check({key}); });
 }
 
 }  // namespace exprun

@@ -15,8 +15,8 @@ namespace exprun {
 
 class Rendezvous {
  public:
-  // Rank 0 serves it, the others connect. Throws Error when they do not
-  // meet within the time-out.
+  // Rank 0 serves it, if nobody else does, and waits for nobody; the others connect. Throws Error
+  // when they cannot within the time-out.
   explicit Rendezvous(RankPlace place);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -28,6 +28,7 @@ class Rendezvous {
   // Waits until some rank has set it, as long as for the meeting if nothing else is said.
   std::string get(const std::string& key,
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
+  bool has(const std::string& key);  // whether some rank has set it
 
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 

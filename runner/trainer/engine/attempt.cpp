@@ -80,14 +80,7 @@ std::unique_ptr<LiveEventFile> event_file(const StoredRun& run, const ResolvedRe
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
   if (result.end == TrainingResult::End::diverged) return ExitCode::diverged;
-  switch (result.stop) {
-    case StopRequest::interrupt:
-      return ExitCode::interrupted_int;
-    case StopRequest::terminate:
-      return ExitCode::interrupted_term;
-    default:
-      return ExitCode::preempted;
-  }
+  return exit_code_of(result.stop);
 }
 
 void say(const std::vector<std::string>& lines) {
@@ -117,7 +110,9 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
                      const RankPlace& place) {
   const HandOver hand_over = read_hand_over(run.folder, checkpoint);
   std::optional<Rendezvous> rendezvous;  // of several ranks
-  if (place.world_size > 1) tell(rendezvous.emplace(place), hand_over);
+  if (place.world_size > 1)
+    if (const auto stop = tell(rendezvous.emplace(place), hand_over); stop != StopRequest::none)
+      return exit_code_of(stop);
   const RankAttempt attempt(hand_over, rendezvous ? &*rendezvous : nullptr);
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
@@ -195,8 +190,12 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
 }
 
 void dismiss_others(const RankPlace& place, ExitCode code) {
-  Rendezvous rendezvous(place);
-  dismiss(rendezvous, code);
+  try {
+    Rendezvous rendezvous(place);
+    dismiss(rendezvous, code);
+  } catch (const Error& error) {
+    log_warning(std::string(error.what()) + ": ranks that come later wait until they are stopped");
+  }
 }
 
 }  // namespace exprun

@@ -20,7 +20,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
 // Throws likewise.
 ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash);
 
-// As rank 0, when it has nothing to train: all others end with this code. Throws Error.
+// As rank 0, when it has nothing to train: all others end with this code, if they come in time.
 void dismiss_others(const RankPlace& place, ExitCode code);
 
 }  // namespace exprun

@@ -1,6 +1,11 @@
 #include "engine/hand_over.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
@@ -16,10 +21,16 @@ namespace exprun {
 namespace {
 
 using nlohmann::json;
+using Clock = std::chrono::steady_clock;
 
 constexpr const char* kKey = "hand-over";
 
-constexpr const char* kVerdict = "verdict";  // empty: all can take part
+// A problem, which is empty where all can take part, or a dismissal.
+constexpr const char* kVerdict = "verdict";
+
+constexpr std::chrono::milliseconds kLook{10};
+constexpr std::chrono::seconds kHearing{5};
+constexpr std::chrono::seconds kGrace{1};  // for ranks of which nothing is known
 
 std::string answer_key(int rank) {
   return "answer/" + std::to_string(rank);
@@ -29,28 +40,104 @@ std::string heard_key(int rank) {
   return "heard/" + std::to_string(rank);
 }
 
-// Rank 0 serves the rendezvous: it must not leave before all have heard.
-void wait_until_heard(Rendezvous& rendezvous, std::optional<std::chrono::milliseconds> patience) {
-  const RankPlace& place = rendezvous.place();
-  for (int rank = place.ranks_here; rank < place.world_size; ++rank)
-    rendezvous.get(heard_key(rank), patience);
+json dismissal(ExitCode code) {
+  return {{"dismissed", static_cast<int>(code)}};
 }
 
-// The first rank that cannot take part, and why; empty if all can.
-std::string first_problem(Rendezvous& rendezvous) {
-  for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
-    if (std::string problem = rendezvous.get(answer_key(rank)); !problem.empty()) return problem;
-  return "";
+std::optional<ExitCode> dismissal_in(const json& message) {
+  if (!message.contains("dismissed")) return std::nullopt;
+  return static_cast<ExitCode>(message["dismissed"].get<int>());
 }
 
-// A rank may be gone already; why none of them begins is more worth saying.
-[[noreturn]] void refuse(Rendezvous& rendezvous, const std::string& problem) {
+void say(Rendezvous& rendezvous, const char* key, const json& message) {
+  rendezvous.set(key, json_text(message));
+}
+
+// Rank 0 serves the rendezvous: it must not leave before they have heard.
+void wait_until_heard(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                      std::chrono::milliseconds patience) {
+  const auto late = Clock::now() + patience;
+  for (const int rank : ranks)
+    while (!rendezvous.has(heard_key(rank))) {
+      if (Clock::now() > late)
+        throw Error("dist: rank " + std::to_string(rank) + " has not come within " +
+                    std::to_string(patience.count() / 1000) + " s");
+      std::this_thread::sleep_for(kLook);
+    }
+}
+
+std::vector<int> ranks_from(int first, const Rendezvous& rendezvous) {
+  std::vector<int> ranks;
+  for (int rank = first; rank < rendezvous.place().world_size; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+// The ranks above 0 that have answered, or those that have not.
+std::vector<int> ranks_who(bool have_answered, Rendezvous& rendezvous) {
+  std::vector<int> ranks = ranks_from(1, rendezvous);
+  std::erase_if(ranks, [&](int rank) { return rendezvous.has(answer_key(rank)) != have_answered; });
+  return ranks;
+}
+
+// When none begins. A rank may be gone already; why none begins is more worth saying.
+void tell_if_there(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                   std::chrono::milliseconds patience) {
   try {
-    wait_until_heard(rendezvous, std::chrono::seconds(5));
+    wait_until_heard(rendezvous, ranks, patience);
   } catch (const Error&) {
     log(LogLevel::debug, "a rank has not heard that none begins");
   }
+}
+
+[[noreturn]] void refuse(Rendezvous& rendezvous, const std::string& problem) {
+  say(rendezvous, kVerdict, {{"problem", problem}});
+  tell_if_there(rendezvous, ranks_from(1, rendezvous), kHearing);
   throw Error(problem, ExitCode::lost_ranks);
+}
+
+// Those beside rank 0 come for certain, those who have answered wait, others may be on their way.
+void call_off(Rendezvous& rendezvous, ExitCode code) {
+  say(rendezvous, kKey, dismissal(code));
+  say(rendezvous, kVerdict, dismissal(code));
+  tell_if_there(rendezvous, ranks_from(1, rendezvous), kGrace);
+  std::vector<int> certain = ranks_who(true, rendezvous);
+  for (int rank = 1; rank < rendezvous.place().ranks_here; ++rank) certain.push_back(rank);
+  tell_if_there(rendezvous, certain, kHearing);
+}
+
+// Where all are started by one launcher, it has failed; people start other machines.
+[[noreturn]] void give_up(Rendezvous& rendezvous) {
+  const RankPlace& place = rendezvous.place();
+  const std::vector<int> missing = ranks_who(false, rendezvous);
+  std::string text = "dist: rank 0 of " + std::to_string(place.world_size) +
+                     " cannot meet the others at " + place.address + ":" +
+                     std::to_string(place.port) + ": after " +
+                     std::to_string(place.meeting_timeout.count() / 1000) + " s there is no";
+  for (const int rank : missing)
+    text += (rank == missing[0] ? " rank " : ", ") + std::to_string(rank);
+  const bool all_here = place.ranks_here == place.world_size;
+  const ExitCode code = all_here ? ExitCode::lost_ranks : ExitCode::preempted;
+  call_off(rendezvous, code);
+  throw Error(text, code);
+}
+
+struct Answers {
+  StopRequest stop = StopRequest::none;  // came before the last of them
+  std::string problem;                   // why the first rank cannot take part that cannot
+};
+
+Answers answers_of_all(Rendezvous& rendezvous) {
+  const auto late = Clock::now() + rendezvous.place().meeting_timeout;
+  for (int rank = 1; rank < rendezvous.place().world_size; ++rank) {
+    while (!rendezvous.has(answer_key(rank))) {
+      if (const auto stop = stop_requested(); stop != StopRequest::none) return {stop, ""};
+      if (Clock::now() > late) give_up(rendezvous);
+      std::this_thread::sleep_for(kLook);
+    }
+    if (std::string problem = rendezvous.get(answer_key(rank)); !problem.empty())
+      return {StopRequest::none, problem};
+  }
+  return {};
 }
 
 std::string here(const RankPlace& place) {
@@ -75,14 +162,48 @@ HandOver read_message(const json& message) {
   return hand_over;
 }
 
-// Who has the problem is the cause; the others end because of it.
-void answer(Rendezvous& rendezvous, const std::string& problem) {
+// As its launcher reads it.
+void report_restarts(const RankPlace& place, const std::string& text) {
+  if (!place.restarts_fd) return;
+  if (::ftruncate(*place.restarts_fd, 0) != 0 ||
+      ::pwrite(*place.restarts_fd, text.data(), text.size(), 0) < 0)
+    log_warning("this rank's launcher cannot be told about restarts");
+}
+
+ExitCode leave(Rendezvous& rendezvous, ExitCode code) {
+  report_restarts(rendezvous.place(), "");
+  rendezvous.set(heard_key(rendezvous.place().rank), "");
+  return code;
+}
+
+// Who has the problem is the cause; the others end because of it. A dismissal, if that is what
+// comes of it.
+std::optional<ExitCode> answer(Rendezvous& rendezvous, const std::string& problem) {
   const int rank = rendezvous.place().rank;
   rendezvous.set(answer_key(rank), problem);
-  const std::string verdict = rendezvous.get(kVerdict);
+  const json verdict = parse_json<json>(rendezvous.get(kVerdict));
+  if (const auto code = dismissal_in(verdict)) return leave(rendezvous, *code);
   rendezvous.set(heard_key(rank), "");
   if (!problem.empty()) throw Error(problem);
-  if (!verdict.empty()) throw Error(verdict, ExitCode::lost_ranks);
+  const std::string problem_of_other = verdict.at("problem");
+  if (!problem_of_other.empty()) throw Error(problem_of_other, ExitCode::lost_ranks);
+  return std::nullopt;
+}
+
+// A store in which this rank has answered already belongs to its former life.
+void require_new_life(Rendezvous& rendezvous) {
+  const RankPlace& place = rendezvous.place();
+  if (rendezvous.has(answer_key(place.rank)))
+    throw Error("dist: there is a rank " + std::to_string(place.rank) + " at " + place.address +
+                    ":" + std::to_string(place.port) + " already: each rank is started once",
+                ExitCode::lost_ranks);
+}
+
+std::unique_ptr<Rendezvous> met_rank_0(const RankPlace& place) {
+  auto rendezvous = std::make_unique<Rendezvous>(place);
+  rendezvous->get(kKey);
+  require_new_life(*rendezvous);
+  return rendezvous;
 }
 
 }  // namespace
@@ -100,40 +221,50 @@ HandOver read_hand_over(const RunFolder& folder,
   return hand_over;
 }
 
-void tell(Rendezvous& rendezvous, const HandOver& hand_over) {
+StopRequest tell(Rendezvous& rendezvous, const HandOver& hand_over) {
+  const auto most = hand_over.resolved().section("parallelism").get<int64_t>("max_restarts");
   json message{{"evidence", to_json(evidence(hand_over.resolved().hash(), hand_over.data,
                                              hand_over.checkpoint))},
                {"working_directory", std::filesystem::current_path().string()},
                {"folder", hand_over.folder.path.string()},
                {"recipe", hand_over.recipe},
                {"data", hand_over.data.to_json()},
-               {"device", hand_over.device}};
+               {"device", hand_over.device},
+               {"restarts", rendezvous.place().restarts},
+               {"max_restarts", most}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
-  rendezvous.set(kKey, json_text(message));
-  const std::string problem = first_problem(rendezvous);
-  rendezvous.set(kVerdict, problem);
-  if (!problem.empty()) refuse(rendezvous, problem);
+  say(rendezvous, kKey, message);
+  const Answers answers = answers_of_all(rendezvous);
+  if (!answers.problem.empty()) refuse(rendezvous, answers.problem);
+  if (answers.stop == StopRequest::none)
+    say(rendezvous, kVerdict, {{"problem", ""}});
+  else
+    call_off(rendezvous, exit_code_of(answers.stop));
+  return answers.stop;
 }
 
 std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
+  if (place.store_is_served) return met_rank_0(place);
+  RankPlace at = place;
+  const auto late = Clock::now() + place.meeting_timeout;
   for (;;) {
-    auto rendezvous = std::make_unique<Rendezvous>(place);
     try {
-      rendezvous->get(kKey);
-      return rendezvous;
+      return met_rank_0(at);
     } catch (const Error& error) {
-      if (place.restarts == 0) throw;
+      if (Clock::now() >= late) throw;
       log(LogLevel::debug, error.what());
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto left = std::chrono::ceil<std::chrono::seconds>(late - Clock::now());
+    at.meeting_timeout = std::max(left, std::chrono::seconds(1));  // enough to connect
   }
 }
 
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash) {
   const json message = parse_json<json>(rendezvous.get(kKey));
-  if (message.contains("dismissed")) {
-    rendezvous.set(heard_key(rendezvous.place().rank), "");
-    return static_cast<ExitCode>(message["dismissed"].get<int>());
-  }
+  if (const auto code = dismissal_in(message)) return leave(rendezvous, *code);
+  report_restarts(rendezvous.place(), std::to_string(message.at("restarts").get<int>()) + ' ' +
+                                          std::to_string(message.at("max_restarts").get<int>()));
   HandOver hand_over;
   std::string problem;
   try {
@@ -145,13 +276,16 @@ Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  answer(rendezvous, problem.empty() ? "" : here(rendezvous.place()) + problem);
+  if (!problem.empty()) problem = here(rendezvous.place()) + problem;
+  if (const auto code = answer(rendezvous, problem)) return *code;
   return hand_over;
 }
 
 void dismiss(Rendezvous& rendezvous, ExitCode code) {
-  rendezvous.set(kKey, json_text(json{{"dismissed", static_cast<int>(code)}}));
-  wait_until_heard(rendezvous, std::nullopt);
+  const RankPlace& place = rendezvous.place();
+  say(rendezvous, kKey, dismissal(code));
+  // Its launcher has started none beside it.
+  wait_until_heard(rendezvous, ranks_from(place.ranks_here, rendezvous), place.meeting_timeout);
 }
 
 }  // namespace exprun

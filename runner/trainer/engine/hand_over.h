@@ -10,6 +10,7 @@
 
 #include "base/exit_code.h"
 #include "base/run_folder.h"
+#include "base/signals.h"
 #include "dist/rendezvous.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
@@ -31,13 +32,15 @@ struct HandOver {
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint);
 
-// From rank 0 to all others, who compare what they have with what rank 0 has (evidence.h). Throws
-// Error when one of them cannot take part: every rank then says which, and why.
-void tell(Rendezvous& rendezvous, const HandOver& hand_over);
+// From rank 0 to all others, who compare what they have with what rank 0 has (evidence.h). Returns
+// the stop signal that came before all had agreed, if one did: the others then end as after it.
+// Throws Error when one of them cannot take part (every rank then says which, and why), and one
+// with ExitCode::preempted when ranks of other machines do not come: nothing has been begun.
+StopRequest tell(Rendezvous& rendezvous, const HandOver& hand_over);
 
 // On a rank above 0: meets rank 0 and waits until it has something to say. Ranks that were started
-// anew may find rank 0 of their former life, which is just ending: they then meet again. Throws
-// Error.
+// anew may find rank 0 of their former life, which is just ending: they then meet the next one,
+// within the time-out of the meeting. Throws Error.
 std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place);
 
 // What a rank above 0 hears: how to train, or with what exit code to end.
@@ -47,7 +50,8 @@ using Heard = std::variant<HandOver, ExitCode>;
 // rank was started with, if it was started with one. Throws Error as tell() does.
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash);
 
-// As rank 0, when it does not train: returns when all others know.
+// As rank 0, when it does not train: returns when all others know. Throws Error when they do not
+// come in time.
 void dismiss(Rendezvous& rendezvous, ExitCode code);
 
 }  // namespace exprun

@@ -39,27 +39,41 @@ TEST_CASE("former life: a run of this job is one with its number, or of this tor
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
   const RunRow of_job = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");
-  CHECK(was_begun_in_this_job(store, of_job, given({{"SLURM_JOB_ID", "17"}})));
-  CHECK_FALSE(was_begun_in_this_job(store, of_job, given({{"SLURM_JOB_ID", "18"}})));
-  CHECK_FALSE(was_begun_in_this_job(store, of_job, given({})));
+  CHECK(was_begun_in_this_job(store, of_job, 1, given({{"SLURM_JOB_ID", "17"}})));
+  CHECK_FALSE(was_begun_in_this_job(store, of_job, 1, given({{"SLURM_JOB_ID", "18"}})));
+  CHECK_FALSE(was_begun_in_this_job(store, of_job, 1, given({})));
 }
 
-TEST_CASE("former life: a run of a machine that is silent has crashed, one that lives has not") {
+TEST_CASE("former life: a run of this job on a machine that is silent has crashed, no other has") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
-  RunRow run = run_begun_with(store, "{}");
-  const auto state_after = [&](const RunRow& row) {
-    give_up_lost_machine(store, row);
+  RunRow run = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");
+  const auto state_after = [&](const RunRow& row, const std::string& job) {
+    give_up_lost_machine(store, row, given({{"SLURM_JOB_ID", job}}));
     return store.run(run.id)->state;
   };
   run.last_beat_ms = now_ms() - 60'000;
-  CHECK(state_after(run) == RunState::running);  // here its lock tells
+  CHECK(state_after(run, "17") == RunState::running);  // here its lock tells
   run.host = "elsewhere";
   run.boot_id = "another";
+  CHECK(state_after(run, "18") == RunState::running);  // it may live, in a job of its own
   run.last_beat_ms = now_ms() - 10'000;
-  CHECK(state_after(run) == RunState::running);
+  CHECK(state_after(run, "17") == RunState::running);
   run.last_beat_ms = now_ms() - 60'000;
-  CHECK(state_after(run) == RunState::crashed);
+  CHECK(state_after(run, "17") == RunState::crashed);
   CHECK(store.run(run.id)->message ==
         "its machine elsewhere is gone: the job was started anew elsewhere");
+}
+
+TEST_CASE("former life: an attempt that began elsewhere meanwhile is not ended") {
+  const TemporaryFolder folder;
+  Store store(folder.path() / "exprun.db", Store::Access::read_write);
+  RunRow run = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");
+  store.begin_attempt(run.id, 0, {});
+  run.host = "elsewhere";
+  run.boot_id = "another";
+  run.last_beat_ms = now_ms() - 60'000;
+  give_up_lost_machine(store, run, given({{"SLURM_JOB_ID", "17"}}));
+  CHECK(store.run(run.id)->attempt == 2);
+  CHECK(store.run(run.id)->state == RunState::running);
 }
