@@ -158,7 +158,8 @@ class FindingCudaHeaders(InAFolder):
         return result.stdout.replace(str(self.folder), "HERE")
 
     def headers(self, folder, nccl=None):
-        self.write(f"{folder}/cu13/include/crt/host_defines.h")
+        for name in ("crt/host_defines.h", "nv/target"):
+            self.write(f"{folder}/cu13/include/{name}")
         version = zip(("MAJOR", "MINOR", "PATCH"), (nccl or self.pinned("nccl")).split("."))
         self.write(f"{folder}/nccl/include/nccl.h", "".join(f"#define NCCL_{part} {n}\n" for part, n in version))
 
