@@ -1,5 +1,7 @@
 #include "dist/failure.h"
 
+#include <c10/util/Exception.h>
+
 namespace exprun {
 
 namespace {
@@ -18,6 +20,8 @@ std::string sentence(std::string text) {
 }  // namespace
 
 void throw_dist_error(const std::string& what, const std::exception& cause) {
+  if (dynamic_cast<const c10::AcceleratorError*>(&cause)) throw;
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&cause)) throw;
   throw Error("dist: " + what + ": " + sentence(cause.what()), ExitCode::lost_ranks);
 }
 

@@ -1,8 +1,6 @@
 // What c10d throws, as an Error that says what was tried; other errors pass.
 #pragma once
 
-#include <c10/util/Exception.h>
-
 #include <exception>
 #include <new>
 #include <string>
@@ -12,7 +10,9 @@
 
 namespace exprun {
 
-// Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line of what LibTorch says>".
+// In a handler of `cause`. Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line
+// of what LibTorch says>"; a device's own fault, which is not the loss of other ranks, passes as it
+// is.
 [[noreturn]] void throw_dist_error(const std::string& what, const std::exception& cause);
 
 template <class Function>
@@ -22,10 +22,6 @@ auto dist_call(const std::string& what, Function&& function) {
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const c10::OutOfMemoryError&) {  // the device's
-    throw;
-  } catch (const c10::AcceleratorError&) {  // a fault of this rank, not the loss of others
     throw;
   } catch (const std::exception& cause) {
     throw_dist_error(what, cause);
