@@ -15,6 +15,7 @@ from support import BUILD, ROOT, fixture
 PACKAGES = ["tiktoken==0.14.0", "tokenizers==0.23.3"]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "exprun" / "test_tokenizers"
 TIMEOUT = 900
+UNCACHED = {**os.environ, "TIKTOKEN_CACHE_DIR": ""}  # else tiktoken copies the vocabulary into TMPDIR, for good
 
 # Reads documents, writes tokens as uint32.
 PEER = r"""
@@ -99,7 +100,7 @@ class Agreement(unittest.TestCase):
             for which in ("tiktoken", "tokenizers"):
                 target = folder / which
                 subprocess.run([python, "-c", PEER, which, vocabulary, folder / "documents.jsonl", target], check=True,
-                               timeout=TIMEOUT)
+                               timeout=TIMEOUT, env=UNCACHED)
                 found = target.read_bytes()
                 theirs = struct.unpack(f"<{len(found) // 4}I", found)
                 first = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
