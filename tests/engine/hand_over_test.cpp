@@ -4,14 +4,75 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "base/host_name.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;
 
+namespace {
+
+// What each of three ranks comes to: its device, or why none trains.
+std::vector<std::string> devices_of_three(const std::string& wanted, const OwnGpu& own) {
+  const TinyRun run({"run.device='" + wanted + "'"});
+  std::vector<std::string> heard(3);
+  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
+    HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt, "cuda"};
+    std::string& mine = heard[static_cast<size_t>(group->rank())];
+    try {
+      if (group->rank() == 0)
+        tell(rendezvous, hand_over, own);
+      else
+        hand_over = std::get<HandOver>(hear(rendezvous, std::nullopt, own));
+      mine = hand_over.device;
+    } catch (const Error& error) {
+      mine = error.what();
+    }
+    sum_over_ranks(*group, {1});  // the server stays until all have it
+  });
+  return heard;
+}
+
+std::string gpu_of_its_own(const RankPlace& place) {
+  return "GPU-" + std::to_string(place.rank);
+}
+
+std::string no_gpu_for_the_last(const RankPlace& place) {
+  if (place.rank < 2) return gpu_of_its_own(place);
+  throw Error("gpu: rank 2 of this host is without one: 2 can be used");
+}
+
+std::string one_gpu_for_two(const RankPlace& place) {
+  return place.rank == 1 ? "GPU-1" : "GPU-0";
+}
+
+using Heard3 = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("hand-over: ranks that have a GPU each train on them") {
+  for (const char* wanted : {"auto", "cuda"})
+    CHECK(devices_of_three(wanted, gpu_of_its_own) == Heard3(3, "cuda"));
+}
+
+TEST_CASE("hand-over: where a rank has no GPU of its own, all train on the CPU") {
+  CHECK(devices_of_three("auto", no_gpu_for_the_last) == Heard3(3, "cpu"));
+  CHECK(devices_of_three("auto", one_gpu_for_two) == Heard3(3, "cpu"));
+}
+
+TEST_CASE("hand-over: or none trains, where the recipe insists on GPUs") {
+  CHECK(devices_of_three("cuda", no_gpu_for_the_last) ==
+        Heard3(3, "dist: rank 2 on " + host_name() +
+                      ": gpu: rank 2 of this host is without one: 2 can be used"));
+  CHECK(devices_of_three("cuda", one_gpu_for_two) ==
+        Heard3(3,
+               "dist: ranks 0 and 2 would compute on one GPU, GPU-0; start one rank a GPU, or have "
+               "the launcher say which is a rank's own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
+}
+
 TEST_CASE("hand-over: where other machines do not come, nothing has begun, and nothing failed") {
   const TinyRun run;
-  const HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt};
+  HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt};
   const ListeningSocket listening = listen_on_loopback();
   RankPlace place = place_of(0, 3, listening);
   place.meeting_timeout = std::chrono::seconds(1);

@@ -108,7 +108,7 @@ void leave_together(ProcessGroup& group) {
 
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
                      const RankPlace& place) {
-  const HandOver hand_over = read_hand_over(run.folder, checkpoint);
+  HandOver hand_over = read_hand_over(run.folder, checkpoint);
   std::optional<Rendezvous> rendezvous;  // of several ranks
   if (place.world_size > 1)
     if (const auto stop = tell(rendezvous.emplace(place), hand_over); stop != StopRequest::none)

@@ -25,13 +25,19 @@ std::string value_or_reason(Function&& function) {
   }
 }
 
+// The trainer for CPUs stands for what was built beside it: a rank whose machine has GPUs runs the
+// other one.
+std::filesystem::path program() {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("exprun-trainer");
+}
+
 }  // namespace
 
 std::vector<Evidence> evidence(const std::string& recipe_hash, const PreparedData& data,
                                const std::optional<std::filesystem::path>& checkpoint) {
   std::vector<Evidence> all;
   all.push_back(
-      {"the program", value_or_reason([] { return hash_file_hex("/proc/self/exe"); }), kInstall});
+      {"the program", value_or_reason([] { return hash_file_hex(program()); }), kInstall});
   all.push_back({"LibTorch", this_machine().libtorch, kInstall});
   all.push_back({"the recipe", recipe_hash, kSameRecipe});
   for (const auto* split : {&data.train, &data.validation})

@@ -28,6 +28,8 @@ constexpr const char* kKey = "hand-over";
 // A problem, which is empty where all can take part, or a dismissal.
 constexpr const char* kVerdict = "verdict";
 
+constexpr const char* kCpu = "cpu";  // a device of HandOver
+
 constexpr std::chrono::milliseconds kLook{10};
 constexpr std::chrono::seconds kHearing{5};
 constexpr std::chrono::seconds kGrace{1};  // for ranks of which nothing is known
@@ -124,20 +126,41 @@ void call_off(Rendezvous& rendezvous, ExitCode code) {
 struct Answers {
   StopRequest stop = StopRequest::none;  // came before the last of them
   std::string problem;                   // why the first rank cannot take part that cannot
+  std::vector<GpuClaim> gpus;            // of all ranks
 };
 
-Answers answers_of_all(Rendezvous& rendezvous) {
+Answers answers_of_all(Rendezvous& rendezvous, GpuClaim own) {
   const auto late = Clock::now() + rendezvous.place().meeting_timeout;
+  std::vector<GpuClaim> gpus{std::move(own)};
   for (int rank = 1; rank < rendezvous.place().world_size; ++rank) {
     while (!rendezvous.has(answer_key(rank))) {
-      if (const auto stop = stop_requested(); stop != StopRequest::none) return {stop, ""};
+      if (const auto stop = stop_requested(); stop != StopRequest::none) return {stop, "", {}};
       if (Clock::now() > late) give_up(rendezvous);
       std::this_thread::sleep_for(kLook);
     }
-    if (std::string problem = rendezvous.get(answer_key(rank)); !problem.empty())
-      return {StopRequest::none, problem};
+    const json answer = parse_json<json>(rendezvous.get(answer_key(rank)));
+    if (const std::string problem = answer.at("problem"); !problem.empty())
+      return {StopRequest::none, problem, {}};
+    gpus.push_back(answer.at("gpu"));
   }
-  return {};
+  return {StopRequest::none, "", std::move(gpus)};
+}
+
+// Without a GPU for each rank none computes on one, unless the recipe insists.
+void settle_device(HandOver& hand_over, Answers& answers) {
+  if (hand_over.device == kCpu) return;
+  const std::string problem = gpu_problem(answers.gpus);
+  if (problem.empty()) return;
+  if (hand_over.wants_gpus()) {
+    answers.problem = problem;
+  } else {
+    log_warning(problem + ": the run trains on the CPU");
+    hand_over.device = kCpu;
+  }
+}
+
+GpuClaim claim(const HandOver& hand_over, const RankPlace& place, const OwnGpu& own) {
+  return hand_over.device == kCpu ? GpuClaim{} : claim_of(place, own);
 }
 
 std::string here(const RankPlace& place) {
@@ -177,17 +200,18 @@ ExitCode leave(Rendezvous& rendezvous, ExitCode code) {
 }
 
 // Who has the problem is the cause; the others end because of it. A dismissal, if that is what
-// comes of it.
-std::optional<ExitCode> answer(Rendezvous& rendezvous, const std::string& problem) {
+// comes of it, or the device to train on.
+std::variant<std::string, ExitCode> answer(Rendezvous& rendezvous, const std::string& problem,
+                                           const GpuClaim& gpu) {
   const int rank = rendezvous.place().rank;
-  rendezvous.set(answer_key(rank), problem);
+  rendezvous.set(answer_key(rank), json_text(json{{"problem", problem}, {"gpu", gpu}}));
   const json verdict = parse_json<json>(rendezvous.get(kVerdict));
   if (const auto code = dismissal_in(verdict)) return leave(rendezvous, *code);
   rendezvous.set(heard_key(rank), "");
   if (!problem.empty()) throw Error(problem);
   const std::string problem_of_other = verdict.at("problem");
   if (!problem_of_other.empty()) throw Error(problem_of_other, ExitCode::lost_ranks);
-  return std::nullopt;
+  return verdict.at("device").get<std::string>();
 }
 
 // A store in which this rank has answered already belongs to its former life.
@@ -221,7 +245,11 @@ HandOver read_hand_over(const RunFolder& folder,
   return hand_over;
 }
 
-StopRequest tell(Rendezvous& rendezvous, const HandOver& hand_over) {
+bool HandOver::wants_gpus() const {
+  return resolved().section("run").get<std::string>("device") == "cuda";
+}
+
+StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own) {
   const auto most = hand_over.resolved().section("parallelism").get<int64_t>("max_restarts");
   json message{{"evidence", to_json(evidence(hand_over.resolved().hash(), hand_over.data,
                                              hand_over.checkpoint))},
@@ -234,10 +262,12 @@ StopRequest tell(Rendezvous& rendezvous, const HandOver& hand_over) {
                {"max_restarts", most}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
   say(rendezvous, kKey, message);
-  const Answers answers = answers_of_all(rendezvous);
+  Answers answers = answers_of_all(rendezvous, claim(hand_over, rendezvous.place(), own));
+  if (answers.stop == StopRequest::none && answers.problem.empty())
+    settle_device(hand_over, answers);
   if (!answers.problem.empty()) refuse(rendezvous, answers.problem);
   if (answers.stop == StopRequest::none)
-    say(rendezvous, kVerdict, {{"problem", ""}});
+    say(rendezvous, kVerdict, {{"problem", ""}, {"device", hand_over.device}});
   else
     call_off(rendezvous, exit_code_of(answers.stop));
   return answers.stop;
@@ -260,24 +290,29 @@ std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
   }
 }
 
-Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash) {
+Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,
+           const OwnGpu& own) {
   const json message = parse_json<json>(rendezvous.get(kKey));
   if (const auto code = dismissal_in(message)) return leave(rendezvous, *code);
   report_restarts(rendezvous.place(), std::to_string(message.at("restarts").get<int>()) + ' ' +
                                           std::to_string(message.at("max_restarts").get<int>()));
   HandOver hand_over;
   std::string problem;
+  GpuClaim gpu;
   try {
     hand_over = read_message(message);
     problem =
         difference_from_rank_0(evidence(recipe_hash ? *recipe_hash : hand_over.resolved().hash(),
                                         hand_over.data, hand_over.checkpoint),
                                message.at("evidence"));
+    gpu = claim(hand_over, rendezvous.place(), own);
   } catch (const std::exception& error) {
     problem = error.what();
   }
   if (!problem.empty()) problem = here(rendezvous.place()) + problem;
-  if (const auto code = answer(rendezvous, problem)) return *code;
+  const auto answered = answer(rendezvous, problem, gpu);
+  if (const auto* code = std::get_if<ExitCode>(&answered)) return *code;
+  hand_over.device = std::get<std::string>(answered);
   return hand_over;
 }
 

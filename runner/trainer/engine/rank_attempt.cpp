@@ -78,7 +78,6 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_, device_);
-  if (rendezvous && !device_.is_cpu()) require_own_gpu(*rendezvous, facts_of(device_).uuid);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))

@@ -1,0 +1,47 @@
+#include "engine/gpu_agreement.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/host_name.h"
+#include "engine/device.h"
+
+namespace exprun {
+
+std::string own_gpu(const RankPlace& place) {
+  return facts_of(device_of_rank(at::kCUDA, place.local_rank)).uuid;
+}
+
+GpuClaim claim_of(const RankPlace& place, const OwnGpu& own) {
+  try {
+    return {own(place), ""};
+  } catch (const Error& error) {
+    return {"", "dist: rank " + std::to_string(place.rank) + " on " + host_name() + ": " +
+                    error.what()};
+  }
+}
+
+std::string gpu_problem(const std::vector<GpuClaim>& claims) {
+  std::map<std::string, size_t> taken;
+  for (size_t rank = 0; rank < claims.size(); ++rank) {
+    if (!claims[rank].problem.empty()) return claims[rank].problem;
+    const auto [first, is_free] = taken.emplace(claims[rank].uuid, rank);
+    if (!is_free)
+      return "dist: ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
+             " would compute on one GPU, " + first->first +
+             "; start one rank a GPU, or have the launcher say which is a rank's own "
+             "(CUDA_VISIBLE_DEVICES, LOCAL_RANK)";
+  }
+  return "";
+}
+
+void to_json(nlohmann::json& json, const GpuClaim& claim) {
+  json = {{"uuid", claim.uuid}, {"problem", claim.problem}};
+}
+
+void from_json(const nlohmann::json& json, GpuClaim& claim) {
+  claim = {json.at("uuid"), json.at("problem")};
+}
+
+}  // namespace exprun

@@ -1,0 +1,31 @@
+// Whether every rank has a GPU of its own: NCCL would refuse two ranks on one, or hang.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "dist/rank_place.h"
+
+namespace exprun {
+
+// One of the two.
+struct GpuClaim {
+  std::string uuid;     // of the GPU that a rank would compute on
+  std::string problem;  // why it has none
+};
+
+// The uuid of a rank's GPU; throws Error where it has none.
+using OwnGpu = std::function<std::string(const RankPlace&)>;
+std::string own_gpu(const RankPlace& place);
+
+GpuClaim claim_of(const RankPlace& place, const OwnGpu& own);
+
+// Why the ranks, in their order, cannot have a GPU each: the first reason, or nothing.
+std::string gpu_problem(const std::vector<GpuClaim>& claims);
+
+void to_json(nlohmann::json& json, const GpuClaim& claim);
+void from_json(const nlohmann::json& json, GpuClaim& claim);
+
+}  // namespace exprun
