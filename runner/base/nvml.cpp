@@ -76,6 +76,8 @@ struct Nvml::Library {
     uuid.find(handle, {"nvmlDeviceGetUUID"});
     power_limit.find(handle, {"nvmlDeviceGetEnforcedPowerLimit"});
     memory.find(handle, {"nvmlDeviceGetMemoryInfo"});
+    most_instances.find(handle, {"nvmlDeviceGetMaxMigDeviceCount"});
+    instance.find(handle, {"nvmlDeviceGetMigDeviceHandleByIndex"});
     utilisation.find(handle, {"nvmlDeviceGetUtilizationRates"});
     power.find(handle, {"nvmlDeviceGetPowerUsage"});
     clock.find(handle, {"nvmlDeviceGetClockInfo"});
@@ -88,6 +90,17 @@ struct Nvml::Library {
     ::dlclose(handle);
   }
 
+  // Of a GPU's MIG instances; their places may be empty.
+  std::vector<std::string> uuids_of_instances(Device device) const {
+    std::vector<std::string> uuids;
+    unsigned most = 0;
+    if (!most_instances(device, &most)) return uuids;
+    for (unsigned i = 0; i < most; ++i)
+      if (Device found = nullptr; instance(device, i, &found))
+        uuids.push_back(text_of(uuid, found));
+    return uuids;
+  }
+
   void* handle;
   Function<> init, shutdown;
   Function<char*, unsigned> driver_version;
@@ -97,6 +110,8 @@ struct Nvml::Library {
   TextOfDevice name, uuid;
   NumberOfDevice power_limit, power;
   Function<Device, Memory*> memory;
+  NumberOfDevice most_instances;
+  Function<Device, unsigned, Device*> instance;
   Function<Device, Utilisation*> utilisation;
   Function<Device, int, unsigned*> clock, temperature;
   Function<Device, unsigned long long*> throttle_reasons;
@@ -120,7 +135,8 @@ Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {
     library_->memory(device, &memory);
     gpus_.push_back({text_of(library_->name, device), text_of(library_->uuid, device),
                      static_cast<int64_t>(memory.total),
-                     watts_of(library_->power_limit, device).value_or(0)});
+                     watts_of(library_->power_limit, device).value_or(0),
+                     library_->uuids_of_instances(device)});
     devices_.push_back(device);
   }
 }

@@ -14,6 +14,7 @@ struct Gpu {
   std::string name, uuid;
   int64_t memory_bytes = 0;
   double power_limit_watts = 0;
+  std::vector<std::string> instances = {};  // uuids of its MIG instances ("MIG-..."), if it is cut
 };
 
 // At this moment; utilisation is of the library's last sampling period (a second or less). What a

@@ -10,6 +10,7 @@
 
 #include "base/free_space.h"
 #include "base/memory_use.h"
+#include "base/visible_gpus.h"
 
 namespace exprun {
 namespace {
@@ -55,22 +56,7 @@ void add_gpu(Values& values, size_t number, const GpuUsage& usage) {
   add(values, gpu + "throttle_reasons", usage.throttle_reasons);
 }
 
-bool names_gpu(const std::string& entry, size_t number, const Gpu& gpu) {
-  return entry == std::to_string(number) ||
-         (entry.starts_with("GPU-") && gpu.uuid.starts_with(entry));
-}
-
 }  // namespace
-
-std::vector<size_t> visible_gpus(const std::vector<Gpu>& gpus, const char* list) {
-  std::vector<size_t> visible;
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    std::istringstream entries(list != nullptr ? list : std::to_string(i));
-    for (std::string entry; std::getline(entries, entry, ',');)
-      if (names_gpu(entry, i, gpus[i])) visible.push_back(i);
-  }
-  return visible;
-}
 
 SystemUsage::SystemUsage(std::filesystem::path folder)
     : folder_(std::move(folder)), nvml_(Nvml::open()) {

@@ -33,8 +33,4 @@ class SystemUsage {
   std::optional<Processor> last_;
 };
 
-// Which of the GPUs a process may use: those of CUDA_VISIBLE_DEVICES, `list` (indices, or
-// beginnings of uuids; null: not set, all).
-std::vector<size_t> visible_gpus(const std::vector<Gpu>& gpus, const char* list);
-
 }  // namespace exprun

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
@@ -71,15 +72,33 @@ class Result:
 
 
 class ExprunTest(unittest.TestCase):
-    """Each test has a folder of its own with a recipe, tiny.toml, and its text; runs/ is made there."""
+    """Each test has a folder of its own with a recipe, tiny.toml, and its text; runs/ is made there. It sees no GPU of
+    the machine, unless it says so: all else is about the CPU."""
 
     maxDiff = None
+    sees_gpus = False
 
     def setUp(self):
+        if not self.sees_gpus:
+            self.hide_gpus()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exprun-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.write("tiny.toml", TINY)
         self.write("text.txt", TEXT)
+
+    def hide_gpus(self):
+        hidden = mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": ""})
+        hidden.start()
+        self.addCleanup(hidden.stop)
+
+    @contextlib.contextmanager
+    def fake_driver(self, **environment):
+        """Within it the machine's GPUs are those of a library that stands in for NVIDIA's."""
+        libraries = [str(BUILD / "fake_nvml"), *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
+        with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}):
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+            os.environ.update(environment)
+            yield
 
     def write(self, name, text):
         path = self.folder / name

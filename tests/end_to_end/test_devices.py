@@ -1,10 +1,8 @@
 """CPU or GPU: what is said where GPUs are asked for and cannot be had. The driver is one that stands in for NVIDIA's."""
 import glob
 import json
-import os
 import subprocess
 import unittest
-from unittest import mock
 
 from support import BUILD, ExprunTest
 
@@ -24,7 +22,7 @@ def starts():
 
 class WithDriver(ExprunTest):
     def run_with(self, *words, code=0, **environment):
-        with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": str(BUILD / "fake_nvml"), **environment}):
+        with self.fake_driver(**environment):
             return self.exprun(*words, code=code)
 
     def refusal(self, *words, **environment):
@@ -46,6 +44,17 @@ class WithDriver(ExprunTest):
     def test_no_gpu_that_may_be_used(self):
         self.assertIn("error: there is no GPU that this process may use (CUDA_VISIBLE_DEVICES is '7')\n",
                       self.refusal("run.device=cuda", CUDA_VISIBLE_DEVICES="7"))
+
+    def test_of_a_gpu_that_is_cut_a_run_sees_one_instance(self):
+        for visible in ({}, {"CUDA_VISIBLE_DEVICES": "MIG-33333333-cccc"}, {"CUDA_VISIBLE_DEVICES": "0,1"}):
+            said = json.loads(self.run_with("doctor", "--json", FAKE_NVML_CUT="1", **visible).out)["gpu"]
+            self.assertEqual(said["gpus"], ["NVIDIA Fake 80GB, 80.0 GiB, GPU-11111111-aaaa"])
+        self.assertIn("error: 2 ranks want a GPU each, and one can be used\n",
+                      self.refusal("run.device=cuda", "world_size=2", FAKE_NVML_CUT="1"))
+
+    def test_a_gpu_that_is_named_twice_leaves_none(self):
+        self.assertIn("error: there is no GPU that this process may use (CUDA_VISIBLE_DEVICES is '1,1')\n",
+                      self.refusal("run.device=cuda", CUDA_VISIBLE_DEVICES="1,1"))
 
     def test_more_ranks_than_gpus(self):
         self.assertIn("error: 4 ranks want a GPU each, and 2 can be used\n", self.refusal("run.device=cuda", "world_size=4"))
@@ -78,7 +87,7 @@ class CudaProgram(ExprunTest):
     def test_where_its_libraries_are_missing_the_run_says_so(self):
         if starts():
             self.skipTest("CUDA's libraries are here")
-        with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": str(BUILD / "fake_nvml")}):
+        with self.fake_driver():
             result = self.exprun("tiny.toml", "run.device=cuda", "world_size=1", code=127)
         self.assertIn("error while loading shared libraries: ", result.err)
         self.assertEqual(self.rows("SELECT state, message FROM runs"), [
@@ -92,8 +101,7 @@ class CudaProgram(ExprunTest):
             self.skipTest("this machine has a GPU")
         version = subprocess.run([CUDA_PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(json.loads(version)["cuda"], "13.0")
-        environment = {"LD_LIBRARY_PATH": f"{BUILD}/fake_nvml:{os.environ.get('LD_LIBRARY_PATH', '')}"}
-        with mock.patch.dict(os.environ, environment):
+        with self.fake_driver():
             result = self.exprun("tiny.toml", "run.device=cuda", "world_size=1", code=2)
         self.assertIn("error: gpu: this machine has no NVIDIA driver; install one, or train with run.device=cpu\n", result.err)
 

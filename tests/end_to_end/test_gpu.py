@@ -1,6 +1,5 @@
 """Training on GPUs, where there are some: this machine's, as its driver counts them."""
 import json
-import os
 import subprocess
 import unittest
 
@@ -20,6 +19,8 @@ RECIPES = sorted((ROOT / "recipes" / "small").glob("*.toml"))
 
 @unittest.skipUnless(GPUS, "no GPU can be used here")
 class OnGpus(ExprunTest):
+    sees_gpus = True
+
     def losses(self, *words):
         self.exprun("tiny.toml", "--new", *words)
         return [value for (value,) in self.rows(

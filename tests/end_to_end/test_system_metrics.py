@@ -1,10 +1,8 @@
 """What the machine does is recorded beside what the training does; its GPUs are those of a library that stands in for NVIDIA's."""
 import json
-import os
 import unittest
-from unittest import mock
 
-from support import BUILD, ExprunTest
+from support import ExprunTest
 
 MACHINE = {"process_cpu_percent", "process_memory_bytes", "load", "memory_available_bytes", "disk_free_bytes"}
 GPU = {"utilisation_percent": 97, "memory_bytes": 1 << 30, "power_watts": 612.5, "sm_clock_mhz": 1980,
@@ -14,7 +12,7 @@ OLD_GPU = {"memory_bytes": 1 << 30, "temperature_celsius": 64}  # all that it ca
 
 class SystemMetrics(ExprunTest):
     def run_with_gpus(self, **environment):
-        with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": str(BUILD / "fake_nvml"), **environment}):
+        with self.fake_driver(**environment):
             self.exprun("tiny.toml", "--new", "run.device=cpu", "metrics.system_every='0.05 s'")
         return dict(self.rows("SELECT substr(name, 8), last FROM series WHERE name LIKE 'system/%' AND run = (SELECT max(id) FROM run)"))
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/system_usage.h"
+#include "base/visible_gpus.h"
 #include "control/launch/trainer_program.h"
 
 namespace exprun {

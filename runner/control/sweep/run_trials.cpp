@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/diagnostic.h"
+#include "control/launch/joining.h"
 #include "control/sweep/outcome.h"
 
 namespace exprun {
@@ -18,9 +19,13 @@ LogLevel trial_level(LogLevel level) {
   return level == LogLevel::debug ? LogLevel::info : LogLevel::warning;
 }
 
+// "auto" ranks are one a GPU, as in a plain run: trials run one after another, each with all of
+// them.
 LaunchRequest request_for(const Trial& trial, const SweepOptions& options, int64_t sweep) {
-  return {trial.text, trial.resolved, options.command_line, trial_level(options.level),
-          sweep,      trial.number};
+  RecipeText text = with_world_size_of(std::nullopt, trial.text);
+  ResolvedRecipe resolved = resolve(text);
+  return {std::move(text), std::move(resolved), options.command_line, trial_level(options.level),
+          sweep,           trial.number};
 }
 
 // A stop signal that comes before the trainer can save, or twice, ends it by that signal.

@@ -1,6 +1,7 @@
 // A library that stands in for NVIDIA's, libnvidia-ml.so.1: a machine with two GPUs, of which the
 // second can say little, as an old one or a slice of one. With FAKE_NVML_WITHOUT_DRIVER set it is a
-// library without a driver; with FAKE_NVML_OLD_DRIVER its driver is of CUDA 12's time;
+// library without a driver; with FAKE_NVML_OLD_DRIVER its driver is of CUDA 12's time; with
+// FAKE_NVML_CUT the first GPU is cut into MIG instances;
 // FAKE_NVML_START_MS is how long a driver takes to answer first.
 #include <chrono>
 #include <cstdio>
@@ -17,6 +18,7 @@ struct Fake {
 };
 Fake gpus[] = {{"NVIDIA Fake 80GB", "GPU-11111111-aaaa", false},
                {"NVIDIA Old", "GPU-22222222-bbbb", true}};
+Fake instance = {"NVIDIA Fake 80GB MIG 1g.10gb", "MIG-33333333-cccc", false};
 
 template <typename Number>
 int answer(const void* gpu, Number* place, Number value) {
@@ -70,6 +72,13 @@ int nvmlDeviceGetName(const void* gpu, char* text, unsigned size) {
 }
 int nvmlDeviceGetUUID(const void* gpu, char* text, unsigned size) {
   return copy(text, size, static_cast<const Fake*>(gpu)->uuid);
+}
+int nvmlDeviceGetMaxMigDeviceCount(const void* gpu, unsigned* count) {
+  return answer(gpu, count, 7U);
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(const void* gpu, unsigned index, void** found) {
+  if (!std::getenv("FAKE_NVML_CUT") || index != 2) return kNotFound;
+  return answer(gpu, found, static_cast<void*>(&instance));
 }
 int nvmlDeviceGetEnforcedPowerLimit(const void* gpu, unsigned* milliwatts) {
   return answer(gpu, milliwatts, 700'000U);

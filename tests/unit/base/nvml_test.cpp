@@ -49,14 +49,3 @@ TEST_CASE("nvml: what a GPU does, and nothing in place of what it cannot say") {
   CHECK(old.temperature_celsius == 64);
   CHECK(!old.throttle_reasons);
 }
-
-TEST_CASE("nvml: a process sees the GPUs of CUDA_VISIBLE_DEVICES") {
-  const std::vector<Gpu> gpus = {{"a", "GPU-1111"}, {"b", "GPU-2222"}, {"c", "GPU-2333"}};
-  using Numbers = std::vector<size_t>;
-  CHECK(visible_gpus(gpus, nullptr) == Numbers{0, 1, 2});
-  CHECK(visible_gpus(gpus, "") == Numbers{});
-  CHECK(visible_gpus(gpus, "-1") == Numbers{});
-  CHECK(visible_gpus(gpus, "2,0") == Numbers{0, 2});
-  CHECK(visible_gpus(gpus, "GPU-22") == Numbers{1});
-  CHECK(visible_gpus({}, "0") == Numbers{});
-}
