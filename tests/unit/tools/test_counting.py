@@ -6,6 +6,7 @@ import importlib.util
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -113,6 +114,19 @@ class Counting(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 30)
         command = pathlib.Path("/proc", output.split()[0], "cmdline")
         self.assertFalse(command.exists() and command.read_bytes(), "it runs (of a dead one there is no command line)")
+
+    def test_sigterm_ends_all_that_it_started(self):
+        script = ("import signal, sys; sys.path.insert(0, sys.argv[1]); from test_counting import load; test = load();"
+                  "signal.signal(signal.SIGTERM, test.end_in_order); test.must(['sh', '-c', 'sleep 60 & echo $!; wait'])")
+        process = subprocess.Popen([sys.executable, "-c", script, pathlib.Path(__file__).parent], stdout=subprocess.PIPE, text=True)
+        started = process.stdout.readline().strip()
+        process.terminate()
+        self.assertEqual(process.wait(timeout=20), 143)
+        process.stdout.close()
+        late = time.monotonic() + 10
+        while pathlib.Path("/proc", started).exists() and time.monotonic() < late:
+            time.sleep(0.05)
+        self.assertFalse(pathlib.Path("/proc", started).exists(), "what it started runs")
 
     def test_what_it_leaves_in_its_folder_is_told(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tempfile.tempdir", folder):
