@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -133,14 +134,22 @@ ExitCode explain(const TrainerOptions& options) {
 
 }  // namespace exprun
 
+// A thread may have been left behind in a library's call that hangs: what static destructors take
+// away it would miss, and die by a signal.
+[[noreturn]] static void end(exprun::ExitCode code) {
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(code));
+}
+
 int main(int argc, char** argv) {
   using namespace exprun;
   TrainerOptions options;
   try {
     options = parse_trainer_options(argc, argv);
     set_log_level(options.log_level);
-    return static_cast<int>(perform(options));
+    end(perform(options));
   } catch (...) {
-    return static_cast<int>(explain(options));
+    end(explain(options));
   }
 }

@@ -10,14 +10,13 @@
 
 #include "base/diagnostic.h"
 #include "dist/group_by_device.h"
-#include "dist/nccl.h"
 #include "engine/dataset.h"
 #include "engine/format_support.h"
 #include "engine/mfu.h"
 #include "engine/resume.h"
 #include "engine/stochastic_rounding.h"
 #include "engine/tiny_run.h"
-#include "support/rank_threads.h"
+#include "support/counted_group.h"
 
 using namespace exprun;
 
@@ -27,27 +26,6 @@ at::DeviceType chosen(const std::string& device) {
   const TinyRun run({"run.device='" + device + "'"});
   return chosen_device(run.recipe.section("run"));
 }
-
-// Counts what goes through it.
-struct Counting : ProcessGroup {
-  explicit Counting(int& count) : count(count) {}
-  int rank() const override { return 2; }
-  int world_size() const override { return 3; }
-  std::unique_ptr<Collective> all_reduce(at::Tensor) override { return counted(); }
-  std::unique_ptr<Collective> sum_numbers(at::Tensor) override { return counted(); }
-  std::unique_ptr<Collective> reduce(at::Tensor, int) override { return counted(); }
-  std::unique_ptr<Collective> reduce_scatter(at::Tensor, at::Tensor) override { return counted(); }
-  std::unique_ptr<Collective> all_gather(at::Tensor, at::Tensor) override { return counted(); }
-  std::unique_ptr<Collective> broadcast(at::Tensor, int) override { return counted(); }
-  std::unique_ptr<Collective> counted() {
-    struct Done : Collective {
-      void wait() override {}
-    };
-    ++count;
-    return std::make_unique<Done>();
-  }
-  int& count;
-};
 
 void use_all(ProcessGroup& group, at::Device device) {
   const auto tensor = at::empty({6}, at::TensorOptions(device));
@@ -90,9 +68,9 @@ TEST_CASE("device: the memory of a CPU is the process's") {
 
 TEST_CASE("device: tensors of a GPU and of a CPU go through groups of their own") {
   int by_cpus = 0, by_gpus = 0;
-  const auto group =
-      group_by_device(std::make_unique<Counting>(by_cpus), std::make_unique<Counting>(by_gpus));
-  CHECK(group->rank() == 2);
+  const auto group = group_by_device(std::make_unique<CountedGroup>(imagined_ranks(3), by_cpus),
+                                     std::make_unique<CountedGroup>(imagined_ranks(3), by_gpus));
+  CHECK(group->rank() == 0);
   CHECK(group->world_size() == 3);
   use_all(*group, at::kCPU);
   CHECK(by_cpus == 5);
@@ -102,25 +80,6 @@ TEST_CASE("device: tensors of a GPU and of a CPU go through groups of their own"
   CHECK(by_gpus == 5);
   sum_over_ranks(*group, {1});  // nobody waits for a device
   CHECK(by_cpus == 6);
-}
-
-TEST_CASE("device: two ranks on one GPU are an error on both, before NCCL hangs") {
-  std::vector<std::string> said(3);
-  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
-    const auto rank = static_cast<size_t>(group->rank());
-    try {
-      require_own_gpu(rendezvous, rank == 1 ? "GPU-1" : "GPU-0");
-      said[rank] = "fine";
-    } catch (const Error& error) {
-      said[rank] = error.what();
-    }
-    sum_over_ranks(*group, {1});  // the server stays until all have it
-  });
-  const std::string refused =
-      "dist: ranks 0 and 2 compute on one GPU, GPU-0; start one rank a GPU, or have the launcher "
-      "say "
-      "which is a rank's own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)";
-  CHECK(said == std::vector<std::string>{refused, "fine", refused});
 }
 
 TEST_CASE("device: formats that a GPU has not") {

@@ -9,6 +9,7 @@
 #include "engine/checkpoint_writer.h"
 #include "engine/state_giver.h"
 #include "engine/tiny_run.h"
+#include "support/counted_group.h"
 #include "support/rank_threads.h"
 
 namespace exprun {
@@ -301,6 +302,22 @@ TEST_CASE("parallel: any world size and strategy continues any other's checkpoin
     Halves halves(optimizer);
     for (const auto& first : ways)
       for (const auto& second : ways) halves.check(first, second);
+  }
+}
+
+TEST_CASE(
+    "parallel training: a single rank whose backend exchanges with itself makes the same bits") {
+  for (const char* strategy : {"ddp", "zero1"}) {
+    CAPTURE(strategy);
+    const TinyRun run(words(1, strategy, kAdamW));
+    int alone = 0, exchanged = 0;
+    const auto expected =
+        train_rank(run, std::make_shared<CountedGroup>(single_process(), alone), {});
+    const auto seen = from_ranks<Series>(1, [&](const auto& group) {
+      return train_rank(run, std::make_shared<CountedGroup>(group, exchanged), {}).series;
+    });
+    CHECK(seen[0] == expected.series);
+    CHECK(exchanged >= alone + 40);  // gradients, one bucket a step at least
   }
 }
 

@@ -4,32 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "base/random.h"
-#include "engine/checkpoint_writer.h"
 #include "engine/tiny_run.h"
-#include "engine/trainer.h"
 
 namespace exprun {
 namespace {
-
-// One life of the run, as a new process would have it: from its newest checkpoint, or the start.
-TrainingResult live(const TinyRun& run, Recorder& recorder,
-                    const std::function<StopRequest()>& stop,
-                    std::map<std::string, at::Tensor>& tensors) {
-  const RunFolder folder{run.folder()};
-  const Pipeline pipeline = run.build();
-  Position start;
-  std::optional<Position> resumed_from;
-  if (const auto found = complete_checkpoints(folder); !found.empty()) {
-    start = open_checkpoint(found[0].path, run.recipe.hash(), run.data.fingerprint).position;
-    load_tensors(found[0].path, pipeline);
-    resumed_from = start;
-  }
-  CheckpointLedger ledger;
-  CheckpointWriter saver(folder, ledger, recorder, resumed_from);
-  const TrainingResult result = Trainer(pipeline, {recorder, &saver, stop}).run(start);
-  tensors = all_tensors(pipeline);
-  return result;
-}
 
 void check_equal(const std::map<std::string, at::Tensor>& a,
                  const std::map<std::string, at::Tensor>& b) {
@@ -41,28 +19,27 @@ void check_equal(const std::map<std::string, at::Tensor>& a,
 }
 
 void check_exact(const std::vector<std::string>& overrides, uint64_t trials) {
-  const auto never = [] { return StopRequest::none; };
   const TinyRun whole(overrides);
   MemoryRecorder expected;
-  std::map<std::string, at::Tensor> expected_tensors;
-  CHECK(live(whole, expected, never, expected_tensors).end == TrainingResult::End::finished);
+  const Life uninterrupted = live(whole, expected);
+  CHECK(uninterrupted.result.end == TrainingResult::End::finished);
 
   for (uint64_t trial = 0; trial < trials; ++trial) {
     const TinyRun parts(overrides);
     MemoryRecorder recorder;
-    std::map<std::string, at::Tensor> tensors;
+    Life last;
     int lives = 1;
     while (true) {
       const int look =
           5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(lives)}));
-      const auto result = live(parts, recorder, stop_at_look(look), tensors);
-      if (result.end == TrainingResult::End::finished) break;
+      last = live(parts, recorder, stop_at_look(look));
+      if (last.result.end == TrainingResult::End::finished) break;
       REQUIRE(++lives < 100);
     }
     CAPTURE(lives);
     CHECK(lives > 2);
     CHECK(recorder.series() == expected.series());
-    check_equal(tensors, expected_tensors);
+    check_equal(last.tensors, uninterrupted.tensors);
   }
 }
 
@@ -91,17 +68,14 @@ TEST_CASE("resume: an early stop comes at the same step") {
 }
 
 TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same bits") {
-  const auto never = [] { return StopRequest::none; };
   const TinyRun run;
   MemoryRecorder first, again;
-  std::map<std::string, at::Tensor> first_tensors, again_tensors;
-  live(run, first, never, first_tensors);
+  const auto tensors = live(run, first).tensors;
   const auto found = complete_checkpoints(RunFolder{run.folder()});
   REQUIRE(found.size() == 2);
   CHECK(found[1].step == 35);
   std::filesystem::remove_all(found[0].path);
-  live(run, again, never, again_tensors);
-  check_equal(first_tensors, again_tensors);
+  check_equal(tensors, live(run, again).tensors);
   for (const auto& [name, values] : again.series()) {
     const auto& all = first.series().at(name);
     CHECK(std::vector(all.end() - static_cast<int64_t>(values.size()), all.end()) == values);

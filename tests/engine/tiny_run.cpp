@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "base/random.h"
+#include "engine/resume.h"
 
 namespace exprun {
 
@@ -119,6 +120,10 @@ std::function<StopRequest()> stop_at_look(int n) {
   };
 }
 
+StopRequest never_stop() {
+  return StopRequest::none;
+}
+
 std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, tensor] : pipeline.optimizers().parameter_tensors())
@@ -126,6 +131,23 @@ std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
   for (const auto& [name, tensor] : pipeline.optimizers().gathered_state())
     tensors[name] = tensor.clone();
   return tensors;
+}
+
+Life live(const TinyRun& run, Recorder& recorder,
+          const std::function<StopRequest()>& stop_requested, at::Device device) {
+  const RunFolder folder{run.folder()};
+  const Pipeline pipeline = run.build(single_process(), device);
+  Position start;
+  std::optional<Position> resumed_from;
+  if (const auto found = complete_checkpoints(folder); !found.empty()) {
+    start = open_checkpoint(found[0].path, run.recipe.hash(), run.data.fingerprint).position;
+    load_tensors(found[0].path, pipeline);
+    resumed_from = start;
+  }
+  CheckpointLedger ledger;
+  CheckpointWriter saver(folder, ledger, recorder, resumed_from);
+  const TrainingResult result = Trainer(pipeline, {recorder, &saver, stop_requested}).run(start);
+  return {result, all_tensors(pipeline)};
 }
 
 }  // namespace exprun

@@ -63,10 +63,21 @@ class MemoryRecorder : public Recorder {
   std::vector<std::string> events;  // "level kind: text"
 };
 
-// Requests a stop at the n-th look, from 1.
+// Requests a stop at the n-th look, from 1; at none.
 std::function<StopRequest()> stop_at_look(int n);
+StopRequest never_stop();
 
 // Every parameter and state tensor, copied.
 std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline);
+
+// One life of the run, as a new process would have it: from its newest checkpoint, or the start, to
+// its end or a stop.
+struct Life {
+  TrainingResult result;
+  std::map<std::string, at::Tensor> tensors;  // all, at its end
+};
+Life live(const TinyRun& run, Recorder& recorder,
+          const std::function<StopRequest()>& stop_requested = never_stop,
+          at::Device device = at::kCPU);
 
 }  // namespace exprun

@@ -13,12 +13,12 @@
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
-#include "engine/checkpoint_writer.h"
 #include "engine/device.h"
 #include "engine/format_support.h"
 #include "engine/resume.h"
 #include "engine/stochastic_rounding.h"
 #include "engine/tiny_run.h"
+#include "support/counted_group.h"
 
 namespace exprun {
 namespace {
@@ -45,24 +45,31 @@ double largest_difference(const std::vector<StepRecord>& a, const std::vector<St
   return worst;
 }
 
-// One life of a run on the GPU: from its newest checkpoint, or the start, until the look.
-std::map<std::string, at::Tensor> live(const TinyRun& run, const std::function<StopRequest()>& stop,
-                                       MemoryRecorder& recorder) {
-  use_device(kGpu, true);
-  const RunFolder folder{run.folder()};
-  const Pipeline pipeline = run.build(single_process(), kGpu);
-  Position start;
-  std::optional<Position> resumed_from;
-  if (const auto found = complete_checkpoints(folder); !found.empty()) {
-    start = open_checkpoint(found[0].path, run.recipe.hash(), run.data.fingerprint).position;
-    load_tensors(found[0].path, pipeline);
-    resumed_from = start;
+// A process group of NCCL's, and of Gloo's for the CPU, of one rank.
+class World {
+ public:
+  World() : rendezvous_(place()) {
+    const std::chrono::seconds timeout(20);
+    auto of_gpus =
+        std::make_unique<CountedGroup>(nccl_group(rendezvous_, timeout, kGpu), collectives_);
+    group_ = group_by_device(gloo_group(rendezvous_, timeout), std::move(of_gpus));
   }
-  CheckpointLedger ledger;
-  CheckpointWriter saver(folder, ledger, recorder, resumed_from);
-  Trainer(pipeline, {recorder, &saver, stop}).run(start);
-  return all_tensors(pipeline);
-}
+  const std::shared_ptr<ProcessGroup>& group() const { return group_; }
+  int collectives() const { return collectives_; }  // of NCCL's, so far
+
+ private:
+  RankPlace place() const {
+    RankPlace place;
+    place.port = listening_.port;
+    place.listening_fd = ::dup(listening_.fd.get());  // the store closes it
+    return place;
+  }
+
+  ListeningSocket listening_ = listen_on_loopback();
+  Rendezvous rendezvous_;
+  int collectives_ = 0;
+  std::shared_ptr<ProcessGroup> group_;
+};
 
 }  // namespace
 
@@ -108,11 +115,10 @@ TEST_CASE("gpu: a run that was stopped and resumed ends with the bits of one tha
   const Words words{"run.deterministic=true"};
   const TinyRun whole(words), parts(words);
   MemoryRecorder expected, recorder;
-  const auto tensors = live(
-      whole, [] { return StopRequest::none; }, expected);
-  for (const int look : {17, 23, 31}) live(parts, stop_at_look(look), recorder);
-  const auto resumed = live(
-      parts, [] { return StopRequest::none; }, recorder);
+  use_device(kGpu, true);
+  const auto tensors = live(whole, expected, never_stop, kGpu).tensors;
+  for (const int look : {17, 23, 31}) live(parts, recorder, stop_at_look(look), kGpu);
+  const auto resumed = live(parts, recorder, never_stop, kGpu).tensors;
   CHECK(recorder.series() == expected.series());
   for (const auto& [name, tensor] : tensors) {
     CAPTURE(name);
@@ -123,7 +129,8 @@ TEST_CASE("gpu: a run that was stopped and resumed ends with the bits of one tha
 TEST_CASE("gpu: its checkpoint goes on on the CPU") {
   const TinyRun run({"model.dropout=0.0"});
   MemoryRecorder recorder;
-  const auto tensors = live(run, stop_at_look(30), recorder);
+  use_device(kGpu, true);
+  const auto tensors = live(run, recorder, stop_at_look(30), kGpu).tensors;
   const Pipeline pipeline = run.build();
   load_tensors(complete_checkpoints(RunFolder{run.folder()})[0].path, pipeline);
   for (const auto& [name, tensor] : all_tensors(pipeline))
@@ -145,32 +152,36 @@ TEST_CASE("gpu: memory is counted") {
   CHECK(after.total > after.free);
 }
 
-TEST_CASE("gpu: NCCL's collectives in a world of one, and a step that uses them") {
+TEST_CASE("gpu: NCCL's collectives in a world of one") {
   use_device(kGpu, false);
-  const ListeningSocket listening = listen_on_loopback();
-  RankPlace place;
-  place.port = listening.port;
-  place.listening_fd = ::dup(listening.fd.get());  // the store closes it
-  Rendezvous rendezvous(place);
-  const std::chrono::seconds timeout(20);
-  const std::shared_ptr<ProcessGroup> group =
-      group_by_device(gloo_group(rendezvous, timeout), nccl_group(rendezvous, timeout, kGpu));
+  const World world;
+  ProcessGroup& group = *world.group();
   const auto options = at::TensorOptions(kGpu).dtype(at::kFloat);
   auto sum = at::full({5}, 3.0, options), whole = at::zeros({4}, options);
   const auto part = at::zeros({4}, options);
-  group->all_reduce(sum)->wait();
-  group->reduce_scatter(part, at::arange(4.0, options))->wait();
-  group->all_gather(whole, part)->wait();
-  group->broadcast(whole, 0)->wait();
+  group.all_reduce(sum)->wait();
+  group.reduce_scatter(part, at::arange(4.0, options))->wait();
+  group.all_gather(whole, part)->wait();
+  group.broadcast(whole, 0)->wait();
   CHECK(at::equal(sum.cpu(), at::full({5}, 3.0)));
   CHECK(at::equal(whole.cpu(), at::arange(4.0)));
-  CHECK(sum_over_ranks(*group, {1, 2.5}) == std::vector<double>{1, 2.5});
+  CHECK(sum_over_ranks(group, {1, 2.5}) == std::vector<double>{1, 2.5});
+}
 
-  const TinyRun run({"model.dropout=0.0"});
-  MemoryRecorder recorder;
-  const Pipeline pipeline = run.build(group, kGpu);
-  Trainer(pipeline, {recorder}).run();
-  CHECK(largest_difference(recorder.steps, trained(run, at::kCPU)) < 1e-3);
+TEST_CASE("gpu: steps whose gradients and parameters go through NCCL make the losses of the CPU") {
+  use_device(kGpu, false);
+  for (const char* strategy : {"ddp", "zero1"}) {
+    CAPTURE(strategy);
+    const TinyRun run(
+        {"model.dropout=0.0", "parallelism.strategy='" + std::string(strategy) + "'"});
+    const World world;
+    MemoryRecorder recorder;
+    const Pipeline pipeline = run.build(world.group(), kGpu);
+    const int before = world.collectives();
+    Trainer(pipeline, {recorder}).run();
+    CHECK(world.collectives() - before >= 40);  // one a step at least
+    CHECK(largest_difference(recorder.steps, trained(run, at::kCPU)) < 1e-3);
+  }
 }
 
 }  // namespace exprun

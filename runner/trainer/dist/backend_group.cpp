@@ -35,6 +35,20 @@ class UnderWay : public Collective {
   const std::function<std::string()>& why_;
 };
 
+// What the device is asked to do from here on comes behind the collective; this thread goes on.
+class OnDevice : public Collective {
+ public:
+  OnDevice(std::string what, Work work) : what_(std::move(what)), work_(std::move(work)) {}
+
+  void wait() override {
+    dist_call(what_, [this] { work_->synchronize(); });
+  }
+
+ private:
+  std::string what_;
+  Work work_;
+};
+
 // The parts of all ranks, one behind the other, become their sum, in the order of the ranks.
 class SumOfReceived : public Collective {
  public:
@@ -55,41 +69,46 @@ class SumOfReceived : public Collective {
 
 class BackendGroup : public ProcessGroup {
  public:
-  BackendGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Backend> numbers,
-               std::function<std::string()> why, ReduceScatter reduce_scatter)
-      : backend_(std::move(backend)),
-        numbers_(std::move(numbers)),
-        why_(std::move(why)),
-        reduce_scatter_(reduce_scatter) {}
+  explicit BackendGroup(BackendParts parts) : parts_(std::move(parts)) {}
   BackendGroup(const BackendGroup&) = delete;
   BackendGroup& operator=(const BackendGroup&) = delete;
 
   // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
   // behind an error the others may never come. Gloo has nothing to end.
   ~BackendGroup() override {
+    const bool in_order = std::uncaught_exceptions() == 0 && trouble().empty();
+    if (parts_.watch) parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
     try {
-      if (std::uncaught_exceptions() > 0)
-        backend_->abort();
+      if (in_order)
+        parts_.backend->shutdown();
       else
-        backend_->shutdown();
+        parts_.backend->abort();
     } catch (const std::exception& error) {
       log(LogLevel::debug, std::string("dist: ") + error.what());
     }
   }
 
-  int rank() const override { return backend_->getRank(); }
-  int world_size() const override { return backend_->getSize(); }
+  int rank() const override { return parts_.backend->getRank(); }
+  int world_size() const override { return parts_.backend->getSize(); }
+  bool exchanges() const override { return true; }
+
+  void require_intact() override {
+    const std::string trouble = this->trouble();
+    if (trouble.empty()) return;
+    throw Error("dist: " + lost_in("what its GPU exchanges") + ": " + trouble + parts_.why(),
+                ExitCode::lost_ranks);
+  }
 
   std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
     return start("all-reduce", [&] {
       std::vector<at::Tensor> tensors{tensor};
-      return backend_->allreduce(tensors);
+      return parts_.backend->allreduce(tensors);
     });
   }
   std::unique_ptr<Collective> sum_numbers(at::Tensor numbers) override {
     return start("all-reduce", [&] {
       std::vector<at::Tensor> tensors{numbers};
-      return numbers_->allreduce(tensors);
+      return parts_.numbers->allreduce(tensors);
     });
   }
   std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) override {
@@ -97,53 +116,57 @@ class BackendGroup : public ProcessGroup {
       std::vector<at::Tensor> tensors{tensor};
       c10d::ReduceOptions options;
       options.rootRank = to;
-      return backend_->reduce(tensors, options);
+      return parts_.backend->reduce(tensors, options);
     });
   }
   std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) override {
-    if (reduce_scatter_ == ReduceScatter::exchange) {
+    if (parts_.reduce_scatter == ReduceScatter::exchange) {
       at::Tensor received = at::empty_like(whole);
       auto exchange = start("reduce-scatter", [&] {
         std::vector<int64_t> equal;  // parts
-        return backend_->alltoall_base(received, whole, equal, equal);
+        return parts_.backend->alltoall_base(received, whole, equal, equal);
       });
       return std::make_unique<SumOfReceived>(std::move(exchange), received, part.view(-1));
     }
-    return start("reduce-scatter", [&] { return backend_->_reduce_scatter_base(part, whole); });
+    return start("reduce-scatter",
+                 [&] { return parts_.backend->_reduce_scatter_base(part, whole); });
   }
   std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) override {
-    return start("all-gather", [&] { return backend_->_allgather_base(whole, part); });
+    return start("all-gather", [&] { return parts_.backend->_allgather_base(whole, part); });
   }
   std::unique_ptr<Collective> broadcast(at::Tensor tensor, int from) override {
     return start("broadcast", [&] {
       std::vector<at::Tensor> tensors{tensor};
       c10d::BroadcastOptions options;
       options.rootRank = from;
-      return backend_->broadcast(tensors, options);
+      return parts_.backend->broadcast(tensors, options);
     });
   }
 
  private:
-  template <class Function>
-  std::unique_ptr<Collective> start(const char* name, Function function) {
-    const std::string what = "rank " + std::to_string(rank()) + " has lost the others in " + name;
-    return std::make_unique<UnderWay>(what, dist_call(what, function), why_);
+  std::string lost_in(const std::string& what) const {
+    return "rank " + std::to_string(rank()) + " has lost the others in " + what;
   }
 
-  c10::intrusive_ptr<c10d::Backend> backend_;
-  c10::intrusive_ptr<c10d::Backend> numbers_;
-  std::function<std::string()> why_;
-  ReduceScatter reduce_scatter_;
+  std::string trouble() const { return parts_.watch ? parts_.watch->trouble() : ""; }
+
+  template <class Function>
+  std::unique_ptr<Collective> start(const char* name, Function function) {
+    const std::string what = lost_in(name);
+    require_intact();
+    const Work work = dist_call(what, function);
+    if (!parts_.watch) return std::make_unique<UnderWay>(what, work, parts_.why);
+    parts_.watch->follow(parts_.watched(work));
+    return std::make_unique<OnDevice>(what, work);
+  }
+
+  BackendParts parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
-                                         c10::intrusive_ptr<c10d::Backend> numbers,
-                                         std::function<std::string()> why,
-                                         ReduceScatter reduce_scatter) {
-  return std::make_unique<BackendGroup>(std::move(backend), std::move(numbers), std::move(why),
-                                        reduce_scatter);
+std::unique_ptr<ProcessGroup> group_over(BackendParts parts) {
+  return std::make_unique<BackendGroup>(std::move(parts));
 }
 
 }  // namespace exprun

@@ -5,11 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "dist/device_watch.h"
 #include "dist/process_group.h"
 
 namespace c10d {
 class Backend;
-}
+class Work;
+}  // namespace c10d
 
 namespace exprun {
 
@@ -19,11 +21,22 @@ enum class ReduceScatter {
   exchange,  // every rank sends each other its part: Gloo's own way is an all-reduce of a copy
 };
 
-// `numbers` serves sum_numbers, so that it waits for nothing that `backend` has under way. `why`:
-// what is known of a failure of an exchange, added to its message.
-std::unique_ptr<ProcessGroup> group_over(c10::intrusive_ptr<c10d::Backend> backend,
-                                         c10::intrusive_ptr<c10d::Backend> numbers,
-                                         std::function<std::string()> why,
-                                         ReduceScatter reduce_scatter = ReduceScatter::own);
+struct BackendParts {
+  c10::intrusive_ptr<c10d::Backend> backend;
+
+  // Serves sum_numbers, so that it waits for nothing that `backend` has under way.
+  c10::intrusive_ptr<c10d::Backend> numbers;
+
+  // What is known of a failure of an exchange, added to its message.
+  std::function<std::string()> why;
+
+  ReduceScatter reduce_scatter = ReduceScatter::own;
+
+  // Of GPUs, together: a collective becomes what the watch asks whether it has ended.
+  std::unique_ptr<DeviceWatch> watch = nullptr;
+  std::function<std::function<bool()>(const c10::intrusive_ptr<c10d::Work>&)> watched = nullptr;
+};
+
+std::unique_ptr<ProcessGroup> group_over(BackendParts parts);
 
 }  // namespace exprun

@@ -4,11 +4,9 @@
 
 namespace exprun {
 
-namespace {
-
 // "[/some/build/gloo/transport/tcp/pair.cc:544] Connection closed by peer [127.0.0.1]:3212" and a
 // stack trace: the sentence alone.
-std::string sentence(std::string text) {
+std::string first_sentence(std::string text) {
   text = text.substr(0, text.find('\n'));
   if (!text.empty() && text.front() == '[') {
     const size_t end = text.find("] ");
@@ -17,12 +15,10 @@ std::string sentence(std::string text) {
   return text;
 }
 
-}  // namespace
-
 void throw_dist_error(const std::string& what, const std::exception& cause) {
   if (dynamic_cast<const c10::AcceleratorError*>(&cause)) throw;
   if (dynamic_cast<const c10::OutOfMemoryError*>(&cause)) throw;
-  throw Error("dist: " + what + ": " + sentence(cause.what()), ExitCode::lost_ranks);
+  throw Error("dist: " + what + ": " + first_sentence(cause.what()), ExitCode::lost_ranks);
 }
 
 }  // namespace exprun

@@ -10,6 +10,9 @@
 
 namespace exprun {
 
+// Of what LibTorch, Gloo or NCCL say: without the place in their sources and the stack.
+std::string first_sentence(std::string text);
+
 // In a handler of `cause`. Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line
 // of what LibTorch says>"; a device's own fault, which is not the loss of other ranks, passes as it
 // is.

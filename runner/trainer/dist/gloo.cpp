@@ -67,13 +67,18 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
   return dist_call(
       "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
         const Device own = device(rendezvous);
-        return group_over(
-            connect(rendezvous, "tensors", own, timeout),
-            connect(rendezvous, "numbers", own, timeout),
-            [store = rendezvous.store(), place = rendezvous.place()] {
-              return roll_call(store, place);
-            },
-            ReduceScatter::exchange);
+        return group_over({.backend = connect(rendezvous, "tensors", own, timeout),
+                           .numbers = connect(rendezvous, "numbers", own, timeout),
+                           .why = [store = rendezvous.store(),
+                                   place = rendezvous.place()] { return roll_call(store, place); },
+                           .reduce_scatter = ReduceScatter::exchange});
+      });
+}
+
+std::unique_ptr<Peers> gloo_peers(Rendezvous& rendezvous, std::chrono::milliseconds timeout) {
+  return dist_call(
+      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
+        return std::make_unique<Peers>(connect(rendezvous, "peers", device(rendezvous), timeout));
       });
 }
 

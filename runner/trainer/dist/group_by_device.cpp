@@ -11,13 +11,16 @@ class GroupByDevice : public ProcessGroup {
 
   int rank() const override { return of_cpus_->rank(); }
   int world_size() const override { return of_cpus_->world_size(); }
+  bool exchanges() const override { return of_gpus_->exchanges(); }
 
   std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
     return of(tensor).all_reduce(tensor);
   }
   std::unique_ptr<Collective> sum_numbers(at::Tensor numbers) override {
+    require_intact();  // a device may have made them
     return of_cpus_->sum_numbers(numbers);
   }
+  void require_intact() override { of_gpus_->require_intact(); }
   std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) override {
     return of(tensor).reduce(tensor, to);
   }

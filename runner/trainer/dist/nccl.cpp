@@ -1,12 +1,16 @@
 #include "dist/nccl.h"
 
+#include <c10/core/DeviceGuard.h>
+
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "dist/backend_group.h"
 #include "dist/failure.h"
+#include "dist/gloo.h"
 #include "dist/roll_call.h"
+#include "dist/within.h"
 
 namespace exprun {
 
@@ -14,10 +18,11 @@ namespace {
 
 using Nccl = c10d::ProcessGroupNCCL;
 
-c10::intrusive_ptr<Nccl> connect(Rendezvous& rendezvous, std::chrono::milliseconds timeout,
-                                 at::Device device) {
-  // A failure is then an exception where its result is awaited; otherwise a thread of LibTorch's
-  // ends the process, and nobody says why.
+c10::intrusive_ptr<Nccl> group_of(Rendezvous& rendezvous, std::chrono::milliseconds timeout,
+                                  at::Device device) {
+  // LibTorch's own watch over collectives takes a minute to end the process of a failed one, and
+  // nobody says why; this leaves it out. wait() would then hold the calling thread, which is why
+  // nobody calls it.
   ::setenv("TORCH_NCCL_BLOCKING_WAIT", "1", 0);
   const RankPlace& place = rendezvous.place();
   auto options = Nccl::Options::create(/*is_high_priority_stream=*/true);
@@ -26,8 +31,39 @@ c10::intrusive_ptr<Nccl> connect(Rendezvous& rendezvous, std::chrono::millisecon
       c10::make_intrusive<Nccl>(c10::make_intrusive<c10d::PrefixStore>("nccl", rendezvous.store()),
                                 place.rank, place.world_size, options);
   nccl->setBoundDeviceId(device);
-  nccl->eagerConnectSingleDevice(device);
   return nccl;
+}
+
+// NCCL itself waits for the others as long as it takes.
+void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, std::chrono::milliseconds timeout,
+             at::Device device, const std::string& what) {
+  std::string trouble;
+  const auto connected = within(
+      timeout,
+      [nccl, device] {
+        nccl->eagerConnectSingleDevice(device);
+        return true;
+      },
+      [&] {
+        trouble = peers.look();
+        return !trouble.empty();
+      });
+  if (connected) return;
+  if (trouble.empty())
+    trouble = "some have not come within " +
+              std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s";
+  throw Error("dist: " + what + ": " + trouble, ExitCode::lost_ranks);
+}
+
+// For the watch, in its thread. A copy of LibTorch's own does not hold the tensors.
+std::function<bool()> watched(const c10::intrusive_ptr<c10d::Work>& work, at::Device device) {
+  const auto copy = std::make_shared<Nccl::WorkNCCL>(dynamic_cast<Nccl::WorkNCCL&>(*work));
+  return [copy, device] {
+    const c10::DeviceGuard guard(device);
+    const bool ended = copy->isCompleted();
+    if (copy->exception()) std::rethrow_exception(copy->exception());
+    return ended;
+  };
 }
 
 }  // namespace
@@ -37,10 +73,21 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
   const std::string what =
       "rank " + std::to_string(rendezvous.place().rank) + " cannot connect its GPU to the others";
   return dist_call(what, [&] {
-    const auto nccl = connect(rendezvous, timeout, device);
-    return group_over(nccl, nccl, [store = rendezvous.store(), place = rendezvous.place()] {
-      return roll_call(store, place);
-    });
+    auto peers = gloo_peers(rendezvous, timeout);
+    const auto nccl = group_of(rendezvous, timeout, device);
+    try {
+      connect(nccl, *peers, timeout, device, what);
+    } catch (...) {
+      peers->leave(Peers::Word::failed);
+      throw;
+    }
+    return group_over({.backend = nccl,
+                       .numbers = nccl,
+                       .why = [store = rendezvous.store(),
+                               place = rendezvous.place()] { return roll_call(store, place); },
+                       .watch = std::make_unique<DeviceWatch>(std::move(peers), timeout,
+                                                              [nccl] { nccl->abort(); }),
+                       .watched = [device](const auto& work) { return watched(work, device); }});
   });
 }
 

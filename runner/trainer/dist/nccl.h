@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
-#include <string>
 
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
@@ -17,9 +16,5 @@ namespace exprun {
 // time.
 std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::milliseconds timeout,
                                          at::Device device);
-
-// Throws Error when another rank has said that it computes on this GPU: NCCL would refuse, or hang.
-// All ranks call it once.
-void require_own_gpu(Rendezvous& rendezvous, const std::string& uuid);
 
 }  // namespace exprun

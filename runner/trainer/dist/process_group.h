@@ -14,6 +14,8 @@ class Collective {
   virtual ~Collective() = default;
 
   // Until this rank's result is there. Throws Error: another rank is gone, or the time-out passed.
+  // Of a GPU's tensors: what the device is asked for from here on finds the result; whether there
+  // is one ProcessGroup::require_intact tells.
   virtual void wait() = 0;
 };
 
@@ -25,6 +27,14 @@ class ProcessGroup {
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
+
+  // Whether collectives move anything, or may as well be left out. A backend's do, even between one
+  // rank and itself.
+  virtual bool exchanges() const { return world_size() > 1; }
+
+  // To be called between reading what a device has made of collectives and believing it. Throws
+  // Error: one has failed; the device has then been made to go on, with whatever was there.
+  virtual void require_intact() {}
 
   // Replaces the tensor by its sum over all ranks: the same bits on every rank.
   virtual std::unique_ptr<Collective> all_reduce(at::Tensor tensor) = 0;

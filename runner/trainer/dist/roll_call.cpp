@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <optional>
-#include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
+
+#include "dist/within.h"
 
 namespace exprun {
 
@@ -70,19 +70,6 @@ std::string sentence(const Answers& answers) {
   for (size_t i = 0; i < silent.size(); ++i) names += (i ? ", " : "") + std::to_string(silent[i]);
   return names + (silent.size() == 1 ? " does not answer: it hangs, or is gone"
                                      : " do not answer: they hang, or are gone");
-}
-
-// In a thread of its own: one that hangs with the store's server must not hold this rank.
-template <class Function>
-auto within(std::chrono::milliseconds patience, Function function)
-    -> std::optional<decltype(function())> {
-  std::promise<decltype(function())> promise;
-  auto future = promise.get_future();
-  std::thread([function = std::move(function), promise = std::move(promise)]() mutable {
-    promise.set_value(function());
-  }).detach();
-  if (future.wait_for(patience) != std::future_status::ready) return std::nullopt;
-  return future.get();
 }
 
 }  // namespace

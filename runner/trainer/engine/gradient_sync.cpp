@@ -50,7 +50,7 @@ GradientSync::GradientSync(std::shared_ptr<ProcessGroup> group,
                            const std::vector<const ShardedBuffer*>& buffers,
                            const std::vector<Parameter>& order)
     : group_(std::move(group)), watch_(std::make_unique<Watch>()) {
-  if (group_->world_size() == 1) return;
+  if (!group_->exchanges()) return;
   for (const ShardedBuffer* buffer : buffers) add_parcels(*buffer, order);
   std::stable_sort(parcels_.begin(), parcels_.end(),
                    [](const auto& a, const auto& b) { return a->first_place > b->first_place; });

@@ -176,6 +176,7 @@ std::vector<NamedTensor> Optimizers::gathered_state() const {
     for (const auto& slot : buffer.flat().slots())
       tensors.push_back({slot.parameter.name + "/" + name, FlatBuffer::cut(whole, slot)});
   }
+  parallelism_.group->require_intact();
   return tensors;
 }
 

@@ -40,7 +40,7 @@ ShardedBuffer::ShardedBuffer(std::vector<Parameter> parameters, bool decays,
     : group_(parallelism.group),
       flat_(std::move(parameters), decays, parallelism.group->world_size()) {
   const bool matrices = granularity == Optimizer::Granularity::matrix_wise;
-  const bool shards = parallelism.shards_optimizer && group_->world_size() > 1;
+  const bool shards = parallelism.shards_optimizer && group_->exchanges();
   if (shards && matrices)
     give_to_owners();
   else
@@ -61,7 +61,7 @@ void ShardedBuffer::cut_evenly(Bucket::Form form, int64_t bytes) {
   const auto element = static_cast<int64_t>(all.element_size());
   const int64_t unit = kParameterAlignment / element * group_->world_size();
   const int64_t most = std::max(unit, bytes / element / unit * unit);
-  const int64_t size = group_->world_size() == 1 ? all.numel() : most;  // one: nothing is sent
+  const int64_t size = group_->exchanges() ? most : all.numel();
   for (int64_t end = all.numel(); end > 0; end -= std::min(end, size)) {
     const int64_t begin = std::max<int64_t>(0, end - size);
     buckets_.emplace_back(form, Stretch{begin, end - begin});

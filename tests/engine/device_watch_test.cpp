@@ -1,0 +1,137 @@
+// How a rank notices that collectives of its device cannot end, with threads for ranks and
+// functions for collectives.
+#include "dist/device_watch.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+
+#include "base/diagnostic.h"
+#include "dist/gloo.h"
+#include "dist/within.h"
+#include "support/rank_threads.h"
+
+using namespace exprun;
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+bool comes_true(const std::function<bool()>& condition) {
+  const auto late = Clock::now() + std::chrono::seconds(10);
+  while (!condition() && Clock::now() < late) std::this_thread::sleep_for(milliseconds(10));
+  return condition();
+}
+
+std::unique_ptr<Peers> peers_of(Rendezvous& rendezvous) {
+  return gloo_peers(rendezvous, std::chrono::seconds(20));
+}
+
+// What rank 0 of three finds when it looks until rank 2 has gone in some way.
+std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& goes) {
+  std::string seen;
+  std::atomic<bool> gone = false;
+  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
+    auto peers = peers_of(rendezvous);
+    if (group->rank() == 2) {
+      goes(std::move(peers));
+      gone = true;
+    }
+    for (auto late = Clock::now() + milliseconds(500); peers && Clock::now() < late;) {
+      const std::string trouble = peers->look();
+      if (group->rank() == 0 && !trouble.empty()) seen = trouble;
+      if (!gone) late = Clock::now() + milliseconds(500);
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    sum_over_ranks(*group, {1});
+  });
+  return seen;
+}
+
+struct Watched {
+  std::string trouble;
+  int aborts = 0;
+};
+
+// Of one rank that has followed a collective.
+Watched watched(const std::function<bool()>& has_ended, milliseconds timeout) {
+  Watched result;
+  on_ranks(1, [&](const auto&, Rendezvous& rendezvous) {
+    std::atomic<int> aborts = 0;
+    DeviceWatch watch(peers_of(rendezvous), timeout, [&] { ++aborts; });
+    watch.follow(has_ended);
+    comes_true([&] { return aborts > 0; });
+    result = {watch.trouble(), aborts};
+  });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "peers: one that is gone, or has failed, is noticed by the others; one that leaves is not") {
+  CHECK(seen_when_rank_2([](auto peers) { peers.reset(); }) ==
+        "the process of another rank is gone");
+  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::failed); }) ==
+        "another rank has failed");
+  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::leaving); }) == "");
+}
+
+TEST_CASE("device watch: a collective that takes too long, or fails, is aborted once") {
+  const Watched late = watched([] { return false; }, milliseconds(300));
+  CHECK(late.trouble == "it has not ended within 1 s");
+  CHECK(late.aborts == 1);
+  const Watched failed = watched(
+      []() -> bool { throw std::runtime_error("NCCL error: remote\nstack"); }, milliseconds(60000));
+  CHECK(failed.trouble == "NCCL error: remote");
+  CHECK(failed.aborts == 1);
+}
+
+TEST_CASE("device watch: time counts from the end of the collective before") {
+  on_ranks(1, [&](const auto&, Rendezvous& rendezvous) {
+    int aborts = 0;
+    DeviceWatch watch(peers_of(rendezvous), milliseconds(900), [&] { ++aborts; });
+    const auto began = Clock::now();
+    for (int i = 1; i <= 4; ++i)
+      watch.follow([=] { return Clock::now() > began + i * milliseconds(500); });
+    std::this_thread::sleep_for(milliseconds(2300));
+    CHECK(watch.trouble().empty());
+    watch.leave(Peers::Word::leaving);
+    CHECK(aborts == 0);
+  });
+}
+
+TEST_CASE("device watch: a rank that is gone aborts what the others run") {
+  std::vector<Watched> seen(3);
+  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
+    auto peers = peers_of(rendezvous);
+    if (group->rank() == 1) {
+      peers.reset();
+    } else {
+      std::atomic<int> aborts = 0;
+      DeviceWatch watch(std::move(peers), std::chrono::minutes(1), [&] { ++aborts; });
+      watch.follow([] { return false; });
+      comes_true([&] { return aborts > 0; });
+      seen[static_cast<size_t>(group->rank())] = {watch.trouble(), aborts};
+    }
+    sum_over_ranks(*group, {1});
+  });
+  for (const size_t rank : {0, 2}) {
+    CHECK(seen[rank].aborts == 1);
+    CHECK(seen[rank].trouble.size() > 0);  // that one is gone, or that the other has noticed first
+  }
+}
+
+TEST_CASE("within: what does not come in time, or in vain, is left behind") {
+  const auto never = [] {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+    return 1;
+  };
+  CHECK(within(milliseconds(100), [] { return 7; }) == 7);
+  CHECK_FALSE(within(milliseconds(100), never));
+  CHECK_FALSE(within(std::chrono::hours(1), never, [] { return true; }));
+  CHECK_THROWS_AS(within(milliseconds(100), []() -> int { throw Error("dist: no"); }), Error);
+}
