@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "store/blobs.h"
+#include "store/packing.h"
 #include "store/process_identity.h"
 #include "store/run_row.h"
 #include "store/run_state.h"
@@ -75,6 +76,7 @@ bool end_if_current(Connection& connection, const RunRow& ended) {
 // Whoever begins an attempt holds the lock, so the one before is over.
 int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance) {
   Connection& connection = *impl_->connection;
+  unpack_in_parts(connection, run, from_step);  // beforehand, so that nobody waits for it
   return connection.write("record an attempt in", Connection::Durability::synced, [&] {
     RunRow before;
     before.id = run;

@@ -23,6 +23,12 @@ constexpr std::pair<const char*, const char*> kImpossible[] = {
      "SELECT count(*) FROM run AS r WHERE NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.run = "
      "r.id "
      "AND a.attempt = r.attempt)"},
+    {"packs whose first step is not that of their steps",
+     "SELECT count(*) FROM packed_metric AS p JOIN packed_steps AS a ON a.id = p.steps "
+     "WHERE p.first_step IS NOT a.s0"},
+    {"values that are packed and rows too",
+     "SELECT count(*) FROM packed_metric AS p JOIN packed_steps AS a ON a.id = p.steps "
+     "JOIN metric AS m ON m.series = p.series AND m.step BETWEEN a.s0 AND a.s107"},
     {"rows without what they refer to", "SELECT count(*) FROM pragma_foreign_key_check"}};
 
 std::string integrity(Connection& connection) {
@@ -62,6 +68,7 @@ std::vector<std::pair<std::string, std::string>> Store::health() const {
          first_value(connection, "SELECT count(*) FROM run WHERE removed_ms IS NOT NULL")},
         {"recorded as running",
          first_value(connection, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
+        {"packed values", first_value(connection, "SELECT count(*) * 108 FROM packed_metric")},
         {"bytes", std::to_string(std::filesystem::file_size(connection.file()))},
         {"integrity", integrity(connection)},
     };

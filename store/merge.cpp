@@ -1,9 +1,12 @@
 // Bringing the runs of another store in.
 #include <algorithm>
+#include <limits>
 
 #include "base/atomic_file.h"
 #include "base/log.h"
 #include "store/open.h"
+#include "store/packing.h"
+#include "store/points.h"
 #include "store/run_row.h"
 #include "store/store_impl.h"
 #include "store/summary.h"
@@ -12,6 +15,7 @@ namespace exprun {
 namespace {
 
 constexpr int64_t kStepsAtOnce = 50'000;
+constexpr size_t kValuesAtOnce = 50'000;
 
 // The other database under the name "other", for as long as this lives.
 class Attached {
@@ -216,11 +220,10 @@ int64_t copy_run(Connection& connection, const Standing& theirs,
 }
 
 // A part a transaction, so that nobody waits long for the lock.
-void copy_values_of(Connection& connection, const std::string& table, const std::string& key,
-                    int64_t theirs, int64_t ours) {
+void copy_archived(Connection& connection, int64_t theirs, int64_t ours) {
   const auto [first, last] = connection.guarded("read", [&] {
-    Query ends(connection, "SELECT min(step), max(step) FROM other." + table + " WHERE series = ?",
-               theirs);
+    Query ends(connection,
+               "SELECT min(step), max(step) FROM other.metric_archived WHERE series = ?", theirs);
     ends.step();
     return std::pair(ends.optional_integer(0), ends.optional_integer(1));
   });
@@ -228,27 +231,48 @@ void copy_values_of(Connection& connection, const std::string& table, const std:
   for (int64_t step = *first; step <= *last; step += kStepsAtOnce) {
     connection.write("merge values into", Connection::Durability::written, [&] {
       Query(connection,
-            "INSERT OR REPLACE INTO main." + table + " (series, " + key +
-                ", value, time_ms) SELECT ?1, " + key + ", value, time_ms FROM other." + table +
-                " WHERE series = ?2 AND step >= ?3 AND step < ?4",
+            "INSERT OR REPLACE INTO main.metric_archived (series, attempt, step, value, time_ms) "
+            "SELECT ?1, attempt, step, value, time_ms FROM other.metric_archived "
+            "WHERE series = ?2 AND step >= ?3 AND step < ?4",
             ours, theirs, step, step + kStepsAtOnce)
           .run();
     });
   }
 }
 
-// What the other has no live value for, it went on without: ours is in its archive, copied too.
-void copy_series_values(Connection& connection, int64_t theirs, int64_t ours) {
-  copy_values_of(connection, "metric", "step", theirs, ours);
-  copy_values_of(connection, "metric_archived", "attempt, step", theirs, ours);
+// Between two steps the live values of a series become these. What the other has no live value for,
+// it went on without: ours is in its archive, copied before.
+void replace_live(Connection& connection, int64_t series, int64_t after, int64_t up_to,
+                  const std::vector<StampedValue>& values) {
   connection.write("merge values into", Connection::Durability::written, [&] {
-    Query(connection,
-          "DELETE FROM main.metric WHERE series = ?1 AND NOT EXISTS (SELECT 1 FROM other.metric "
-          "AS o WHERE o.series = ?2 AND o.step = metric.step)",
-          ours, theirs)
+    Query(connection, "DELETE FROM main.metric WHERE series = ? AND step > ? AND step <= ?", series,
+          after, up_to)
         .run();
-    recompute_summary(connection, ours);
+    insert_points(connection, series, values);
   });
+}
+
+// The other store is read on a connection of its own: it stays at one moment of it all the while.
+void copy_live(Connection& connection, Connection& other, int64_t theirs, int64_t ours) {
+  int64_t done = kBeforeAllSteps;
+  std::vector<StampedValue> part;
+  other.guarded("read", [&] {
+    each_point(other, theirs, kBeforeAllSteps, [&](const StampedValue& point) {
+      part.push_back(point);
+      if (part.size() < kValuesAtOnce) return;
+      replace_live(connection, ours, done, point.step, part);
+      done = point.step;
+      part.clear();
+    });
+  });
+  replace_live(connection, ours, done, std::numeric_limits<int64_t>::max(), part);
+}
+
+void copy_series_values(Connection& connection, Connection& other, int64_t theirs, int64_t ours) {
+  copy_archived(connection, theirs, ours);
+  copy_live(connection, other, theirs, ours);
+  connection.write("merge values into", Connection::Durability::written,
+                   [&] { recompute_summary(connection, ours); });
 }
 
 // (theirs, ours) of the series that both have; `all`, or those whose summaries differ.
@@ -267,7 +291,7 @@ std::vector<std::pair<int64_t, int64_t>> series_of_both(Connection& connection, 
 }
 
 // Whether anything was to be done: values that an earlier merge could not finish count.
-bool merge_run(Connection& connection, const Standing& theirs,
+bool merge_run(Connection& connection, Connection& other, const Standing& theirs,
                const std::optional<Standing>& ours) {
   const bool further =
       !ours || theirs.attempt > ours->attempt || theirs.last_beat_ms > ours->last_beat_ms;
@@ -276,7 +300,8 @@ bool merge_run(Connection& connection, const Standing& theirs,
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
   if (!further && !same) return false;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
-  for (const auto& [from, to] : series) copy_series_values(connection, from, to);
+  if (!series.empty()) unpack_in_parts(connection, run, kBeforeAllSteps);
+  for (const auto& [from, to] : series) copy_series_values(connection, other, from, to);
   return further || !series.empty();
 }
 
@@ -303,7 +328,7 @@ Store::Merged Store::merge(const std::filesystem::path& other,
                !connection.guarded("read", [&] { return continues(connection, *theirs, *ours); })) {
       merged.kept_out.push_back(row.folder + ": both stores have continued it, each in its way");
     } else {
-      const bool changed = merge_run(connection, *theirs, ours);
+      const bool changed = merge_run(connection, *source.impl_->connection, *theirs, ours);
       ++(!ours ? merged.added : changed ? merged.updated : merged.unchanged);
     }
   }

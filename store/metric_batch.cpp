@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "store/packing.h"
 #include "store/query.h"
 #include "store/summary.h"
 
@@ -10,8 +11,6 @@ namespace exprun {
 namespace {
 
 using Values = std::vector<StampedValue>;
-
-constexpr size_t kRowsPerStatement = 32;  // spreads the cost of starting a statement
 
 std::vector<Values> by_series(size_t series, std::span<const MetricPoint> points) {
   std::vector<Values> values(series);
@@ -49,40 +48,20 @@ bool extends(Connection& connection, int64_t series, const Values& values) {
   });
 }
 
-// "INSERT ... VALUES (?, ?, ?, ?), ..." with `rows` rows.
-std::string insert_of(size_t rows) {
-  std::string sql = "INSERT OR REPLACE INTO metric (series, step, value, time_ms) VALUES ";
-  for (size_t i = 0; i < rows; ++i) sql += i == 0 ? "(?, ?, ?, ?)" : ", (?, ?, ?, ?)";
-  return sql;
-}
-
-void insert_rows(Connection& connection, int64_t series, std::span<const StampedValue> values) {
-  static const std::string kMany = insert_of(kRowsPerStatement);
-  static const std::string kOne = insert_of(1);
-  while (!values.empty()) {
-    const bool many = values.size() >= kRowsPerStatement;
-    SQLite::Statement& insert = connection.prepared(many ? kMany : kOne);
-    const auto rows = values.first(many ? kRowsPerStatement : 1);
-    int index = 0;
-    for (const StampedValue& value : rows) {
-      insert.bind(++index, series);
-      insert.bind(++index, value.step);
-      insert.bind(++index, value.value);
-      insert.bind(++index, value.time_ms);
-    }
-    insert.exec();
-    insert.reset();
-    values = values.subspan(rows.size());
-  }
+int64_t lowest_step(const Values& values) {
+  return std::min_element(values.begin(), values.end(),
+                          [](const auto& a, const auto& b) { return a.step < b.step; })
+      ->step;
 }
 
 void insert_live(Connection& connection, int64_t series, const Values& values) {
   if (values.empty()) return;
-  const bool rising = extends(connection, series, values);
-  insert_rows(connection, series, values);
-  if (rising) {
+  if (extends(connection, series, values)) {
+    insert_points(connection, series, values);
     extend_summary(connection, series, values);
   } else {
+    unpack(connection, series, lowest_step(values) - 1);
+    insert_points(connection, series, values);
     recompute_summary(connection, series);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class Query {
   bool is_null(int column) { return statement_.isColumnNull(column); }
   int64_t integer(int column) { return statement_.getColumn(column).getInt64(); }
   double real(int column) { return statement_.getColumn(column).getDouble(); }
+  double real_or_nan(int column) {  // NULL stands for NaN: FORMAT.md
+    return is_null(column) ? std::numeric_limits<double>::quiet_NaN() : real(column);
+  }
   std::string text(int column) { return statement_.getColumn(column).getString(); }
 
   std::optional<int64_t> optional_integer(int column) {

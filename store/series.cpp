@@ -1,18 +1,9 @@
 // Reading series and their values.
-#include <cmath>
-#include <limits>
-
+#include "store/points.h"
 #include "store/store_impl.h"
 
 namespace exprun {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// NULL stands for NaN: FORMAT.md.
-double real_or_nan(Query& query, int column) {
-  return query.is_null(column) ? kNan : query.real(column);
-}
 
 SeriesRow read_series(Query& query) {
   SeriesRow row;
@@ -23,11 +14,11 @@ SeriesRow read_series(Query& query) {
   row.count = query.integer(4);
   row.non_finite = query.integer(5);
   row.first_non_finite_step = query.optional_integer(6);
-  row.last = real_or_nan(query, 7);
+  row.last = query.real_or_nan(7);
   row.last_step = query.integer(8);
-  row.min = real_or_nan(query, 9);
+  row.min = query.real_or_nan(9);
   row.min_step = query.integer(10);
-  row.max = real_or_nan(query, 11);
+  row.max = query.real_or_nan(11);
   row.max_step = query.integer(12);
   return row;
 }
@@ -36,19 +27,26 @@ constexpr const char* kSelectSeries =
     "SELECT id, run, name, timing, count, non_finite, first_non_finite_step, last, last_step, min, "
     "min_step, max, max_step FROM series ";
 
-constexpr const char* kLive =
-    "SELECT 0, step, value, time_ms FROM metric WHERE series = ? ORDER BY step";
-constexpr const char* kArchived =
-    "SELECT attempt, step, value, time_ms FROM metric_archived WHERE series = ? "
-    "ORDER BY attempt, step";
+double seconds(int64_t ms) {
+  return static_cast<double>(ms) / 1000;
+}
 
-void visit_values(Connection& connection, const SeriesRow& series, const char* sql,
-                  const std::function<void(const ValueRow&)>& visit) {
-  Query query(connection, sql, series.id);
-  while (query.step()) {
-    visit({series.name, query.integer(0), query.integer(1), real_or_nan(query, 2),
-           static_cast<double>(query.integer(3)) / 1000});
-  }
+void visit_archived(Connection& connection, const SeriesRow& series,
+                    const std::function<void(const ValueRow&)>& visit) {
+  Query query(connection,
+              "SELECT attempt, step, value, time_ms FROM metric_archived WHERE series = ? "
+              "ORDER BY attempt, step",
+              series.id);
+  while (query.step())
+    visit({series.name, query.integer(0), query.integer(1), query.real_or_nan(2),
+           seconds(query.integer(3))});
+}
+
+void visit_live(Connection& connection, const SeriesRow& series,
+                const std::function<void(const ValueRow&)>& visit) {
+  each_point(connection, series.id, kBeforeAllSteps, [&](const StampedValue& point) {
+    visit({series.name, 0, point.step, point.value, seconds(point.time_ms)});
+  });
 }
 
 }  // namespace
@@ -68,8 +66,8 @@ void Store::each_value(int64_t run, bool archived,
   Connection& connection = *impl_->connection;
   connection.guarded("read", [&] {
     for (const SeriesRow& row : series(run)) {
-      if (archived) visit_values(connection, row, kArchived, visit);
-      visit_values(connection, row, kLive, visit);
+      if (archived) visit_archived(connection, row, visit);
+      visit_live(connection, row, visit);
     }
   });
 }
@@ -88,10 +86,9 @@ std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const 
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     std::vector<MetricRow> rows;
-    Query query(connection,
-                "SELECT step, value FROM metric WHERE series = ? AND step > ? ORDER BY step",
-                series, after_step);
-    while (query.step()) rows.push_back({query.integer(0), real_or_nan(query, 1)});
+    each_point(connection, series, after_step, [&](const StampedValue& point) {
+      rows.push_back({point.step, point.value});
+    });
     return rows;
   });
 }

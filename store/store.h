@@ -90,6 +90,14 @@ class Store {
   int64_t purge_blobs();                // texts that nothing refers to; returns how many
   int64_t return_space();               // gives free pages back to the file system; returns bytes
 
+  // --- packing (packing.cpp) -------------------------------------------------------------------
+  // Moves the live values of a run that has ended and is not removed into packs of half the size,
+  // a part a transaction; returns how many. They are read as before, here and in the views. A
+  // further attempt puts those that it overtakes back as rows, and unpack_run all of them.
+  int64_t pack_run(int64_t run);
+  int64_t unpack_run(int64_t run);
+  bool has_unpacked(int64_t run) const;  // whether pack_run would find any
+
   // --- another store (merge.cpp) -----------------------------------------------------------------
   struct Merged {
     int64_t added = 0, updated = 0, unchanged = 0;
@@ -103,7 +111,7 @@ class Store {
 
   // --- series and metrics (written by MetricWriter) -----------------------------------------
   std::vector<SeriesRow> series(int64_t run) const;
-  std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;
+  std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;  // the live values
   // The series of that name of every run that has it.
   std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
   // Every value of a run, a row at a time, by series and step; before them those of the series that

@@ -8,12 +8,11 @@
 namespace exprun {
 namespace {
 
-// Of one batch; the first of equal extremes counts, as in recompute_summary.
+// Of values in the order of their steps; the first of equal extremes counts.
 struct Summary {
-  int64_t count = 0, non_finite = 0, last_step = 0;
-  double last = 0;
-  std::optional<double> min, max;
-  std::optional<int64_t> min_step, max_step, first_non_finite_step;
+  int64_t count = 0, non_finite = 0;
+  std::optional<double> last, min, max;
+  std::optional<int64_t> last_step, min_step, max_step, first_non_finite_step;
 
   void add(const StampedValue& point) {
     ++count;
@@ -45,18 +44,15 @@ constexpr const char* kExtend =
     "max_step = CASE WHEN max IS NULL OR ?9 > max THEN ?10 ELSE max_step END "
     "WHERE id = ?1";
 
-constexpr const char* kRecompute =
-    "UPDATE series SET (count, non_finite, first_non_finite_step) = "
-    "  (SELECT count(*), count(*) - count(f), min(CASE WHEN f IS NULL THEN step END) "
-    "     FROM (SELECT step, CASE WHEN abs(value) < 9e999 THEN 1 END AS f "
-    "             FROM metric WHERE series = ?1)), "
-    "(last, last_step) = (SELECT value, step FROM metric WHERE series = ?1 "
-    "                     ORDER BY step DESC LIMIT 1), "
-    "(min, min_step) = (SELECT value, step FROM metric WHERE series = ?1 AND abs(value) < 9e999 "
-    "                   ORDER BY value, step LIMIT 1), "
-    "(max, max_step) = (SELECT value, step FROM metric WHERE series = ?1 AND abs(value) < 9e999 "
-    "                   ORDER BY value DESC, step LIMIT 1) "
-    "WHERE id = ?1";
+constexpr const char* kReplace =
+    "UPDATE series SET count = ?2, non_finite = ?3, first_non_finite_step = ?4, last = ?5, "
+    "last_step = ?6, min = ?7, min_step = ?8, max = ?9, max_step = ?10 WHERE id = ?1";
+
+void write_summary(Connection& connection, const char* sql, int64_t series, const Summary& of) {
+  Query(connection, sql, series, of.count, of.non_finite, of.first_non_finite_step, of.last,
+        of.last_step, of.min, of.min_step, of.max, of.max_step)
+      .run();
+}
 
 }  // namespace
 
@@ -64,13 +60,14 @@ void extend_summary(Connection& connection, int64_t series, std::span<const Stam
   if (values.empty()) return;
   Summary batch;
   for (const StampedValue& value : values) batch.add(value);
-  Query(connection, kExtend, series, batch.count, batch.non_finite, batch.first_non_finite_step,
-        batch.last, batch.last_step, batch.min, batch.min_step, batch.max, batch.max_step)
-      .run();
+  write_summary(connection, kExtend, series, batch);
 }
 
 void recompute_summary(Connection& connection, int64_t series) {
-  Query(connection, kRecompute, series).run();
+  Summary all;
+  each_point(connection, series, kBeforeAllSteps,
+             [&](const StampedValue& value) { all.add(value); });
+  write_summary(connection, kReplace, series, all);
 }
 
 }  // namespace exprun

@@ -3,8 +3,10 @@
 #include "base/file_lock.h"
 #include "base/humane.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/observed_runs.h"
 
 namespace exprun {
 namespace {
@@ -30,58 +32,113 @@ void remove_folder(const fs::path& folder) {
                 "; mend that and run exprun gc again");
 }
 
-struct Found {
-  std::vector<RunRow> removed;
-  std::vector<RunRow> with_archive;
-  int64_t bytes = 0;  // of the removed runs' folders
+struct Wanted {
+  Words references;
+  bool archived = false, pack = false, unpack = false;
+
+  bool of_ended() const { return archived || pack || unpack; }
 };
 
-Found look(const Store& store, const StoreFolder& folder, bool archived) {
+void check(const Wanted& wanted) {
+  if (wanted.pack && wanted.unpack)
+    throw Error("gc: give --pack or --unpack", ExitCode::bad_recipe);
+  if (!wanted.references.empty() && !wanted.of_ended())
+    throw Error(
+        "gc: RUN goes with --pack, --unpack or --archived; to take a run off the disk, "
+        "exprun rm it first",
+        ExitCode::bad_recipe);
+}
+
+struct Found {
+  std::vector<RunRow> removed;
+  std::vector<RunRow> ended;  // those that the options are about
+  int64_t bytes = 0;          // of the removed runs' folders
+};
+
+Found look(const Store& store, const StoreFolder& folder, const Wanted& wanted) {
   Found found;
   found.removed = store.removed_runs();
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
-  if (!archived) return found;
-  for (const RunRow& run : store.runs())
-    if (run.attempt > 1 && run.state != RunState::running) found.with_archive.push_back(run);
+  if (!wanted.of_ended()) return found;
+  for (RunRow& run : referred_runs(store, folder, wanted.references)) {
+    if (run.state != RunState::running) {
+      found.ended.push_back(std::move(run));
+    } else if (!wanted.references.empty()) {
+      throw Error("gc: " + run.folder + ' ' + is_running(run) + "; wait until it has ended");
+    }
+  }
   return found;
 }
 
-int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
+void log_values(const RunRow& run, const std::string& what, int64_t values) {
+  if (values > 0) log_info(run.folder + ": " + what + ' ' + with_thousands(values) + " values");
+}
+
+void put_in_order(Store& store, const Found& found, const Wanted& wanted) {
+  int64_t packed = 0;
+  for (const RunRow& run : found.ended) {
+    if (wanted.archived)
+      log_values(run, "of earlier attempts, dropped", store.purge_archived(run.id));
+    if (wanted.unpack) log_values(run, "unpacked", store.unpack_run(run.id));
+    if (!wanted.pack) continue;
+    const int64_t values = store.pack_run(run.id);
+    log_values(run, "packed", values);
+    packed += values;
+  }
+  if (packed > 0)
+    log_info(
+        "packed values are in the views metrics and points, not in the table metric; "
+        "exprun gc --unpack RUN puts them back there");
+}
+
+int64_t clean(Store& store, const StoreFolder& folder, const Found& found, const Wanted& wanted) {
   for (const RunRow& run : found.removed) {
     log_info("taking " + run.folder + " off the disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
   }
-  for (const RunRow& run : found.with_archive) {
-    const int64_t values = store.purge_archived(run.id);
-    if (values > 0)
-      log_info(run.folder + ": dropped " + std::to_string(values) + " values of earlier attempts");
-  }
+  put_in_order(store, found, wanted);
   store.purge_blobs();
   return store.return_space();
+}
+
+void say_what_would_be_done(const Store& store, const Found& found, const Wanted& wanted) {
+  for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
+  for (const RunRow& run : found.ended)
+    if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
 }
 
 }  // namespace
 
 int run_gc(const Words& words, const Globals& globals) {
-  bool dry_run = false, archived = false;
-  Arguments arguments("gc",
+  bool dry_run = false;
+  Wanted wanted;
+  Arguments arguments("gc [RUN...]",
                       "Takes removed runs off the disk for good, with their checkpoints, and gives "
                       "the store's free space back. Runs may train meanwhile.");
-  arguments.flag("--dry-run", dry_run, "only say what would go")
-      .flag("--archived", archived,
-            "also drop the values of earlier attempts that a resume replaced, of all ended runs");
+  arguments
+      .words("RUN...", wanted.references,
+             "of --pack, --unpack and --archived: only these runs, instead of all that have ended")
+      .flag("--dry-run", dry_run, "only say what would be done")
+      .flag("--pack", wanted.pack,
+            "also pack the values of ended runs, to less than half of their size; every command, "
+            "and SQL on the view metrics, reads them as before")
+      .flag("--unpack", wanted.unpack, "also undo that")
+      .flag("--archived", wanted.archived,
+            "also drop the values of earlier attempts that a resume replaced, of ended runs")
+      .example("exprun gc --pack", "a smaller store, nothing lost");
   if (!arguments.parse(words)) return 0;
+  check(wanted);
   Store store = open_store_to_change(globals.store);
-  const Found found = look(store, globals.store, archived);
+  const Found found = look(store, globals.store, wanted);
   const std::string folders = std::to_string(found.removed.size()) +
                               " removed runs with folders of " +
                               binary_bytes(static_cast<double>(found.bytes));
   if (dry_run) {
-    for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
+    say_what_would_be_done(store, found, wanted);
     log_info("there are " + folders);
     return 0;
   }
-  const int64_t returned = clean(store, globals.store, found);
+  const int64_t returned = clean(store, globals.store, found, wanted);
   log_info("took " + folders + " off the disk; the store is " +
            binary_bytes(static_cast<double>(returned)) + " smaller");
   return 0;

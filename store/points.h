@@ -1,0 +1,30 @@
+// The live values of a series, whether they lie as rows of `metric` or in packs (packing.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+
+#include "store/connection.h"
+
+namespace exprun {
+
+inline constexpr int64_t kBeforeAllSteps = std::numeric_limits<int64_t>::min();
+
+// A value with its place in time: milliseconds since the run's first start.
+struct StampedValue {
+  int64_t step = 0;
+  double value = 0;
+  int64_t time_ms = 0;
+};
+
+// Visits those after a step in the order of their steps, as they are at one moment.
+void each_point(Connection& connection, int64_t series, int64_t after_step,
+                const std::function<void(const StampedValue&)>& visit);
+
+// As rows; one of the same step is replaced. The steps must not be packed. Inside a write
+// transaction; summaries are the caller's.
+void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values);
+
+}  // namespace exprun

@@ -1,0 +1,336 @@
+// Packed values: read as before, whatever happens.
+#include "store/packing.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <random>
+
+#include "base/diagnostic.h"
+#include "store/metric_writer.h"
+#include "store/open.h"
+#include "store/points.h"
+#include "tests/unit/store/store_fixture.h"
+
+using namespace exprun;
+
+namespace {
+
+using Limits = std::numeric_limits<double>;
+
+constexpr auto kNobodyRuns = [](const RunRow&) { return false; };
+
+// One of the numbers that are easily lost, or any bits at all.
+double awkward(int64_t step) {
+  static const double kOnes[] = {0.0,
+                                 Limits::infinity(),
+                                 -Limits::infinity(),
+                                 Limits::max(),
+                                 Limits::min(),
+                                 Limits::denorm_min(),
+                                 -1.0,
+                                 0.1,
+                                 Limits::quiet_NaN()};
+  if (step % 3 == 0) return kOnes[static_cast<size_t>(step / 3) % std::size(kOnes)];
+  std::mt19937_64 random(static_cast<uint64_t>(step));
+  double value = 0;
+  const uint64_t bits = random();
+  std::memcpy(&value, &bits, sizeof value);
+  return std::isnan(value) ? 1.5 : value;
+}
+
+// Steps first..last: a value each, one each third step, one that is always another number.
+void write_steps(const std::filesystem::path& database, int64_t run, int64_t first, int64_t last) {
+  MetricWriter writer(database, run);
+  const auto loss = writer.series("train/loss", false);
+  const auto speed = writer.series("tokens_per_s", true);
+  const auto evaluated = writer.series("val/loss", false);
+  for (int64_t step = first; step <= last; ++step) {
+    const MetricWriter::Point points[] = {
+        {loss, static_cast<double>(step) / 7}, {speed, awkward(step)}, {evaluated, -1.0}};
+    writer.push(step, {points, step % 3 == 0 ? size_t{3} : size_t{2}});
+  }
+}
+
+int64_t ended_run(Store& store, const std::string& digits, int64_t steps) {
+  const int64_t id = store.create_run(new_run(digits));
+  write_steps(store.file(), id, 1, steps);
+  store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  return id;
+}
+
+std::string all_of(const Store& store, const std::string& sql) {
+  std::string text;
+  const auto result = store.query(sql);
+  for (size_t i = 0; i < result.rows.size(); ++i) {
+    for (size_t k = 0; k < result.rows[i].size(); ++k)
+      text += result.rows[i][k].value_or("NULL") + result.types[i][k] + ' ';
+    text += '\n';
+  }
+  return text;
+}
+
+// Every value as the program reads it, as plain SQL does, and the summaries.
+std::string content(const Store& store) {
+  std::string text = all_of(store,
+                            "SELECT r.uid, m.name, m.step, m.value, m.kind, m.seconds FROM metrics "
+                            "AS m JOIN runs AS r USING (run) ORDER BY 1, 2, 3");
+  text += all_of(store,
+                 "SELECT r.uid, s.name, s.count, s.non_finite, s.first_non_finite_step, s.last, "
+                 "s.last_step, s.min, s.min_step, s.max, s.max_step FROM series AS s "
+                 "JOIN runs AS r USING (run) ORDER BY 1, 2");
+  for (const RunRow& run : store.runs()) {
+    store.each_value(run.id, false, [&](const ValueRow& row) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, &row.value, sizeof bits);
+      text += run.uid + row.name + std::to_string(row.step) + ' ' + std::to_string(bits) + ' ' +
+              std::to_string(row.seconds) + '\n';
+    });
+  }
+  return text;
+}
+
+void check_sound(const Store& store) {
+  CHECK(store.health().back().second == "ok");
+  CHECK(value_of(store,
+                 "SELECT count(*) FROM packed_steps WHERE id NOT IN (SELECT steps FROM "
+                 "packed_metric)") == "0");
+}
+
+std::string rows_and_packs(const Store& store) {
+  return value_of(store,
+                  "SELECT (SELECT count(*) FROM metric) || ' rows, ' || (SELECT count(*) "
+                  "FROM packed_metric) || ' packs'");
+}
+
+[[noreturn]] void pack_until_killed(const std::filesystem::path& database, int64_t run) {
+  try {
+    Store store(database, Store::Access::read_write);
+    for (;;) {
+      store.pack_run(run);
+      store.unpack_run(run);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "packer: %s\n", error.what());
+  }
+  ::_exit(1);
+}
+
+// Kills a process that packs and unpacks a run, again and again.
+void kill_packers(int rounds) {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 20'000);
+  const std::string before = content(store);
+  std::mt19937 random(20260601);
+  int between = 0;  // neither packed nor unpacked
+  for (int round = 0; round < rounds; ++round) {
+    CAPTURE(round);
+    const pid_t child = ::fork();
+    if (child == 0) pack_until_killed(folder.database(), id);
+    ::usleep(5'000 + random() % 120'000);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(content(store) == before);
+    check_sound(store);
+    between +=
+        store.has_unpacked(id) && value_of(store, "SELECT count(*) FROM packed_metric") != "0";
+  }
+  CHECK(between > 0);
+}
+
+// Of the pages in use.
+double bytes_in_use(const Store& store) {
+  return std::stod(value_of(store,
+                            "SELECT (page_count - freelist_count) * page_size FROM "
+                            "pragma_page_count, pragma_freelist_count, pragma_page_size"));
+}
+
+}  // namespace
+
+TEST_CASE("pack: every value is read as before, by the program and by SQL, and put back") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 500);
+  ended_run(store, "2b", 31);
+  const std::string before = content(store);
+  const std::string rows = all_of(store, "SELECT * FROM metric");
+  CHECK(store.has_unpacked(id));
+  CHECK(store.pack_run(id) == 432 + 432 + 108);
+  CHECK(!store.has_unpacked(id));
+  CHECK(store.pack_run(id) == 0);
+  CHECK(rows_and_packs(store) == "266 rows, 9 packs");
+  CHECK(value_of(store, "SELECT count(*) FROM packed_steps") == "5");  // two series share theirs
+  CHECK(content(store) == before);
+  check_sound(store);
+  CHECK(store.metrics(store.series(id).at(1).id, 498).size() == 2);
+  CHECK(store.unpack_run(id) == 432 + 432 + 108);
+  CHECK(rows_and_packs(store) == "1238 rows, 0 packs");
+  CHECK(all_of(store, "SELECT * FROM metric") == rows);
+  CHECK(content(store) == before);
+  check_sound(store);
+}
+
+TEST_CASE("pack: a run that runs, or is removed, is left alone") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t running = store.create_run(new_run("1a"));
+  write_steps(folder.database(), running, 1, 150);
+  const int64_t removed = ended_run(store, "2b", 150);
+  store.remove_run(removed);
+  CHECK(store.pack_run(running) == 0);
+  CHECK(store.pack_run(removed) == 0);
+  CHECK(rows_and_packs(store) == "700 rows, 0 packs");
+}
+
+TEST_CASE("pack: a packed run goes on as one that was never packed") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const auto lives = [&](bool packed) {
+    const int64_t id = store.create_run(new_run(packed ? "1a" : "2b"));
+    for (const auto& [from, to] : {std::pair(0, 300), std::pair(250, 400), std::pair(400, 620)}) {
+      if (from > 0) store.begin_attempt(id, from);
+      write_steps(folder.database(), id, from + 1, to);
+      store.end_attempt(id, RunState::interrupted, 130, std::nullopt, "");
+      if (packed) CHECK(store.pack_run(id) > 0);
+    }
+    return id;
+  };
+  const std::string packed = std::to_string(lives(true)), plain = std::to_string(lives(false));
+  for (const char* sql :
+       {"SELECT name, step, value FROM metrics WHERE run = ? ORDER BY 1, 2",
+        "SELECT attempt, name, step, value FROM metrics_archived WHERE run = ? ORDER BY 1, 2, 3",
+        "SELECT name, count, non_finite, first_non_finite_step, last, last_step, min, min_step, "
+        "max, max_step FROM series WHERE run = ? ORDER BY 1"}) {
+    const auto of = [&](std::string text, const std::string& run) {
+      return all_of(store, text.replace(text.find('?'), 1, run));
+    };
+    CHECK(of(sql, packed) == of(sql, plain));
+  }
+  check_sound(store);
+}
+
+TEST_CASE("pack: what comes late, or twice, replaces the packed value") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 200);
+  store.pack_run(id);
+  {
+    MetricWriter writer(folder.database(), id);
+    const MetricWriter::Point point{writer.series("train/loss", false), 1e9};
+    writer.push(150, {&point, 1});
+  }
+  CHECK(value_of(store,
+                 "SELECT count(*) || ' ' || max(value) FROM metrics WHERE name = "
+                 "'train/loss'") == "200 1000000000.0");
+  CHECK(value_of(store,
+                 "SELECT max || ' ' || max_step || ' ' || count FROM series WHERE name = "
+                 "'train/loss'") == "1000000000.0 150 200");
+  check_sound(store);
+}
+
+TEST_CASE("pack: a purge takes packs along") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 250);
+  CHECK(store.pack_run(id) == 4 * 108);
+  store.remove_run(id);
+  store.purge_run(id, [] {});
+  for (const char* table : {"packed_metric", "packed_steps", "series", "run"})
+    CHECK(value_of(store, std::string("SELECT count(*) FROM ") + table) == "0");
+  check_sound(store);
+}
+
+TEST_CASE("pack: stores are merged whether their runs are packed or not") {
+  for (const bool theirs : {true, false}) {
+    for (const bool ours : {true, false}) {
+      const TemporaryFolder here, there;
+      Store store(here.database(), Store::Access::read_write);
+      Store other(there.database(), Store::Access::read_write);
+      const int64_t id = ended_run(other, "1a", 300);
+      if (theirs) other.pack_run(id);
+      CHECK(store.merge(there.database(), kNobodyRuns).added == 1);
+      CHECK(content(store) == content(other));
+      if (ours) store.pack_run(1);
+      CHECK(store.merge(there.database(), kNobodyRuns).unchanged == 1);
+      CHECK(store.has_unpacked(1) == !ours);
+      other.begin_attempt(id, 120);
+      write_steps(there.database(), id, 121, 260);
+      other.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+      if (theirs) other.pack_run(id);
+      CHECK(store.merge(there.database(), kNobodyRuns).updated == 1);
+      CHECK(content(store) == content(other));
+      CHECK(other.merge(here.database(), kNobodyRuns).unchanged == 1);
+      check_sound(store);
+    }
+  }
+}
+
+TEST_CASE("pack: killed at any moment, it loses nothing and doubles nothing") {
+  kill_packers(8);
+}
+
+TEST_CASE("pack: killed at any moment, 200 times" * doctest::test_suite("long")) {
+  kill_packers(200);
+}
+
+TEST_CASE("pack: bytes of a value before and after") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  constexpr int kSeries = 15, kSteps = 4'000;
+  const double without = bytes_in_use(store);
+  {
+    MetricWriter writer(folder.database(), id);
+    std::vector<MetricWriter::Point> points;
+    for (int i = 0; i < kSeries; ++i)
+      points.push_back({writer.series("series_" + std::to_string(i), false), 0.0});
+    for (int64_t step = 1; step <= kSteps; ++step) {
+      for (auto& point : points) point.value = std::sin(static_cast<double>(step) + point.series);
+      writer.push(step, points);
+    }
+  }
+  store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  const double with_rows = bytes_in_use(store);
+  store.pack_run(id);
+  const double with_packs = bytes_in_use(store);
+  const double rows = (with_rows - without) / (kSeries * kSteps);
+  const double packs = (with_packs - without) / (kSeries * kSteps);
+  MESSAGE("a value takes " << rows << " bytes, packed " << packs);
+  CHECK(packs < rows / 2);
+}
+
+TEST_CASE("pack: a packed curve of 100,000 points is read" * doctest::test_suite("slow")) {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 100'000);
+  const int64_t series = store.series(id).at(0).id;
+  const auto least_ms = [](auto&& read) {
+    double least = 1e9;
+    for (int i = 0; i < 7; ++i) {
+      const std::clock_t start = std::clock();
+      read();
+      least = std::min(least, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return least;
+  };
+  const auto program = [&] { CHECK(store.metrics(series).size() == 100'000); };
+  const auto sql = [&] {
+    CHECK(
+        value_of(store, "SELECT count(value) + min(step) FROM metrics WHERE name = 'train/loss'") ==
+        "100001");
+  };
+  const double rows = least_ms(program), rows_by_sql = least_ms(sql);
+  CHECK(store.pack_run(id) > 200'000);
+  MESSAGE("rows: " << rows << " ms, by SQL " << rows_by_sql << " ms; packed: " << least_ms(program)
+                   << " ms, by SQL " << least_ms(sql) << " ms");
+}
