@@ -40,7 +40,7 @@ std::string line_of(const LastWords& words) {
   }
 }
 
-LastWords from_json(const json& object) {
+LastWords words_from(const json& object) {
   return {object.at("attempt"),          object.at("ended_ms"),
           run_state(object.at("state")), number_at(object, "exit_code"),
           number_at(object, "signal"),   object.at("message")};
@@ -66,7 +66,7 @@ std::optional<LastWords> last_words(const std::filesystem::path& lock_file, int6
     const std::string text = read_file(lock_file);
     const auto object = json_of_line(std::string_view(text).substr(0, text.find('\n')));
     if (!object) return std::nullopt;
-    LastWords words = from_json(parse_json<json>(*object));
+    LastWords words = words_from(parse_json<json>(*object));
     if (words.attempt != attempt) return std::nullopt;
     return words;
   } catch (const std::exception&) {  // not there, or not ours

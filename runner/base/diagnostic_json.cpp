@@ -8,7 +8,7 @@ namespace {
 using nlohmann::ordered_json;
 using Files = std::vector<std::shared_ptr<const SourceFile>>;
 
-ordered_json place(const SourceSpan& where) {
+ordered_json place_json(const SourceSpan& where) {
   if (!where) return nullptr;
   return {{"file", where.file->name},
           {"line", where.line},
@@ -33,11 +33,11 @@ ordered_json to_json(const Diagnostics& diagnostics) {
   ordered_json list = ordered_json::array();
   for (const Diagnostic& diagnostic : diagnostics) {
     ordered_json also = ordered_json::array();
-    for (const SourceSpan& where : diagnostic.also) also.push_back(place(where));
+    for (const SourceSpan& where : diagnostic.also) also.push_back(place_json(where));
     list.push_back({{"severity", diagnostic.severity == Severity::error ? "error" : "warning"},
                     {"message", diagnostic.message},
                     {"help", diagnostic.help},
-                    {"where", place(diagnostic.where)},
+                    {"where", place_json(diagnostic.where)},
                     {"also", std::move(also)}});
   }
   return list;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kLongestMatched = 1000;  // bytes: std::regex recurses over a text
 
-std::string quoted(const std::string& text) {
+std::string double_quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
@@ -60,7 +60,7 @@ void check_choices(const std::string& key, const Schema& choices, const Value& v
   const auto* text = value.as<std::string>();
   const auto near = text == nullptr ? std::nullopt : nearest(*text, names);
   diagnostics.push_back({value.where, "'" + key + "' must be " + alternatives(shown),
-                         near ? "did you mean " + quoted(*near) + "?" : ""});
+                         near ? "did you mean " + double_quoted(*near) + "?" : ""});
 }
 
 std::optional<double> number_of(const Value& value) {

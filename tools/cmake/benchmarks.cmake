@@ -9,9 +9,6 @@ exprun_benchmark(store_contention exprun_store ${CMAKE_SOURCE_DIR}/tests/unit/st
 exprun_benchmark(tokenize_speed exprun_text)
 
 if(EXPRUN_TRAINER)
-  foreach(name recorded_run replay coded_text rank_threads sections)  # what tests replay, without what checks it
-    list(APPEND replay ${CMAKE_SOURCE_DIR}/tests/support/${name}.cpp)
-  endforeach()
-  exprun_benchmark(step_speed "exprun_test_main;exprun_trainer_cpu" ${replay})
-  exprun_benchmark(ranks_trace "exprun_test_main;exprun_trainer_cpu" ${replay} ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
+  exprun_benchmark(step_speed "exprun_test_runs;exprun_trainer_cpu")
+  exprun_benchmark(ranks_trace "exprun_test_runs;exprun_trainer_cpu")
 endif()

@@ -6,5 +6,4 @@ foreach(header algorithm.h common/error.h context.h rendezvous/store.h transport
 endforeach()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/runner/trainer/dist/gloo.cpp PROPERTIES
   INCLUDE_DIRECTORIES ${gloo_headers})
-file(GLOB with_c10d CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runner/trainer/dist/*.cpp)
-set_source_files_properties(${with_c10d} PROPERTIES COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO")
+target_compile_definitions(exprun_libtorch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)

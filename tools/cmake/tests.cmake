@@ -8,16 +8,35 @@ target_link_libraries(exprun_test_main PUBLIC exprun_base exprun_doctest)
 
 exprun_precompiled(tests <doctest/doctest.h> exprun_doctest)
 
+# Runs that are made up and runs that are replayed: for tests of the engine, for those on GPUs and for benchmarks.
+if(EXPRUN_TRAINER)
+  foreach(name support/recorded_run support/replay support/coded_text support/rank_threads support/sections engine/tiny_run)
+    list(APPEND test_runs ${CMAKE_SOURCE_DIR}/tests/${name}.cpp)
+  endforeach()
+  add_library(exprun_test_runs OBJECT ${test_runs})
+  target_link_libraries(exprun_test_runs PUBLIC exprun_test_main exprun_recipe exprun_text exprun_store exprun_libtorch)
+  target_include_directories(exprun_test_runs PRIVATE ${CMAKE_SOURCE_DIR}/runner/trainer)
+  exprun_precompile(exprun_test_runs engine)
+  exprun_batches(exprun_test_runs)
+endif()
+
 function(exprun_test_program name folder precompiled)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  list(REMOVE_ITEM sources ${test_runs})
   if(sources)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE exprun_test_main ${ARGN})
     exprun_precompile(${name} ${precompiled})
+    if(NOT name STREQUAL "engine_tests")  # c10's logging takes doctest's CHECK away
+      exprun_batches(${name})
+    endif()
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
 endfunction()
 
+# It replaces new and delete, and the compiler must not see both sides.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/unit/store/counted_allocations.cpp PROPERTIES
+  SKIP_UNITY_BUILD_INCLUSION ON)
 exprun_test_program(unit_base tests/unit/base tests exprun_base)
 exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
 exprun_test_program(unit_text tests/unit/text tests exprun_text)
@@ -39,13 +58,13 @@ target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
 
 if(EXPRUN_TRAINER)
   # Not those of the operators: c10's logging has a CHECK of its own.
-  exprun_test_program(engine_tests tests/engine engine exprun_trainer_cpu)
+  exprun_test_program(engine_tests tests/engine engine exprun_test_runs exprun_trainer_cpu)
   file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
-  list(REMOVE_ITEM engine_support ${test_main})
+  list(REMOVE_ITEM engine_support ${test_main} ${test_runs})
   target_sources(engine_tests PRIVATE ${engine_support})
   # On GPUs, where there are some: tests/end_to_end/test_gpu.py runs it. It is built everywhere.
   if(TARGET exprun-trainer-cuda)
-    add_executable(gpu_tests ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_test.cpp ${CMAKE_SOURCE_DIR}/tests/engine/tiny_run.cpp)
-    target_link_libraries(gpu_tests PRIVATE exprun_test_main exprun_trainer_cuda)
+    add_executable(gpu_tests ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_test.cpp)
+    target_link_libraries(gpu_tests PRIVATE exprun_test_runs exprun_trainer_cuda)
   endif()
 endif()

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr long kConnectSeconds = 20, kStallSeconds = 30;
 
-int64_t size_of(const fs::path& file) {
+int64_t bytes_there(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
   return error ? 0 : static_cast<int64_t>(size);
@@ -40,8 +40,8 @@ bool stopping() {
 
 // What is wrong with a file that arrived whole, or nothing.
 std::string problem_of(const Download& wanted, const fs::path& file) {
-  if (wanted.bytes > 0 && size_of(file) != wanted.bytes)
-    return "has " + std::to_string(size_of(file)) + " bytes instead of " +
+  if (wanted.bytes > 0 && bytes_there(file) != wanted.bytes)
+    return "has " + std::to_string(bytes_there(file)) + " bytes instead of " +
            std::to_string(wanted.bytes);
   if (!wanted.sha256.empty() && sha256_file_hex(file) != wanted.sha256)
     return "has another SHA-256 than " + wanted.sha256;
@@ -62,7 +62,7 @@ class Request {
         part_(part_of(wanted.file)),
         fd_(::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)),
         received_(received),
-        from_(size_of(part_)) {
+        from_(bytes_there(part_)) {
     if (!fd_) throw file_error("write", part_);
     set(CURLOPT_URL, wanted.address.c_str());
     set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from_));
@@ -156,7 +156,7 @@ bool is_passing(long status) {
 }
 
 void forget(const fs::path& part, std::atomic<int64_t>& received) {
-  received -= size_of(part);
+  received -= bytes_there(part);
   std::error_code ignored;
   fs::remove(part, ignored);
 }
@@ -171,7 +171,7 @@ bool is_downloaded(const Download& wanted) {
 void download(const Download& wanted, const DownloadOptions& options,
               std::atomic<int64_t>& received) {
   const fs::path part = part_of(wanted.file);
-  received += size_of(part);
+  received += bytes_there(part);
   std::string problem;
   for (int attempt = 0; attempt <= options.retries; ++attempt) {
     if (attempt > 0) {
@@ -179,7 +179,7 @@ void download(const Download& wanted, const DownloadOptions& options,
       wait(options.first_wait * std::pow(2, attempt - 1));
     }
     if (stopping()) return;
-    const bool complete = wanted.bytes > 0 && size_of(part) == wanted.bytes;
+    const bool complete = wanted.bytes > 0 && bytes_there(part) == wanted.bytes;
     if (!complete) {
       Request request(wanted, received);
       problem = request.perform();
@@ -187,7 +187,7 @@ void download(const Download& wanted, const DownloadOptions& options,
       if (request.status() == 416)
         forget(part, received);  // the part is longer than the file
       else if (!is_passing(request.status())) {
-        if (size_of(part) == 0) forget(part, received);
+        if (bytes_there(part) == 0) forget(part, received);
         throw fetch_error(wanted, problem + (request.status() == 404
                                                  ? "; it may have moved: give --mirror ADDRESS"
                                                  : ""));

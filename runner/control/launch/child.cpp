@@ -69,7 +69,7 @@ void redirect(int fd, int to) {
   ::_exit(127);
 }
 
-[[noreturn]] void fail(const std::string& program, int error) {
+[[noreturn]] void cannot_start(const std::string& program, int error) {
   throw Error("launch: cannot start " + program + ": " + std::strerror(error));
 }
 
@@ -85,18 +85,18 @@ pid_t start_child(const ChildCommand& command, const ForwardedSignals& signals) 
   const sigset_t mask = mask_of(command, signals.former_mask());
   const Prepared prepared = prepare(command);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail(command.words[0], errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) cannot_start(command.words[0], errno);
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   const pid_t launcher = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) fail(command.words[0], errno);
+  if (child < 0) cannot_start(command.words[0], errno);
   if (child == 0) become(prepared, command, launcher, mask, writer.get());
   writer = UniqueFd();
   int error = 0;
   if (::read(reader.get(), &error, sizeof error) == sizeof error) {
     ::waitpid(child, nullptr, 0);
-    fail(command.words[0], error);
+    cannot_start(command.words[0], error);
   }
   return child;
 }

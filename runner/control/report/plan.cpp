@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string line(const std::string& name, const std::string& text) {
+std::string plan_line(const std::string& name, const std::string& text) {
   return "  " + name + std::string(13 - name.size(), ' ') + text + '\n';
 }
 
@@ -22,18 +22,18 @@ std::string count(const ordered_json& value) {
 std::string parts(const ordered_json& plan) {
   std::string text;
   for (const ordered_json& part : plan.at("parameters_by_part"))
-    text += line("", part.at("name").get<std::string>() + ' ' + count(part.at("count")));
+    text += plan_line("", part.at("name").get<std::string>() + ' ' + count(part.at("count")));
   return text;
 }
 
 std::string groups(const ordered_json& plan) {
   std::string text;
   for (const ordered_json& group : plan.at("groups"))
-    text +=
-        line(text.empty() ? "optimizer" : "", group.at("name").get<std::string>() + ": " +
-                                                  group.at("optimizer").get<std::string>() + ", " +
-                                                  count(group.at("parameters")) + " parameters, " +
-                                                  count(group.at("decayed")) + " of them decayed");
+    text += plan_line(text.empty() ? "optimizer" : "",
+                      group.at("name").get<std::string>() + ": " +
+                          group.at("optimizer").get<std::string>() + ", " +
+                          count(group.at("parameters")) + " parameters, " +
+                          count(group.at("decayed")) + " of them decayed");
   return text;
 }
 
@@ -46,7 +46,7 @@ std::string memory(const ordered_json& plan) {
   }
   const auto ranks = plan.at("ranks").get<int64_t>();
   const std::string whose = ranks > 1 ? " for each of " + count(plan.at("ranks")) + " ranks" : "";
-  return line("memory", "about " + binary_bytes(total) + whose + ": " + text);
+  return plan_line("memory", "about " + binary_bytes(total) + whose + ": " + text);
 }
 
 // "5 epochs", "0.32 epochs"; nothing where the data have none.
@@ -60,9 +60,9 @@ std::string epochs(const ordered_json& plan) {
 std::string time(const ordered_json& plan) {
   if (!plan.contains("time")) return "";
   const ordered_json& time = plan.at("time");
-  return line("time", "about " + duration(time.at("seconds").get<double>()) + " at " +
-                          with_thousands(time.at("tokens_per_second").get<int64_t>()) +
-                          " tokens/s, the speed of " + time.at("run").get<std::string>());
+  return plan_line("time", "about " + duration(time.at("seconds").get<double>()) + " at " +
+                               with_thousands(time.at("tokens_per_second").get<int64_t>()) +
+                               " tokens/s, the speed of " + time.at("run").get<std::string>());
 }
 
 }  // namespace
@@ -70,16 +70,17 @@ std::string time(const ordered_json& plan) {
 std::string plan_text(const ordered_json& plan) {
   const double flops = plan.at("flops_per_token").get<double>();
   const double tokens = plan.at("tokens_per_step").get<double>();
-  return line("parameters", count(plan.at("parameters"))) + parts(plan) + groups(plan) +
-         line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
-                           count(plan.at("gradient_accumulation")) + " x " +
-                           count(plan.at("micro_batch")) + " sequences") +
-         line("length", count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) +
-                            " tokens" + epochs(plan)) +
-         line("compute", in_thousands(flops) + "FLOP a token, " + in_thousands(flops * tokens) +
-                             "FLOP a step") +
+  return plan_line("parameters", count(plan.at("parameters"))) + parts(plan) + groups(plan) +
+         plan_line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
+                                count(plan.at("gradient_accumulation")) + " x " +
+                                count(plan.at("micro_batch")) + " sequences") +
+         plan_line("length", count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) +
+                                 " tokens" + epochs(plan)) +
+         plan_line("compute", in_thousands(flops) + "FLOP a token, " +
+                                  in_thousands(flops * tokens) + "FLOP a step") +
          memory(plan) +
-         line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) + time(plan);
+         plan_line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) +
+         time(plan);
 }
 
 }  // namespace exprun

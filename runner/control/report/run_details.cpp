@@ -22,7 +22,7 @@ std::string utc(int64_t ms) {
 }
 
 // A value of several lines goes on below itself.
-std::string line(const std::string& name, std::string text) {
+std::string comment_line(const std::string& name, std::string text) {
   if (text.empty()) return "";
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
     text.replace(at, 1, "\n#             ");
@@ -169,16 +169,19 @@ ordered_json list(const Rows& rows, Form form) {
 
 std::string details_as_comments(const RunDetails& details) {
   const RunRow& run = details.run;
-  return line("run", run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
-         line("state", standing(run)) + line("because", run.message) + line("began", times(run)) +
-         line("command", run.command_line) + line("in", run.working_directory) +
-         line("folder", details.folder) + line("code", code(run)) +
-         line("machine", machine(run, details.environment)) +
-         line("gpus", gpus(details.environment)) + line("libraries", pairs(details.libraries)) +
-         line("variables",
-              pairs(details.environment.value("environment", ordered_json::object()))) +
-         line("data", run.data_fingerprint) + line("recipe", run.recipe_hash) +
-         line("tags", run.tags) + line("notes", notes(details.notes));
+  return comment_line("run",
+                      run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
+         comment_line("state", standing(run)) + comment_line("because", run.message) +
+         comment_line("began", times(run)) + comment_line("command", run.command_line) +
+         comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
+         comment_line("code", code(run)) +
+         comment_line("machine", machine(run, details.environment)) +
+         comment_line("gpus", gpus(details.environment)) +
+         comment_line("libraries", pairs(details.libraries)) +
+         comment_line("variables",
+                      pairs(details.environment.value("environment", ordered_json::object()))) +
+         comment_line("data", run.data_fingerprint) + comment_line("recipe", run.recipe_hash) +
+         comment_line("tags", run.tags) + comment_line("notes", notes(details.notes));
 }
 
 ordered_json details_as_json(const RunDetails& details) {

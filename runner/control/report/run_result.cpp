@@ -6,7 +6,7 @@
 namespace exprun {
 namespace {
 
-std::string line(const std::string& name, const std::string& text) {
+std::string result_line(const std::string& name, const std::string& text) {
   return "  " + name + std::string(12 - name.size(), ' ') + text + '\n';
 }
 
@@ -16,7 +16,7 @@ std::string loss_line(const std::string& name, const std::optional<SeriesRow>& s
   if (const Cell best = best_loss(series);
       !best.text.empty() && series->min_step != series->last_step)
     text += ", best " + best.text + " at step " + with_thousands(series->min_step);
-  return line(name, text);
+  return result_line(name, text);
 }
 
 }  // namespace
@@ -24,12 +24,12 @@ std::string loss_line(const std::string& name, const std::optional<SeriesRow>& s
 std::string run_result(const ReportedRun& reported, const std::string& folder) {
   const RunRow& run = reported.run;
   std::string text = run.folder + ": " + to_string(run.state) + '\n';
-  if (!run.message.empty()) text += line("because", run.message);
-  text += line("steps", with_thousands(run.last_step) + " of " + with_thousands(run.steps));
+  if (!run.message.empty()) text += result_line("because", run.message);
+  text += result_line("steps", with_thousands(run.last_step) + " of " + with_thousands(run.steps));
   text += loss_line("val loss", reported.val_loss);
   text += loss_line("train loss", reported.train_loss);
-  text += line("time", duration(run.seconds));
-  text += line("folder", folder);
+  text += result_line("time", duration(run.seconds));
+  text += result_line("folder", folder);
   return text;
 }
 

@@ -5,7 +5,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kWidth = 80;
+constexpr size_t kTextWidth = 80;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::string wrapped(const std::string& text, size_t indent, size_t column) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     const size_t size = end - begin;
-    if (!line_begins && column + 1 + size > kWidth) {
+    if (!line_begins && column + 1 + size > kTextWidth) {
       out += '\n' + std::string(indent, ' ');
       column = indent;
       line_begins = true;

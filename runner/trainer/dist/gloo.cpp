@@ -17,7 +17,7 @@ namespace {
 
 using Device = std::shared_ptr<gloo::transport::Device>;
 
-std::string key_of(int rank) {
+std::string address_key(int rank) {
   return "address/" + std::to_string(rank);
 }
 
@@ -31,10 +31,10 @@ bool leads_elsewhere(const std::string& address) {
 std::string own_address(Rendezvous& rendezvous) {
   const RankPlace& place = rendezvous.place();
   const std::string towards_rank_0 = own_address_towards(place.address);
-  rendezvous.set(key_of(place.rank), towards_rank_0);
+  rendezvous.set(address_key(place.rank), towards_rank_0);
   if (leads_elsewhere(towards_rank_0)) return towards_rank_0;
   for (int rank = 0; rank < place.world_size; ++rank) {
-    const std::string other = rendezvous.get(key_of(rank));
+    const std::string other = rendezvous.get(address_key(rank));
     if (leads_elsewhere(other)) return own_address_towards(other);
   }
   return towards_rank_0;
@@ -45,7 +45,7 @@ Device device(Rendezvous& rendezvous) {
   using Gloo = c10d::ProcessGroupGloo;
   const char* const interface = std::getenv("GLOO_SOCKET_IFNAME");
   if (!interface) return Gloo::createDeviceForHostname(own_address(rendezvous));
-  rendezvous.set(key_of(rendezvous.place().rank), "");  // others may be waiting for it
+  rendezvous.set(address_key(rendezvous.place().rank), "");  // others may be waiting for it
   return Gloo::createDeviceForInterface(interface);
 }
 

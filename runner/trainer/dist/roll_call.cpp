@@ -16,21 +16,21 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPatience{2000};
 
-std::string key_of(int rank) {
+std::string answer_key(int rank) {
   return "answers/" + std::to_string(rank);
 }
 
 constexpr const char* kLostToo = "";  // the answer of a rank that others have failed
 
 void answer(c10d::Store& store, int rank, const std::string& text) {
-  store.set(key_of(rank), std::vector<uint8_t>(text.begin(), text.end()));
+  store.set(answer_key(rank), std::vector<uint8_t>(text.begin(), text.end()));
 }
 
 std::optional<std::string> answer_of(c10d::Store& store, int rank, Clock::time_point late) {
   try {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(late - Clock::now());
-    store.wait({key_of(rank)}, std::max(left, std::chrono::milliseconds(10)));
-    const auto bytes = store.get(key_of(rank));
+    store.wait({answer_key(rank)}, std::max(left, std::chrono::milliseconds(10)));
+    const auto bytes = store.get(answer_key(rank));
     return std::string(bytes.begin(), bytes.end());
   } catch (const std::exception&) {
     return std::nullopt;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kKey = "kernels";
+constexpr const char* kKernels = "kernels";
 constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large model
 
 // The gradients are set to zero again by the first step.
@@ -28,9 +28,9 @@ void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
   if (kernel_choices::fixed() || !pipeline.model().device().is_cpu()) return;
   if (rendezvous.place().rank == 0) {
     rehearse(pipeline);
-    rendezvous.set(kKey, json_text(kernel_choices::save()));
+    rendezvous.set(kKernels, json_text(kernel_choices::save()));
   } else {
-    kernel_choices::load(parse_json<json>(rendezvous.get(kKey, kPatience)));
+    kernel_choices::load(parse_json<json>(rendezvous.get(kKernels, kPatience)));
   }
   kernel_choices::close();
 }

@@ -13,20 +13,12 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "support/temporary_folder.h"
 
 using namespace exprun;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "exprun-lock-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 // A child that takes the lock, says so, and sleeps until it is killed.
 pid_t hold_in_child(const std::filesystem::path& file) {
@@ -75,7 +67,7 @@ void kill_and_wait(pid_t child) {
 
 TEST_CASE("file lock: one holder at a time, also within one process") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   {
     const auto first = FileLock::try_take(file);
     REQUIRE(first);
@@ -88,14 +80,14 @@ TEST_CASE("file lock: one holder at a time, also within one process") {
 
 TEST_CASE("file lock: asking neither makes nor takes the file") {
   const TemporaryFolder folder;
-  CHECK(!FileLock::held(folder.path / "none"));
-  CHECK(!FileLock::held(folder.path / "none" / "deeper"));
-  CHECK(!std::filesystem::exists(folder.path / "none"));
+  CHECK(!FileLock::held(folder.path() / "none"));
+  CHECK(!FileLock::held(folder.path() / "none" / "deeper"));
+  CHECK(!std::filesystem::exists(folder.path() / "none"));
 }
 
 TEST_CASE("file lock: the kernel drops it at SIGKILL") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   const pid_t child = hold_in_child(file);
   CHECK(FileLock::held(file));
   CHECK(!FileLock::try_take(file));
@@ -106,7 +98,7 @@ TEST_CASE("file lock: the kernel drops it at SIGKILL") {
 
 TEST_CASE("file lock: it lives as long as any copy of its descriptor") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   auto lock = FileLock::try_take(file);
   REQUIRE(lock);
   auto adopted = std::optional(FileLock::adopt(::dup(lock->fd())));
@@ -118,13 +110,13 @@ TEST_CASE("file lock: it lives as long as any copy of its descriptor") {
 
 TEST_CASE("file lock: it is not inherited by another program") {
   const TemporaryFolder folder;
-  const auto lock = FileLock::take(folder.path / "lock");
+  const auto lock = FileLock::take(folder.path() / "lock");
   CHECK((::fcntl(lock.fd(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
 TEST_CASE("file lock: a wait ends when the holder dies, or when patience does") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   const pid_t child = hold_in_child(file);
   const auto before = std::chrono::steady_clock::now();
   CHECK(!FileLock::take_within(file, 50ms));
@@ -143,7 +135,7 @@ TEST_CASE("file lock: a wait ends when the holder dies, or when patience does") 
 
 TEST_CASE("file lock: a wait ends in time, however short, also where signals are blocked") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   const auto held = FileLock::take(file);
   for (int i = 0; i < 200; ++i) CHECK(!FileLock::take_within(file, 1ms));
   std::thread([&] {
@@ -156,7 +148,7 @@ TEST_CASE("file lock: a wait ends in time, however short, also where signals are
 
 TEST_CASE("file lock: who has waited for long goes before those who come later") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   std::string order;
   auto held = std::optional(FileLock::take(file));
   std::thread early([&] {
@@ -174,7 +166,7 @@ TEST_CASE("file lock: who has waited for long goes before those who come later")
 
 TEST_CASE("file lock: a process stopped at the gate keeps nobody from a lock that is free") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   for (const short type : {F_RDLCK, F_WRLCK}) {
     const UniqueFd stopped = hold_gate(file, type);
     for (const auto patience : {0ms, 1ms, 100ms, 5000ms}) {
@@ -186,7 +178,7 @@ TEST_CASE("file lock: a process stopped at the gate keeps nobody from a lock tha
 
 TEST_CASE("file lock: a process stopped at the gate keeps nobody from waiting for the lock") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   for (const auto& [type, holding] :
        {std::pair{F_RDLCK, 300ms}, {F_WRLCK, 300ms}, {F_RDLCK, 700ms}, {F_WRLCK, 700ms}}) {
     const UniqueFd stopped = hold_gate(file, static_cast<short>(type));
@@ -204,7 +196,7 @@ TEST_CASE("file lock: a process stopped at the gate keeps nobody from waiting fo
 
 TEST_CASE("file lock: a signal does not end a wait") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "lock";
+  const auto file = folder.path() / "lock";
   auto held = std::optional(FileLock::take(file));
   struct sigaction action {
   }, former{};
@@ -225,7 +217,7 @@ TEST_CASE("file lock: a signal does not end a wait") {
 
 TEST_CASE("file lock: a file that cannot be opened is an error that names it") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "missing" / "lock";
+  const auto file = folder.path() / "missing" / "lock";
   CHECK_THROWS_WITH_AS(
       FileLock::take(file),
       ("file: cannot open the lock file '" + file.string() + "': No such file or directory")

@@ -9,13 +9,8 @@ using namespace exprun;
 
 namespace {
 
-std::string value(const ResolvedRecipe& recipe, const std::string& path) {
-  const Value* found = recipe.find(path);
-  return found == nullptr ? "absent" : toml_text(*found);
-}
-
 std::string derived(std::vector<std::string> overrides, const std::string& path) {
-  return value(resolve_tiny(std::move(overrides)), path);
+  return value_at(resolve_tiny(std::move(overrides)), path);
 }
 
 }  // namespace
@@ -56,7 +51,7 @@ TEST_CASE("derive: parts of the run in the run's own unit") {
 TEST_CASE("derive: the vocabulary is the tokenizer's, and auto until it is known") {
   CHECK(derived({}, "model.vocab_size") == "256");
   CHECK(derived({"tokenizer=char"}, "model.vocab_size") == "\"auto\"");
-  CHECK(value(resolve_tiny({"tokenizer=char"}, {65, 1000, 100}), "model.vocab_size") == "65");
+  CHECK(value_at(resolve_tiny({"tokenizer=char"}, {65, 1000, 100}), "model.vocab_size") == "65");
   CHECK(derived({"vocab_size=300"}, "model.vocab_size") == "300");
 }
 

@@ -9,13 +9,8 @@ using namespace exprun;
 
 namespace {
 
-std::string value(const ResolvedRecipe& recipe, const std::string& path) {
-  const Value* found = recipe.find(path);
-  return found == nullptr ? "absent" : toml_text(*found);
-}
-
 std::string overridden(const std::string& override_, const std::string& path) {
-  return value(resolve_tiny({override_}), path);
+  return value_at(resolve_tiny({override_}), path);
 }
 
 }  // namespace
@@ -48,7 +43,7 @@ TEST_CASE("overrides: a named sub-table is made where it is missing") {
   CHECK(overridden("evaluation.sample.every=10 steps", "evaluation.sample.type") == "\"sample\"");
   const auto recipe =
       resolve_tiny({"optimizer.groups.all={match = [\"*\"], type = \"adamw\", lr = 1}"});
-  CHECK(value(recipe, "optimizer.groups.all.weight_decay") == "0.1");
+  CHECK(value_at(recipe, "optimizer.groups.all.weight_decay") == "0.1");
   CHECK(recipe.section("optimizer").table("groups").keys() == std::vector<std::string>{"all"});
 }
 
@@ -63,15 +58,15 @@ TEST_CASE("overrides: + adds what only the user names") {
 
 TEST_CASE("overrides: ~key goes back to the default") {
   const std::string text = kTinyRecipe + "weight_decay = 0.5\n[schedule]\nwarmup = \"3 steps\"\n";
-  CHECK(value(resolve(recipe_text(text, {"~weight_decay"})), "optimizer.weight_decay") == "0.1");
-  CHECK(value(resolve(recipe_text(text, {"~schedule"})), "schedule.warmup") == "\"0 steps\"");
-  CHECK(value(resolve(recipe_text(text, {"~evaluation"})), "evaluation.val_loss.type") ==
+  CHECK(value_at(resolve(recipe_text(text, {"~weight_decay"})), "optimizer.weight_decay") == "0.1");
+  CHECK(value_at(resolve(recipe_text(text, {"~schedule"})), "schedule.warmup") == "\"0 steps\"");
+  CHECK(value_at(resolve(recipe_text(text, {"~evaluation"})), "evaluation.val_loss.type") ==
         "\"val_loss\"");
 }
 
 TEST_CASE("overrides: the present type decides which keys there are, whatever the order") {
-  CHECK(value(resolve_tiny({"decay_length=10 steps", "schedule.type=wsd"}),
-              "schedule.decay_length") == "\"10 steps\"");
+  CHECK(value_at(resolve_tiny({"decay_length=10 steps", "schedule.type=wsd"}),
+                 "schedule.decay_length") == "\"10 steps\"");
   CHECK(error_of(recipe_text(kTinyRecipe, {"decay_length=10 steps"})) ==
         "<override 1>:1:1: error: unknown key 'decay_length'\n"
         "    decay_length=10 steps\n"
@@ -80,7 +75,7 @@ TEST_CASE("overrides: the present type decides which keys there are, whatever th
 
 TEST_CASE("overrides: the last of two wins, and values say where they are from") {
   const ResolvedRecipe recipe = resolve_tiny({"lr=1e-2", "optimizer.lr=1e-1"});
-  CHECK(value(recipe, "optimizer.lr") == "0.1");
+  CHECK(value_at(recipe, "optimizer.lr") == "0.1");
   CHECK(recipe.find("optimizer.lr")->origin == Origin::command_line);
   CHECK(recipe.find("optimizer.lr")->where.file->name == "<override 2>");
   CHECK(recipe.find("optimizer.eps")->origin == Origin::default_value);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "recipe/emit.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
@@ -42,6 +43,12 @@ lr = 3e-4
 inline ResolvedRecipe resolve_tiny(std::vector<std::string> overrides = {},
                                    const Facts& facts = {}) {
   return resolve(recipe_text(kTinyRecipe, std::move(overrides)), facts);
+}
+
+// As TOML; "absent" where a recipe has none.
+inline std::string value_at(const ResolvedRecipe& recipe, const std::string& path) {
+  const Value* found = recipe.find(path);
+  return found == nullptr ? "absent" : toml_text(*found);
 }
 
 // The rendered error of a recipe, or empty.

@@ -12,13 +12,10 @@ using namespace std::string_literals;
 
 namespace {
 
-std::vector<int64_t> as_ids(const Tokens& tokens) {
-  return {tokens.begin(), tokens.end()};
-}
-
-std::string round_trip(const Tokenizer& tokenizer, const std::string& text) {
+std::string through_json(const Tokenizer& tokenizer, const std::string& text) {
   const auto again = load_tokenizer(nlohmann::json::parse(tokenizer.to_json().dump()));
-  return again->decode(as_ids(tokenizer.encode(text)));
+  const Tokens tokens = tokenizer.encode(text);
+  return again->decode(std::vector<int64_t>(tokens.begin(), tokens.end()));
 }
 
 // ASCII, two to four bytes, emoji joined by U+200D, a combining mark, NUL.
@@ -31,8 +28,8 @@ TEST_CASE("byte tokenizer: any bytes come back") {
   CHECK(tokenizer->vocab_size() == 256);
   std::string bytes;
   for (uint64_t i = 0; i < 5000; ++i) bytes += static_cast<char>(random_below(256, {i}));
-  CHECK(round_trip(*tokenizer, bytes) == bytes);
-  CHECK(round_trip(*tokenizer, "") == "");
+  CHECK(through_json(*tokenizer, bytes) == bytes);
+  CHECK(through_json(*tokenizer, "") == "");
   CHECK(tokenizer->decode(std::vector<int64_t>{65, 256, -1}) == "A\ufffd\ufffd");
 }
 
@@ -44,7 +41,7 @@ TEST_CASE("char tokenizer: characters are numbered in the order of their code po
 }
 
 TEST_CASE("char tokenizer: any text that it was made from comes back") {
-  CHECK(round_trip(*make_char_tokenizer(kHardText), kHardText) == kHardText);
+  CHECK(through_json(*make_char_tokenizer(kHardText), kHardText) == kHardText);
 }
 
 TEST_CASE("char tokenizer: an unknown character is named") {

@@ -1,0 +1,41 @@
+# Sources of one folder are compiled a few at a time, as one: what they include is parsed and instantiated once.
+# Names in their unnamed namespaces must differ. Components are compiled alone, since adding one must not depend on
+# what others call things, and so are kernels, which are large as they are.
+option(EXPRUN_BATCHES "Compile sources of a folder in batches" ON)
+
+set(largest_batch 10)
+set(never_in_batches "/runner/trainer/(dataset|evaluation|kernels|model|optimizer|schedule)$")
+
+# A class of one source of a batch may have members of types that only this source knows.
+if(EXPRUN_BATCHES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(exprun_options INTERFACE -Wno-subobject-linkage)
+endif()
+
+function(exprun_batches target)
+  if(NOT EXPRUN_BATCHES)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(folders "")
+  foreach(source ${sources})
+    cmake_path(GET source PARENT_PATH folder)
+    if(NOT folder MATCHES ${never_in_batches})
+      list(APPEND in_${folder} ${source})
+      list(APPEND folders ${folder})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    cmake_path(GET folder FILENAME name)
+    list(LENGTH in_${folder} count)
+    math(EXPR batches "(${count} + ${largest_batch} - 1) / ${largest_batch}")
+    set(number 0)
+    foreach(source ${in_${folder}})
+      math(EXPR batch "${number} * ${batches} / ${count}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${batch})
+      math(EXPR number "${number} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
