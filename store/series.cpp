@@ -61,6 +61,16 @@ std::map<int64_t, SeriesRow> Store::series_by_run(const std::string& name) const
   });
 }
 
+std::vector<std::string> Store::series_names() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<std::string> names;
+    Query query(connection, "SELECT DISTINCT name FROM series ORDER BY name");
+    while (query.step()) names.push_back(query.text(0));
+    return names;
+  });
+}
+
 void Store::each_value(int64_t run, bool archived,
                        const std::function<void(const ValueRow&)>& visit) const {
   Connection& connection = *impl_->connection;

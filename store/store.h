@@ -114,6 +114,7 @@ class Store {
   std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;  // the live values
   // The series of that name of every run that has it.
   std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
+  std::vector<std::string> series_names() const;  // of all runs, each once
   // Every value of a run, a row at a time, by series and step; before them those of the series that
   // later attempts replaced, by attempt and step, when `archived`.
   void each_value(int64_t run, bool archived,

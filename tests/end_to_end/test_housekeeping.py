@@ -30,6 +30,12 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names("--sort", "val_loss_best"), [first, slow])
         self.assertEqual(self.names("--sort", "val_loss_best", "--reverse", "--limit", "1"), [slow])
         self.assertEqual(self.names("--state", "killed,crashed"), [])
+        self.assertEqual(self.names("--where", "lr>1e-3", "--where", "state=finished"), [first])
+        self.assertEqual(self.names("slow", "--where", "lr>1e-3"), [])
+        self.assertIn(slow, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
+        self.assertNotIn(first, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
+        self.assertIn("exprun: error: command line: --where 'lrr>1': no run has a parameter or series 'lrr', and ls no such "
+                      "column; did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
         self.exprun("note", "@best", "the one to keep\nfor now")
         shown = self.exprun("show", "@best").out
         self.assertIn(f"# run         {first} (id 1, uid ", shown)

@@ -157,6 +157,13 @@ Arguments& Arguments::option(const std::string& names, const std::string& value,
   return *this;
 }
 
+Arguments& Arguments::option(const std::string& names, const std::string& value,
+                             std::vector<std::string>& into, const std::string& help) {
+  impl_->app.add_option(names, into)->allow_extra_args(false);
+  impl_->add_option_help(names, value, help);
+  return *this;
+}
+
 void Arguments::add_number(const std::string& names, std::function<void(int64_t)> set,
                            const std::string& help) {
   const auto read = [this, names, set = std::move(set)](const std::string& text) {

@@ -27,6 +27,9 @@ class Arguments {
   Arguments& flag(const std::string& names, bool& into, const std::string& help);
   Arguments& option(const std::string& names, const std::string& value, std::string& into,
                     const std::string& help);
+  // May be given again and again, a value each time.
+  Arguments& option(const std::string& names, const std::string& value,
+                    std::vector<std::string>& into, const std::string& help);
   Arguments& number(const std::string& names, int64_t& into, const std::string& help);
   Arguments& number(const std::string& names, std::optional<int64_t>& into,
                     const std::string& help);

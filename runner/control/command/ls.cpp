@@ -5,6 +5,7 @@
 #include "base/diagnostic.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/command/where.h"
 #include "control/report/table_selection.h"
 
 namespace exprun {
@@ -12,6 +13,7 @@ namespace {
 
 struct Wanted {
   std::string states, tag;
+  Where where;
   bool removed = false;
 };
 
@@ -62,19 +64,23 @@ int run_ls(const Words& words, const Globals& globals) {
   Arguments arguments("ls [NAME...]", "Lists runs, the newest first, and how they stand.");
   arguments.words("NAME...", references, "only these: names of runs, ids, folders")
       .option("--state", "A,B", wanted.states, "only runs in one of these states")
-      .option("--tag", "WORD", wanted.tag, "only runs that have this tag")
-      .flag("--removed", wanted.removed, "the removed runs instead")
+      .option("--tag", "WORD", wanted.tag, "only runs that have this tag");
+  wanted.where.declare(arguments);
+  arguments.flag("--removed", wanted.removed, "the removed runs instead")
       .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first")
       .flag("--reverse", reverse, "with --sort: the highest first")
       .option("--columns", "A,B", columns, "these columns (--columns help names them)")
       .number("--limit", most, "at most so many")
       .example("exprun ls --state killed,crashed", "what ended badly")
       .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
-               "the five best, and the code that they ran");
+               "the five best, and the code that they ran")
+      .example("exprun ls --where 'lr>1e-4' --where 'val/loss<3.2' --where optimizer.type=muon",
+               "by settings and results");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
-  const auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
+  auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
+  wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
   if (!sort.empty()) sort_rows(table, sort, reverse);
   if (most > 0 && table.rows.size() > static_cast<size_t>(most))

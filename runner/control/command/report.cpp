@@ -1,23 +1,29 @@
 // exprun report
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/command/where.h"
 
 namespace exprun {
 
 int run_report(const Words& words, const Globals& globals) {
   Words references;
+  Where where;
   TableFormat format;
   Arguments arguments("report [NAME...]",
                       "Compares runs, the best val loss first. Of their settings only those are "
                       "shown that are not the same in all.");
   arguments.words("NAME...", references, "only these: names of runs, ids, folders");
+  where.declare(arguments);
   format.declare(arguments);
   arguments.example("exprun report", "every run of the store")
       .example("exprun report quickstart --csv > runs.csv",
-               "the runs of one name, for a spreadsheet");
+               "the runs of one name, for a spreadsheet")
+      .example("exprun report --where lr=3e-3 --where state=finished", "what became of a setting");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
-  format.print(report_table(reported_runs(store, globals.store, references)), "no runs yet");
+  auto runs = reported_runs(store, globals.store, references);
+  where.keep_matching(store, runs);
+  format.print(report_table(std::move(runs)), where.conditions.empty() ? "no runs yet" : "no runs");
   return 0;
 }
 

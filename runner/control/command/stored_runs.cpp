@@ -89,13 +89,17 @@ ReportedRun reported_run(const Store& store, RunRow run) {
           series_named(all, "train/loss")};
 }
 
-std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
-                                       const Words& references) {
-  auto runs = all_runs(store, folder, referred_runs(store, folder, references));
+void read_parameters(const Store& store, std::vector<ReportedRun>& runs) {
   std::vector<int64_t> ids;
   for (const ReportedRun& reported : runs) ids.push_back(reported.run.id);
   auto parameters = store.parameters(ids);
   for (ReportedRun& reported : runs) reported.parameters = std::move(parameters[reported.run.id]);
+}
+
+std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
+                                       const Words& references) {
+  auto runs = all_runs(store, folder, referred_runs(store, folder, references));
+  read_parameters(store, runs);
   return runs;
 }
 

@@ -24,6 +24,8 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
                                   std::vector<RunRow> rows);
 
+void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
+
 ReportedRun reported_run(const Store& store, RunRow run);
 
 // The rows of the references (a name means all its runs); all runs if there are none. Newest first.

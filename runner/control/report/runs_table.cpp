@@ -22,25 +22,6 @@ std::string bare(const std::string& value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-// Numbers stay numbers in JSON and CSV.
-Cell value_cell(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  int64_t integer = 0;
-  if (auto [stop, error] = std::from_chars(text.data(), end, integer);
-      error == std::errc{} && stop == end)
-    return {integer, text};
-  double number = 0;
-  if (auto [stop, error] = std::from_chars(text.data(), end, number);
-      error == std::errc{} && stop == end)
-    return Cell::number(number, shortest(number));
-  return text.empty() ? Cell::none() : Cell::word(text);
-}
-
-Cell parameter_cell(const ReportedRun& run, const std::string& path) {
-  const std::string* value = value_of(run, path);
-  return value ? value_cell(bare(*value)) : Cell::none();
-}
-
 Cell last_loss(const std::optional<SeriesRow>& series) {
   return series && series->count ? Cell::number(series->last) : Cell::none();
 }
@@ -95,6 +76,26 @@ bool all_numbers(const ResultTable& table, size_t column) {
 }
 
 }  // namespace
+
+// Numbers stay numbers in JSON and CSV.
+Cell value_cell(const std::string& toml) {
+  const std::string text = bare(toml);
+  const char* const end = text.data() + text.size();
+  int64_t integer = 0;
+  if (auto [stop, error] = std::from_chars(text.data(), end, integer);
+      error == std::errc{} && stop == end)
+    return {integer, text};
+  double number = 0;
+  if (auto [stop, error] = std::from_chars(text.data(), end, number);
+      error == std::errc{} && stop == end)
+    return Cell::number(number, shortest(number));
+  return text.empty() ? Cell::none() : Cell::word(text);
+}
+
+Cell parameter_cell(const ReportedRun& run, const std::string& path) {
+  const std::string* value = value_of(run, path);
+  return value ? value_cell(*value) : Cell::none();
+}
 
 Cell state_cell(RunState state) {
   switch (state) {

@@ -30,6 +30,11 @@ std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs);
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
 
+// A value as TOML writes it, without the quotes of a string.
+Cell value_cell(const std::string& toml);
+// That of the key with this path, if the run has it.
+Cell parameter_cell(const ReportedRun& run, const std::string& path);
+
 Cell state_cell(RunState state);
 // A run of another host that nobody can ask is "unknown", with its last sign of life.
 Cell state_cell(const RunRow& run, int64_t now_ms);

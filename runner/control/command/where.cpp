@@ -1,0 +1,124 @@
+#include "control/command/where.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/clock.h"
+#include "base/suggest.h"
+#include "control/report/condition.h"
+
+namespace exprun {
+namespace {
+
+using Runs = std::vector<ReportedRun>;
+using Cells = std::vector<Cell>;  // one a run
+
+std::optional<Cells> column_of_ls(const Runs& runs, const std::string& key) {
+  const ResultTable table = ls_table(runs, now_ms());
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key != key) continue;
+    Cells cells;
+    for (const auto& row : table.rows) cells.push_back(row[i]);
+    return cells;
+  }
+  return std::nullopt;
+}
+
+Cells parameter_of(const Runs& runs, const std::string& path) {
+  Cells cells;
+  for (const ReportedRun& run : runs) cells.push_back(parameter_cell(run, path));
+  return cells;
+}
+
+std::set<std::string> parameter_paths(const Runs& runs) {
+  std::set<std::string> paths;
+  for (const ReportedRun& run : runs)
+    for (const ParameterRow& parameter : run.parameters) paths.insert(parameter.path);
+  return paths;
+}
+
+Cell summary_cell(const SeriesRow& series, const std::string& which) {
+  if (which.empty()) return series.count ? Cell::number(series.last) : Cell::none();
+  if (series.count == series.non_finite) return Cell::none();
+  return Cell::number(which == ".min" ? series.min : series.max);
+}
+
+// "val/loss" is its last value, "val/loss.min" its lowest, "val/loss.max" its highest.
+std::optional<Cells> series_of(const Store& store, const Runs& runs, const std::string& key) {
+  for (const std::string which : {"", ".min", ".max"}) {
+    if (!key.ends_with(which)) continue;
+    const auto found = store.series_by_run(key.substr(0, key.size() - which.size()));
+    if (found.empty()) continue;
+    Cells cells;
+    for (const ReportedRun& run : runs) {
+      const auto series = found.find(run.run.id);
+      cells.push_back(series == found.end() ? Cell::none() : summary_cell(series->second, which));
+    }
+    return cells;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_unknown(const Store& store, const Condition& condition,
+                                 const std::set<std::string>& paths) {
+  std::vector<std::string> names = store.series_names();
+  for (const Column& column : ls_table({}, 0).columns) names.push_back(column.key);
+  for (const std::string& path : paths) {
+    names.push_back(path);
+    names.push_back(path.substr(path.rfind('.') + 1));
+  }
+  const auto near = nearest(condition.key, names);
+  refuse_condition(condition.text, "no run has a parameter or series '" + condition.key +
+                                       "', and ls no such column" +
+                                       (near ? "; did you mean '" + *near + "'?" : ""));
+}
+
+// A short key, as overrides take it: the only path that ends in it.
+std::string path_ending_in(const Store& store, const Condition& condition,
+                           const std::set<std::string>& paths) {
+  std::vector<std::string> found;
+  for (const std::string& path : paths)
+    if (path.ends_with('.' + condition.key)) found.push_back(path);
+  if (found.empty()) refuse_unknown(store, condition, paths);
+  if (found.size() == 1) return found.front();
+  std::string all;
+  for (const std::string& path : found) all += (all.empty() ? "" : " or ") + path;
+  refuse_condition(condition.text,
+                   "'" + condition.key + "' names several parameters: write " + all);
+}
+
+Cells values_of(const Store& store, const Runs& runs, const Condition& condition) {
+  const std::string& key = condition.key;
+  if (key == "tags") refuse_condition(condition.text, "--tag WORD is how a tag is asked for");
+  if (auto cells = column_of_ls(runs, key)) return *cells;
+  const auto paths = parameter_paths(runs);
+  if (paths.contains(key)) return parameter_of(runs, key);
+  if (auto cells = series_of(store, runs, key)) return *cells;
+  return parameter_of(runs, path_ending_in(store, condition, paths));
+}
+
+}  // namespace
+
+void Where::declare(Arguments& arguments) {
+  arguments.option("--where", "CONDITION", conditions,
+                   "only runs of which it holds: a parameter (lr>1e-4, optimizer.type=muon), the "
+                   "last value of a series (val/loss<3.2; val/loss.min and .max: its lowest, its "
+                   "highest) or a column of ls (step>=500), compared by = != < <= > >=; given "
+                   "several times, all must hold");
+}
+
+void Where::keep_matching(const Store& store, Runs& runs) const {
+  std::vector<Condition> parsed;
+  for (const std::string& text : conditions) parsed.push_back(parse_condition(text));
+  if (parsed.empty() || runs.empty()) return;
+  read_parameters(store, runs);
+  std::vector<bool> kept(runs.size(), true);
+  for (const Condition& condition : parsed) {
+    const Cells cells = values_of(store, runs, condition);
+    for (size_t i = 0; i < runs.size(); ++i) kept[i] = kept[i] && holds(condition, cells[i]);
+  }
+  size_t i = 0;
+  std::erase_if(runs, [&](const ReportedRun&) { return !kept[i++]; });
+}
+
+}  // namespace exprun

@@ -1,0 +1,120 @@
+// --where: conditions, and the values of runs that they ask for.
+#include "control/report/condition.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/diagnostic.h"
+#include "control/command/where.h"
+#include "store/metric_writer.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_recipe);
+    return error.what();
+  }
+  return "no error";
+}
+
+void create(Store& store, const std::string& name, std::vector<ParameterRow> parameters,
+            const std::vector<double>& losses) {
+  NewRun run;
+  run.uid = std::string(32, name[0]);
+  run.name = name;
+  run.folder = name;
+  run.parameters = std::move(parameters);
+  const int64_t id = store.create_run(run);
+  MetricWriter writer(store.file(), id);
+  const auto series = writer.series("val/loss", false);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const MetricWriter::Point point{series, losses[i]};
+    writer.push(static_cast<int64_t>(i) + 1, {&point, 1});
+  }
+  writer.flush();
+  store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+}
+
+// Three runs, of which one diverged and one has no loss.
+struct Scene {
+  Scene() {
+    create(store, "a",
+           {{"optimizer.lr", "0.001"},
+            {"optimizer.type", "\"muon\""},
+            {"checkpoint.every", "\"5 steps\""},
+            {"metrics.every", "\"1 steps\""}},
+           {3.5, 2.5, 3.0});
+    create(store, "b", {{"optimizer.lr", "1e-2"}, {"optimizer.type", "\"adamw\""}},
+           {3.0, std::nan("")});
+    create(store, "c", {{"optimizer.lr", "0.1"}, {"model.bias", "true"}}, {});
+  }
+
+  std::string kept(const std::vector<std::string>& conditions) const {
+    auto runs = all_runs(store, folder, store.runs());
+    Where{conditions}.keep_matching(store, runs);
+    std::string names;
+    for (const ReportedRun& run : runs) names = run.run.name + names;  // the oldest first
+    return names;
+  }
+
+  TemporaryFolder temporary;
+  StoreFolder folder{temporary.path(), "runs"};
+  Store store{folder.database(), Store::Access::read_write};
+};
+
+}  // namespace
+
+TEST_CASE("where: parameters are compared as numbers or as words, by path or short key") {
+  const Scene scene;
+  CHECK(scene.kept({}) == "abc");
+  CHECK(scene.kept({"lr>1e-3"}) == "bc");
+  CHECK(scene.kept({"optimizer.lr >= 1e-3"}) == "abc");
+  CHECK(scene.kept({"lr=0.01"}) == "b");
+  CHECK(scene.kept({"optimizer.type=muon"}) == "a");
+  CHECK(scene.kept({"optimizer.type!=muon"}) == "b");  // the third has none
+  CHECK(scene.kept({"bias=true"}) == "c");
+  CHECK(scene.kept({"lr>1e-3", "lr<0.1"}) == "b");
+  CHECK(scene.kept({"checkpoint.every=5 steps"}) == "a");
+}
+
+TEST_CASE("where: series by their last, lowest and highest value, and columns of ls") {
+  const Scene scene;
+  CHECK(scene.kept({"val/loss<=3"}) == "a");
+  CHECK(scene.kept({"val/loss=nan"}) == "b");
+  CHECK(scene.kept({"val/loss.min<3"}) == "a");
+  CHECK(scene.kept({"val/loss.max<3.2"}) == "b");
+  CHECK(scene.kept({"val_loss_best<2.6"}) == "a");
+  CHECK(scene.kept({"step>2"}) == "a");
+  CHECK(scene.kept({"state=finished", "name!=a"}) == "bc");
+  CHECK(scene.kept({"state=crashed"}) == "");
+}
+
+TEST_CASE("where: what is wrong with a condition is said") {
+  const Scene scene;
+  const auto said = [&](const std::string& condition) {
+    return refusal([&] { scene.kept({condition}); });
+  };
+  const std::string form = "write KEY=VALUE, with one of = != < <= > >=, as in lr>1e-4";
+  CHECK(said("lr") == "command line: --where 'lr': " + form);
+  CHECK(said("lr=>1") == "command line: --where 'lr=>1': " + form);
+  CHECK(said("=1") == "command line: --where '=1': " + form);
+  CHECK(said("lr<") == "command line: --where 'lr<': " + form);
+  CHECK(said("state<b") == "command line: --where 'state<b': < compares numbers, and 'b' is none");
+  CHECK(said("l_r>1") ==
+        "command line: --where 'l_r>1': no run has a parameter or series 'l_r', and ls no such "
+        "column; did you mean 'lr'?");
+  CHECK(said("val_loss<3") ==
+        "command line: --where 'val_loss<3': no run has a parameter or series 'val_loss', and ls "
+        "no such column; did you mean 'val/loss'?");
+  CHECK(said("every=5") ==
+        "command line: --where 'every=5': 'every' names several parameters: write "
+        "checkpoint.every or metrics.every");
+  CHECK(said("tags=a") == "command line: --where 'tags=a': --tag WORD is how a tag is asked for");
+}
