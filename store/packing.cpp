@@ -13,7 +13,6 @@ using Pack = std::span<const StampedValue>;
 
 constexpr size_t kPackPoints = 108;  // the format's: the tables have so many columns
 constexpr size_t kPacksAtOnce = 300;
-constexpr Connection::Durability kWritten = Connection::Durability::written;
 
 // For every column of a pack: "v0, v1, ..." of each("v0", 0) is its name.
 template <typename Each>
@@ -201,7 +200,7 @@ int64_t unpack_in_parts(Connection& connection, int64_t run, int64_t after_step)
       connection.guarded("read", [&] { return series_with_packs(connection, run, after_step); });
   for (const int64_t series : packed) {
     for (int64_t count = 1; count > 0; values += count) {
-      count = connection.write("unpack values of", kWritten,
+      count = connection.write("unpack values of", Connection::Durability::written,
                                [&] { return unpack_part(connection, series, after_step); });
     }
   }
@@ -217,8 +216,8 @@ int64_t Store::pack_run(int64_t run) {
   Connection& connection = *impl_->connection;
   int64_t values = 0;
   for (int64_t count = 1; count > 0 && has_unpacked(run); values += count) {
-    count =
-        connection.write("pack values of", kWritten, [&] { return pack_part(connection, run); });
+    count = connection.write("pack values of", Connection::Durability::written,
+                             [&] { return pack_part(connection, run); });
   }
   return values;
 }

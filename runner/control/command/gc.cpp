@@ -32,14 +32,14 @@ void remove_folder(const fs::path& folder) {
                 "; mend that and run exprun gc again");
 }
 
-struct Wanted {
+struct GcOptions {
   Words references;
   bool archived = false, pack = false, unpack = false;
 
   bool of_ended() const { return archived || pack || unpack; }
 };
 
-void check(const Wanted& wanted) {
+void check(const GcOptions& wanted) {
   if (wanted.pack && wanted.unpack)
     throw Error("gc: give --pack or --unpack", ExitCode::bad_recipe);
   if (!wanted.references.empty() && !wanted.of_ended())
@@ -55,7 +55,7 @@ struct Found {
   int64_t bytes = 0;          // of the removed runs' folders
 };
 
-Found look(const Store& store, const StoreFolder& folder, const Wanted& wanted) {
+Found look(const Store& store, const StoreFolder& folder, const GcOptions& wanted) {
   Found found;
   found.removed = store.removed_runs();
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
@@ -74,7 +74,7 @@ void log_values(const RunRow& run, const std::string& what, int64_t values) {
   if (values > 0) log_info(run.folder + ": " + what + ' ' + with_thousands(values) + " values");
 }
 
-void put_in_order(Store& store, const Found& found, const Wanted& wanted) {
+void put_in_order(Store& store, const Found& found, const GcOptions& wanted) {
   int64_t packed = 0;
   for (const RunRow& run : found.ended) {
     if (wanted.archived)
@@ -91,7 +91,8 @@ void put_in_order(Store& store, const Found& found, const Wanted& wanted) {
         "exprun gc --unpack RUN puts them back there");
 }
 
-int64_t clean(Store& store, const StoreFolder& folder, const Found& found, const Wanted& wanted) {
+int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
+              const GcOptions& wanted) {
   for (const RunRow& run : found.removed) {
     log_info("taking " + run.folder + " off the disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
@@ -101,7 +102,7 @@ int64_t clean(Store& store, const StoreFolder& folder, const Found& found, const
   return store.return_space();
 }
 
-void say_what_would_be_done(const Store& store, const Found& found, const Wanted& wanted) {
+void say_what_would_be_done(const Store& store, const Found& found, const GcOptions& wanted) {
   for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
   for (const RunRow& run : found.ended)
     if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
@@ -111,7 +112,7 @@ void say_what_would_be_done(const Store& store, const Found& found, const Wanted
 
 int run_gc(const Words& words, const Globals& globals) {
   bool dry_run = false;
-  Wanted wanted;
+  GcOptions wanted;
   Arguments arguments("gc [RUN...]",
                       "Takes removed runs off the disk for good, with their checkpoints, and gives "
                       "the store's free space back. Runs may train meanwhile.");

@@ -9,18 +9,12 @@
 namespace exprun {
 namespace {
 
-std::optional<double> number_of(const Cell& cell) {
-  if (const auto* integer = std::get_if<int64_t>(&cell.value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&cell.value)) return *number;
-  return std::nullopt;
-}
-
 bool same_number(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 bool equal(const Cell& a, const Cell& b) {
-  const auto x = number_of(a), y = number_of(b);
+  const auto x = a.as_number(), y = b.as_number();
   return x && y ? same_number(*x, *y) : a.value == b.value;
 }
 
@@ -40,7 +34,7 @@ Condition parse_condition(const std::string& text) {
   if (!known || key.empty())
     refuse_condition(text, "write KEY=VALUE, with one of = != < <= > >=, as in lr>1e-4");
   Condition condition{text, key, comparison, value_cell(std::string(trimmed(text.substr(end))))};
-  if (comparison != "=" && comparison != "!=" && !number_of(condition.value))
+  if (comparison != "=" && comparison != "!=" && !condition.value.as_number())
     refuse_condition(text,
                      comparison + " compares numbers, and '" + condition.value.text + "' is none");
   return condition;
@@ -51,9 +45,9 @@ bool holds(const Condition& condition, const Cell& value) {
   const std::string& comparison = condition.comparison;
   if (comparison == "=") return equal(value, condition.value);
   if (comparison == "!=") return !equal(value, condition.value);
-  const auto a = number_of(value);
+  const auto a = value.as_number();
   if (!a) return false;
-  const double b = *number_of(condition.value);
+  const double b = *condition.value.as_number();
   if (comparison == "<") return *a < b;
   if (comparison == "<=") return *a <= b;
   return comparison == ">" ? *a > b : *a >= b;

@@ -4,6 +4,12 @@
 
 namespace exprun {
 
+std::optional<double> Cell::as_number() const {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
 Cell Cell::integer(int64_t value) {
   return {value, std::to_string(value)};
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,8 @@ struct Cell {
   std::variant<std::monostate, int64_t, double, std::string> value;  // for machines
   std::string text;                                                  // for people
   Tone tone = Tone::plain;
+
+  std::optional<double> as_number() const;  // nothing for a text, and without a value
 
   static Cell none() { return {}; }
   static Cell integer(int64_t value);

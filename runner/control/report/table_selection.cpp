@@ -25,17 +25,12 @@ bool has_value(const Cell& cell) {
   return cell.value.index() != 0;
 }
 
-double number_of(const Cell& cell) {
-  if (const auto* integer = std::get_if<int64_t>(&cell.value)) return static_cast<double>(*integer);
-  return std::get<double>(cell.value);
-}
-
 bool is_less(const Cell& a, const Cell& b) {
   const auto* text_a = std::get_if<std::string>(&a.value);
   const auto* text_b = std::get_if<std::string>(&b.value);
   if (text_a && text_b) return *text_a < *text_b;
   if (text_a || text_b) return text_b != nullptr;  // numbers before texts
-  return number_of(a) < number_of(b);
+  return *a.as_number() < *b.as_number();
 }
 
 }  // namespace

@@ -21,8 +21,6 @@ void write_steps(const std::filesystem::path& database, int64_t run, int64_t fir
   }
 }
 
-constexpr auto kNobodyRuns = [](const RunRow&) { return false; };
-
 std::string told(const Store::Merged& merged) {
   std::string text = std::to_string(merged.added) + " added, " + std::to_string(merged.updated) +
                      " updated, " + std::to_string(merged.unchanged) + " unchanged";

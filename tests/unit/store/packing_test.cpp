@@ -25,8 +25,6 @@ namespace {
 
 using Limits = std::numeric_limits<double>;
 
-constexpr auto kNobodyRuns = [](const RunRow&) { return false; };
-
 // One of the numbers that are easily lost, or any bits at all.
 double awkward(int64_t step) {
   static const double kOnes[] = {0.0,
@@ -47,7 +45,7 @@ double awkward(int64_t step) {
 }
 
 // Steps first..last: a value each, one each third step, one that is always another number.
-void write_steps(const std::filesystem::path& database, int64_t run, int64_t first, int64_t last) {
+void write_values(const std::filesystem::path& database, int64_t run, int64_t first, int64_t last) {
   MetricWriter writer(database, run);
   const auto loss = writer.series("train/loss", false);
   const auto speed = writer.series("tokens_per_s", true);
@@ -61,7 +59,7 @@ void write_steps(const std::filesystem::path& database, int64_t run, int64_t fir
 
 int64_t ended_run(Store& store, const std::string& digits, int64_t steps) {
   const int64_t id = store.create_run(new_run(digits));
-  write_steps(store.file(), id, 1, steps);
+  write_values(store.file(), id, 1, steps);
   store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
   return id;
 }
@@ -78,7 +76,7 @@ std::string all_of(const Store& store, const std::string& sql) {
 }
 
 // Every value as the program reads it, as plain SQL does, and the summaries.
-std::string content(const Store& store) {
+std::string everything(const Store& store) {
   std::string text = all_of(store,
                             "SELECT r.uid, m.name, m.step, m.value, m.kind, m.seconds FROM metrics "
                             "AS m JOIN runs AS r USING (run) ORDER BY 1, 2, 3");
@@ -128,7 +126,7 @@ void kill_packers(int rounds) {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = ended_run(store, "1a", 20'000);
-  const std::string before = content(store);
+  const std::string before = everything(store);
   std::mt19937 random(20260601);
   int between = 0;  // neither packed nor unpacked
   for (int round = 0; round < rounds; ++round) {
@@ -140,7 +138,7 @@ void kill_packers(int rounds) {
     int status = 0;
     ::waitpid(child, &status, 0);
     CHECK(WIFSIGNALED(status));
-    CHECK(content(store) == before);
+    CHECK(everything(store) == before);
     check_sound(store);
     between +=
         store.has_unpacked(id) && value_of(store, "SELECT count(*) FROM packed_metric") != "0";
@@ -162,7 +160,7 @@ TEST_CASE("pack: every value is read as before, by the program and by SQL, and p
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = ended_run(store, "1a", 500);
   ended_run(store, "2b", 31);
-  const std::string before = content(store);
+  const std::string before = everything(store);
   const std::string rows = all_of(store, "SELECT * FROM metric");
   CHECK(store.has_unpacked(id));
   CHECK(store.pack_run(id) == 432 + 432 + 108);
@@ -170,13 +168,13 @@ TEST_CASE("pack: every value is read as before, by the program and by SQL, and p
   CHECK(store.pack_run(id) == 0);
   CHECK(rows_and_packs(store) == "266 rows, 9 packs");
   CHECK(value_of(store, "SELECT count(*) FROM packed_steps") == "5");  // two series share theirs
-  CHECK(content(store) == before);
+  CHECK(everything(store) == before);
   check_sound(store);
   CHECK(store.metrics(store.series(id).at(1).id, 498).size() == 2);
   CHECK(store.unpack_run(id) == 432 + 432 + 108);
   CHECK(rows_and_packs(store) == "1238 rows, 0 packs");
   CHECK(all_of(store, "SELECT * FROM metric") == rows);
-  CHECK(content(store) == before);
+  CHECK(everything(store) == before);
   check_sound(store);
 }
 
@@ -184,7 +182,7 @@ TEST_CASE("pack: a run that runs, or is removed, is left alone") {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t running = store.create_run(new_run("1a"));
-  write_steps(folder.database(), running, 1, 150);
+  write_values(folder.database(), running, 1, 150);
   const int64_t removed = ended_run(store, "2b", 150);
   store.remove_run(removed);
   CHECK(store.pack_run(running) == 0);
@@ -199,7 +197,7 @@ TEST_CASE("pack: a packed run goes on as one that was never packed") {
     const int64_t id = store.create_run(new_run(packed ? "1a" : "2b"));
     for (const auto& [from, to] : {std::pair(0, 300), std::pair(250, 400), std::pair(400, 620)}) {
       if (from > 0) store.begin_attempt(id, from);
-      write_steps(folder.database(), id, from + 1, to);
+      write_values(folder.database(), id, from + 1, to);
       store.end_attempt(id, RunState::interrupted, 130, std::nullopt, "");
       if (packed) CHECK(store.pack_run(id) > 0);
     }
@@ -259,16 +257,16 @@ TEST_CASE("pack: stores are merged whether their runs are packed or not") {
       const int64_t id = ended_run(other, "1a", 300);
       if (theirs) other.pack_run(id);
       CHECK(store.merge(there.database(), kNobodyRuns).added == 1);
-      CHECK(content(store) == content(other));
+      CHECK(everything(store) == everything(other));
       if (ours) store.pack_run(1);
       CHECK(store.merge(there.database(), kNobodyRuns).unchanged == 1);
       CHECK(store.has_unpacked(1) == !ours);
       other.begin_attempt(id, 120);
-      write_steps(there.database(), id, 121, 260);
+      write_values(there.database(), id, 121, 260);
       other.end_attempt(id, RunState::finished, 0, std::nullopt, "");
       if (theirs) other.pack_run(id);
       CHECK(store.merge(there.database(), kNobodyRuns).updated == 1);
-      CHECK(content(store) == content(other));
+      CHECK(everything(store) == everything(other));
       CHECK(other.merge(here.database(), kNobodyRuns).unchanged == 1);
       check_sound(store);
     }

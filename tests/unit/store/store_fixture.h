@@ -43,6 +43,9 @@ inline NewRun new_run(const std::string& uid_digits, const std::string& name = "
   return run;
 }
 
+// For Store::merge: the other store's runs have all ended.
+inline constexpr auto kNobodyRuns = [](const RunRow&) { return false; };
+
 // The one value of a query with one row and one column.
 inline std::string value_of(const Store& store, const std::string& sql) {
   return store.query(sql).rows.at(0).at(0).value_or("NULL");
