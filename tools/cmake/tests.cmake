@@ -27,16 +27,10 @@ function(exprun_test_program name folder precompiled)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE exprun_test_main ${ARGN})
     exprun_precompile(${name} ${precompiled})
-    if(NOT name STREQUAL "engine_tests")  # c10's logging takes doctest's CHECK away
-      exprun_batches(${name})
-    endif()
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
 endfunction()
 
-# It replaces new and delete, and the compiler must not see both sides.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/unit/store/counted_allocations.cpp PROPERTIES
-  SKIP_UNITY_BUILD_INCLUSION ON)
 exprun_test_program(unit_base tests/unit/base tests exprun_base)
 exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
 exprun_test_program(unit_text tests/unit/text tests exprun_text)

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kSeriesEach = 4;
+constexpr int kSeries = 4;
 constexpr int64_t kStepsAtOnce = 25;  // 100 rows
 
 // Of all processes together.
@@ -70,9 +70,9 @@ void write_until(Clock::time_point end, int number, const std::filesystem::path&
   int64_t step = 0;
   while (Clock::now() < end) {
     for (int64_t i = 0; i < kStepsAtOnce; ++i) {
-      MetricWriter::Point points[kSeriesEach];
+      MetricWriter::Point points[kSeries];
       ++step;
-      for (int s = 0; s < kSeriesEach; ++s)
+      for (int s = 0; s < kSeries; ++s)
         points[s] = {writer.series("s" + std::to_string(s), false), static_cast<double>(step)};
       writer.push(step, points);
     }
@@ -151,9 +151,9 @@ ContentionResult contend(const Contention& how) {
   result.largest_wal_bytes = largest_size_until(end, database.string() + "-wal");
   result.failed_processes = failures_of(children);
   const Store store(database, Store::Access::read_write);  // takes in what lies in journals
-  result.rows = tally->steps * kSeriesEach;
+  result.rows = tally->steps * kSeries;
   result.rows_in_store = std::stoll(value_of(store, "SELECT count(*) FROM metric"));
-  result.rows_of_slowest = tally->fewest_steps * kSeriesEach;
+  result.rows_of_slowest = tally->fewest_steps * kSeries;
   result.reads = tally->reads;
   result.mean_stall_ms = 1e-3 * static_cast<double>(tally->stalled_us) /
                          static_cast<double>(std::max<int64_t>(tally->stalls, 1));

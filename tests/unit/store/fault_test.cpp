@@ -20,7 +20,7 @@ namespace {
 using Operation = FaultyVfs::Operation;
 using Fault = FaultyVfs::Fault;
 
-constexpr int kSeriesOfFaults = 3;
+constexpr int kSeries = 3;
 
 // What the run was told to be safe.
 struct Acknowledged {
@@ -32,8 +32,8 @@ struct Acknowledged {
 };
 
 void push_step(MetricWriter& writer, int64_t step) {
-  MetricWriter::Point points[kSeriesOfFaults];
-  for (int i = 0; i < kSeriesOfFaults; ++i)
+  MetricWriter::Point points[kSeries];
+  for (int i = 0; i < kSeries; ++i)
     points[i] = {writer.series("s" + std::to_string(i), false), static_cast<double>(step * 10 + i)};
   writer.push(step, points);
 }
@@ -96,7 +96,7 @@ void check_kept(const std::filesystem::path& database, const Acknowledged& safe)
   if (safe.ended) CHECK(run.state == RunState::finished);
   const auto last = std::stoll(value_of(store, "SELECT coalesce(max(step), 0) FROM metrics"));
   CHECK(last >= safe.step);
-  CHECK(value_of(store, "SELECT count(*) FROM metrics") == std::to_string(last * kSeriesOfFaults));
+  CHECK(value_of(store, "SELECT count(*) FROM metrics") == std::to_string(last * kSeries));
   CHECK(value_of(store,
                  "SELECT count(*) FROM metrics WHERE value <> step * 10 + "
                  "substr(name, 2)") == "0");

@@ -7,7 +7,7 @@ using namespace exprun;
 
 namespace {
 
-std::string query_refusal(const Store& store, const std::string& sql) {
+std::string refusal(const Store& store, const std::string& sql) {
   try {
     store.query(sql);
   } catch (const Error& error) {
@@ -57,13 +57,12 @@ TEST_CASE("query: only one statement, and only one that reads") {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
-  CHECK(query_refusal(store, "DELETE FROM metric") ==
+  CHECK(refusal(store, "DELETE FROM metric") ==
         "query: only statements that read are allowed, as SELECT");
-  CHECK(query_refusal(store, "SELECT 1; DELETE FROM metric") ==
-        "query: give one statement at a time");
-  CHECK(query_refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
-  CHECK(query_refusal(store, "SELECT nonsense FROM runs") == "query: no such column: nonsense");
-  CHECK(query_refusal(store, "SELEC 1") == "query: near \"SELEC\": syntax error");
+  CHECK(refusal(store, "SELECT 1; DELETE FROM metric") == "query: give one statement at a time");
+  CHECK(refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
+  CHECK(refusal(store, "SELECT nonsense FROM runs") == "query: no such column: nonsense");
+  CHECK(refusal(store, "SELEC 1") == "query: near \"SELEC\": syntax error");
   CHECK(store.query("SELECT 1; -- done\n").rows.size() == 1);
   CHECK(store.runs().size() == 1);
 }
@@ -72,7 +71,7 @@ TEST_CASE("query: no file can be made or changed through it") {
   const TemporaryFolder folder;
   const Store store(folder.database(), Store::Access::read_write);
   const std::string other = (folder.path / "other.db").string();
-  query_refusal(store, "ATTACH '" + other + "' AS other");
-  query_refusal(store, "VACUUM INTO '" + other + "'");
+  refusal(store, "ATTACH '" + other + "' AS other");
+  refusal(store, "VACUUM INTO '" + other + "'");
   CHECK(!std::filesystem::exists(other));
 }
