@@ -12,7 +12,7 @@ using Points = std::vector<StampedValue>;
 using Pack = std::span<const StampedValue>;
 
 constexpr size_t kPackPoints = 108;  // the format's: the tables have so many columns
-constexpr size_t kPacksAtOnce = 300;
+constexpr size_t kPacksInPart = 300;
 
 // For every column of a pack: "v0, v1, ..." of each("v0", 0) is its name.
 template <typename Each>
@@ -136,7 +136,7 @@ std::optional<int64_t> last_packs(Connection& connection, int64_t series, int64_
               "SELECT min(first_step) FROM (SELECT p.first_step FROM packed_metric AS p JOIN "
               "packed_steps AS a ON a.id = p.steps WHERE p.series = ? AND a.s107 > ? "
               "ORDER BY p.first_step DESC LIMIT ?)",
-              series, after_step, kPacksAtOnce);
+              series, after_step, kPacksInPart);
   query.step();
   return query.optional_integer(0);
 }
@@ -164,8 +164,8 @@ int64_t pack_part(Connection& connection, int64_t run) {
   if (!may_be_packed(connection, run)) return 0;
   size_t packs = 0;
   for (const int64_t series : series_with_rows(connection, run)) {
-    if (packs >= kPacksAtOnce) break;
-    packs += pack_rows(connection, run, series, kPacksAtOnce - packs);
+    if (packs >= kPacksInPart) break;
+    packs += pack_rows(connection, run, series, kPacksInPart - packs);
   }
   return static_cast<int64_t>(packs * kPackPoints);
 }

@@ -1,5 +1,6 @@
 """Bad input of every kind: the whole error text, the exit code, and nothing half-written."""
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -8,12 +9,20 @@ import struct
 import subprocess
 import unittest
 
-from support import TINY, ExprunTest
+from support import TINY, ExprunTest, kill
 
 SHARDS = TINY.replace('name = "tiny"', 'name = "shards"').replace(
     'type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\ntrain = "train.bin"').replace(
     "context_length = 16\n", "context_length = 16\nvocab_size = 50\n")
 MAGIC = 20240520
+
+
+@contextlib.contextmanager
+def hold(lock):
+    """The lock of a file's first byte, of this open file (F_OFD_SETLK)."""
+    with open(lock, "r+b") as file:
+        fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+        yield
 
 
 def shard(tokens, magic=MAGIC, claimed=None):
@@ -187,6 +196,24 @@ class BadStore(BadInput):
         self.assertEqual(report["store"]["problem"],
                          f"store: '{self.folder}/runs/exprun.db' is damaged (row 1 missing from index "
                          "run_by_name); move it away and take what can be read with: sqlite3 FILE .recover")
+
+    def test_a_doctor_tells_of_stale_locks_by_the_names_of_runs(self):
+        process = self.start("tiny.toml", "steps=100000", "name=killed")
+        self.wait_for_step(5, process)
+        kill(process)
+        process.communicate()
+        crashed = self.run_folder().name
+        said = json.loads(self.exprun("doctor", "--json").out)["store"]
+        self.assertEqual(said["stale_locks"], [f"{crashed} (id 1) has ended (crashed), which is not recorded: the next "
+                                               "command that changes the store does, as exprun gc"])
+        self.assertEqual(said["store_lock"], "free")
+        self.exprun("gc")
+        self.assertEqual(json.loads(self.exprun("doctor", "--json").out)["store"]["stale_locks"], "none")
+        with hold(self.run_folder() / "run.lock"), hold(self.folder / "runs" / "exprun.db.lock"):
+            said = self.exprun("doctor").out
+        self.assertIn(f"  stale_locks       {crashed} (id 1) has ended, and a process still holds its run.lock (lslocks "
+                      "names it)\n", said)
+        self.assertIn("  store_lock        a process keeps exprun.db.lock (lslocks names it)\n", said)
 
     def test_a_file_where_the_store_should_be(self):
         self.write("runs", "")

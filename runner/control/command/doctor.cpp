@@ -9,6 +9,7 @@
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/gpu_offer.h"
+#include "control/launch/stale_locks.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 #include "recipe/libtorch_folder.h"
@@ -64,6 +65,9 @@ ordered_json store_section(const StoreFolder& folder) {
       section["problem"] = "store: '" + folder.database().string() + "' is damaged (" + value +
                            "); move it away and take what can be read with: sqlite3 FILE .recover";
   }
+  section["store_lock"] = store_lock(folder);
+  const auto stale = stale_locks(store, folder, runs);
+  section["stale_locks"] = stale.empty() ? ordered_json("none") : ordered_json(stale);
   ordered_json missing = ordered_json::array();
   for (const RunRow& run : runs)
     if (!fs::is_directory(folder.run(run.folder).path, error)) missing.push_back(run.folder);
