@@ -212,6 +212,12 @@ bool Store::has_unpacked(int64_t run) const {
   return connection.guarded("read", [&] { return !series_with_rows(connection, run).empty(); });
 }
 
+bool Store::has_packed(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded(
+      "read", [&] { return !series_with_packs(connection, run, kBeforeAllSteps).empty(); });
+}
+
 int64_t Store::pack_run(int64_t run) {
   Connection& connection = *impl_->connection;
   int64_t values = 0;

@@ -97,6 +97,7 @@ class Store {
   int64_t pack_run(int64_t run);
   int64_t unpack_run(int64_t run);
   bool has_unpacked(int64_t run) const;  // whether pack_run would find any
+  bool has_packed(int64_t run) const;
 
   // --- another store (merge.cpp) -----------------------------------------------------------------
   struct Merged {

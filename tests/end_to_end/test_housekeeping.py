@@ -114,6 +114,7 @@ class Housekeeping(ExprunTest):
         self.assertGreater(next((self.folder / "events" / packed).iterdir()).stat().st_size, 10_000)
         self.assertGreater(int(json.loads(self.exprun("doctor", "--json").out)["store"]["packed values"]), 200)
         self.assertIn("nothing to do", self.exprun("tiny.toml", "run.steps=300", "name=packed").err)
+        self.assertIn(f"would unpack {packed}\n", self.exprun("gc", "--unpack", "--dry-run").err)
         self.assertRegex(self.exprun("gc", "--unpack", packed).err, rf"{packed}: unpacked [\d,]+ values\n")
         self.assertEqual(self.rows("SELECT count(*) FROM packed_steps"), [(0,)])
         self.assertEqual([self.exprun(*words).out for words in everything], before)

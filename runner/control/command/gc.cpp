@@ -104,8 +104,10 @@ int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
 
 void say_what_would_be_done(const Store& store, const Found& found, const GcOptions& wanted) {
   for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
-  for (const RunRow& run : found.ended)
+  for (const RunRow& run : found.ended) {
     if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
+    if (wanted.unpack && store.has_packed(run.id)) log_info("would unpack " + run.folder);
+  }
 }
 
 }  // namespace

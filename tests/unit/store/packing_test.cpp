@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -178,6 +179,37 @@ TEST_CASE("pack: every value is read as before, by the program and by SQL, and p
   check_sound(store);
 }
 
+TEST_CASE("pack: a store of the format before has its values, and can be packed") {
+  const TemporaryFolder folder;
+  const Migrations& all = embedded_migrations();
+  {
+    const auto older =
+        open_store(folder.database(), Connection::Mode::read_write, {all.begin(), all.begin() + 2});
+    older->write("fill", Connection::Durability::written, [&] {
+      older->database().exec(
+          "INSERT INTO run (id, uid, name, recipe_hash, seed, steps, folder, working_directory, "
+          "command_line, data_fingerprint, started_ms, attempt) VALUES (7, 'u', 'old', 'h', 1, "
+          "200, "
+          "'old-u', '', '', '', 5, 1);"
+          "INSERT INTO attempt (run, attempt, from_step, last_step, state, started_ms, "
+          "last_beat_ms, "
+          "ended_ms, host, boot_id, pid, pid_started) VALUES (7, 1, 0, 200, 'finished', 5, 6, 6, "
+          "'box', 'b', 1, 1);"
+          "INSERT INTO series (id, run, name, timing) VALUES (3, 7, 'loss', 0);"
+          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) "
+          "INSERT INTO metric (series, step, value, time_ms) SELECT 3, i, i / 8.0, i * 2 FROM n");
+    });
+  }
+  const char* const kSums =
+      "SELECT count(*) || ' ' || sum(value) || ' ' || sum(seconds * 1000) FROM "
+      "metrics WHERE run = 7 AND name = 'loss'";
+  Store store(folder.database(), Store::Access::read_write);
+  CHECK(value_of(store, kSums) == "200 2512.5 40200.0");
+  CHECK(store.pack_run(7) == 108);
+  CHECK(value_of(store, kSums) == "200 2512.5 40200.0");
+  CHECK(std::filesystem::exists(folder.database().string() + ".format-2"));
+}
+
 TEST_CASE("pack: a run that runs, or is removed, is left alone") {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
@@ -279,6 +311,36 @@ TEST_CASE("pack: killed at any moment, it loses nothing and doubles nothing") {
 
 TEST_CASE("pack: killed at any moment, 200 times" * doctest::test_suite("long")) {
   kill_packers(200);
+}
+
+TEST_CASE("pack: who writes beside it waits well under a second" * doctest::test_suite("slow")) {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t packed = ended_run(store, "1a", 300'000);
+  const int64_t running = store.create_run(new_run("2b"));
+  const pid_t child = ::fork();
+  if (child == 0) pack_until_killed(folder.database(), packed);
+  using Clock = std::chrono::steady_clock;
+  Clock::duration worst{};
+  int64_t step = 0;
+  {
+    MetricWriter writer(folder.database(), running);
+    const auto loss = writer.series("train/loss", false);
+    for (const auto end = Clock::now() + std::chrono::seconds(4); Clock::now() < end;) {
+      const auto begin = Clock::now();
+      const MetricWriter::Point point{loss, 1.0};
+      writer.push(++step, {&point, 1});
+      writer.flush();
+      worst = std::max(worst, Clock::now() - begin);
+    }
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  MESSAGE(step << " flushes beside packing, the worst in "
+               << std::chrono::duration<double, std::milli>(worst).count() << " ms");
+  CHECK(worst < std::chrono::seconds(1));
+  CHECK(store.metrics(store.series(running).at(0).id).size() == static_cast<size_t>(step));
+  check_sound(store);
 }
 
 TEST_CASE("pack: bytes of a value before and after") {
