@@ -215,6 +215,10 @@ class BadStore(BadInput):
                       "names it)\n", said)
         self.assertIn("  store_lock        a process keeps exprun.db.lock (lslocks names it)\n", said)
 
+    def test_a_merge_of_nothing(self):
+        self.assert_refused(["merge", "nowhere"], 5, "exprun: error: merge: there is no store 'nowhere': give the file exprun.db "
+                            "of another one, or the folder that it lies in\n")
+
     def test_a_file_where_the_store_should_be(self):
         self.write("runs", "")
         self.assert_refused(["tiny.toml"], 5, "exprun: error: store: cannot make the folder of 'HERE/runs/exprun.db': "

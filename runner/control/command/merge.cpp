@@ -1,4 +1,5 @@
 // exprun merge OTHER.db
+#include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
@@ -33,6 +34,10 @@ int run_merge(const Words& words, const Globals& globals) {
       .flag("--ended", copied, "its runs have all ended, whatever it says: it is a copy");
   if (!arguments.parse(words)) return 0;
   const fs::path other = fs::absolute(database_of(what));
+  if (!fs::exists(other))
+    throw Error("merge: there is no store '" + what +
+                    "': give the file exprun.db of another one, or the folder that it lies in",
+                ExitCode::store_error);
   Store store = open_store_to_write(globals.store);
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });

@@ -18,6 +18,7 @@
 #include "store/metric_writer.h"
 #include "store/open.h"
 #include "store/points.h"
+#include "tests/unit/store/faulty_vfs.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -109,9 +110,12 @@ std::string rows_and_packs(const Store& store) {
                   "FROM packed_metric) || ' packs'");
 }
 
-[[noreturn]] void pack_until_killed(const std::filesystem::path& database, int64_t run) {
+// Says in the pipe, when there is one, that it begins.
+[[noreturn]] void pack_until_killed(const std::filesystem::path& database, int64_t run,
+                                    int pipe = -1) {
   try {
     Store store(database, Store::Access::read_write);
+    if (pipe >= 0 && ::write(pipe, "!", 1) != 1) ::_exit(1);
     for (;;) {
       store.pack_run(run);
       store.unpack_run(run);
@@ -122,29 +126,56 @@ std::string rows_and_packs(const Store& store) {
   ::_exit(1);
 }
 
-// Kills a process that packs and unpacks a run, again and again.
+// Kills a process that packs and unpacks a run, a random while after it has begun.
+void kill_a_packer(const std::filesystem::path& database, int64_t run, std::mt19937& random) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) pack_until_killed(database, run, pipe[1]);
+  ::close(pipe[1]);
+  char begun = 0;
+  CHECK(::read(pipe[0], &begun, 1) == 1);
+  ::close(pipe[0]);
+  ::usleep(10'000 + random() % 150'000);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+}
+
 void kill_packers(int rounds) {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = ended_run(store, "1a", 20'000);
   const std::string before = everything(store);
   std::mt19937 random(20260601);
-  int between = 0;  // neither packed nor unpacked
   for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
-    const pid_t child = ::fork();
-    if (child == 0) pack_until_killed(folder.database(), id);
-    ::usleep(5'000 + random() % 120'000);
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    CHECK(WIFSIGNALED(status));
+    kill_a_packer(folder.database(), id, random);
     CHECK(everything(store) == before);
     check_sound(store);
-    between +=
-        store.has_unpacked(id) && value_of(store, "SELECT count(*) FROM packed_metric") != "0";
   }
-  CHECK(between > 0);
+}
+
+// Whether a process that packs a run and unpacks it dies in its nth operation on the file.
+bool packer_dies_at(FaultyVfs& vfs, int64_t nth, const std::filesystem::path& database,
+                    int64_t run) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    vfs.arm(FaultyVfs::Operation::any, FaultyVfs::Fault::death, nth, false);
+    try {
+      Store store(database, Store::Access::read_write);
+      store.pack_run(run);
+      store.unpack_run(run);
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status)) REQUIRE(WEXITSTATUS(status) == 0);
+  return !WIFEXITED(status);
 }
 
 // Of the pages in use.
@@ -307,6 +338,26 @@ TEST_CASE("pack: stores are merged whether their runs are packed or not") {
 
 TEST_CASE("pack: killed at any moment, it loses nothing and doubles nothing") {
   kill_packers(8);
+}
+
+TEST_CASE("pack: death in any operation on the file loses nothing and doubles nothing") {
+  FaultyVfs vfs;
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 400);
+  const std::string before = everything(store);
+  int64_t nth = 1;
+  int between = 0;  // neither packed nor as before
+  for (; packer_dies_at(vfs, nth, folder.database(), id); ++nth) {
+    CAPTURE(nth);
+    CHECK(everything(store) == before);
+    check_sound(store);
+    between += store.has_packed(id);
+    store.unpack_run(id);
+  }
+  CHECK(nth > 20);
+  CHECK(between > 0);
+  MESSAGE("death at " << nth - 1 << " places, after " << between << " of which values were packed");
 }
 
 TEST_CASE("pack: killed at any moment, 200 times" * doctest::test_suite("long")) {
