@@ -251,6 +251,28 @@ TEST_CASE("kernels: rms norm agrees with a double reference, with and without we
   }
 }
 
+TEST_CASE("kernels: the fused rms norm of a GPU is the same, in every mixture of formats") {
+  for (const auto format : {at::kFloat, at::kBFloat16, at::kHalf})
+    for (const auto format_of_weight : {at::kFloat, format})
+      for (const double offset : {0.0, 1.0}) {
+        const auto x = at::randn({4, 5, 24}).mul(3).to(format);
+        const auto weight = at::randn({24}).to(format_of_weight);
+        const auto run = [&](auto function) {
+          return differentiate([&](const auto& in) { return function(in[0], in[1], offset, 1e-6); },
+                               {x, weight});
+        };
+        const auto ours = run(rms_norm_fused), expected = run(rms_norm_reference);
+        const double digits = format == at::kFloat ? 1e-5 : format == at::kHalf ? 4e-3 : 3e-2;
+        CHECK((ours.value.scalar_type() == format));
+        CHECK(largest(ours.value - expected.value) < digits * largest(expected.value));
+        for (size_t i = 0; i < 2; ++i)
+          CHECK(largest(ours.gradients[i] - expected.gradients[i]) <
+                digits * largest(expected.gradients[i]));
+        const auto bare = rms_norm_fused(x, {}, 0, 1e-6);
+        CHECK(largest(bare - rms_norm_reference(x, {}, 0, 1e-6)) < digits * largest(bare));
+      }
+}
+
 TEST_CASE("kernels: sums of layer norm do not depend on the number of threads") {
   const auto x = at::randn({1000, 32}), weight = at::randn({32}), bias = at::randn({32});
   const auto run = [&](int threads) {
@@ -286,6 +308,17 @@ TEST_CASE("kernels: cross entropy agrees with ATen's, with padding and ignored t
       CHECK(ours == doctest::Approx(loss.item<double>()).epsilon(1e-6));
       CHECK(largest(gradient - reference.grad()) < 1e-6);
     }
+}
+
+TEST_CASE("kernels: cross entropy by operators in a narrow format is that of fp32, rounded") {
+  const auto exact = at::randn({33, 300}).mul(4).to(at::kBFloat16);
+  auto targets = at::randint(290, {33}, at::kLong);
+  targets[7] = kIgnoredTarget;
+  auto narrow = exact.clone(), wide = exact.to(at::kFloat);
+  const double ours = cross_entropy_in_place_by_operators(narrow, targets, 290).item<double>();
+  CHECK(ours == cross_entropy_in_place_by_operators(wide, targets, 290).item<double>());
+  CHECK(at::equal(narrow, wide.to(at::kBFloat16)));
+  CHECK(at::equal(narrow.narrow(1, 290, 10), at::zeros({33, 10}, at::kBFloat16)));
 }
 
 TEST_CASE("kernels: cross entropy survives extreme logits") {

@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "engine/device.h"
 #include "engine/kernel_choices.h"
 #include "engine/safetensors.h"
 
@@ -20,10 +21,15 @@ constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
 
-std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors) {
-  for (NamedTensor& named : tensors)
-    named.tensor = named.tensor.detach().to(at::TensorOptions(at::kCPU), /*non_blocking=*/false,
-                                            /*copy=*/true);
+// A device makes all of them at once.
+std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors, at::Device device) {
+  const at::NoGradGuard no_grad;
+  for (NamedTensor& named : tensors) {
+    const at::Tensor copy = host_memory(named.tensor.sizes(), named.tensor.options());
+    copy.copy_(named.tensor, /*non_blocking=*/true);
+    named.tensor = copy;
+  }
+  await(device);
   return tensors;
 }
 
@@ -112,7 +118,7 @@ Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const RunPlan& plan = pipeline.plan;
   return {{position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
            pipeline.data_fingerprint, pipeline.machine(), kernel_choices::save()},
-          copies(pipeline.optimizers().parameter_tensors()),
+          copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
           pipeline.optimizers().gathered_state()};
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstdlib>
@@ -54,6 +55,10 @@ void use_device(at::Device device, bool deterministic) {
 
 void await(at::Device device) {
   if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
+}
+
+at::Tensor host_memory(at::IntArrayRef sizes, const at::TensorOptions& of_device) {
+  return at::empty(sizes, of_device.device(at::kCPU).pinned_memory(of_device.device().is_cuda()));
 }
 
 DeviceMemory device_memory(at::Device device) {

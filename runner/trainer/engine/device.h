@@ -29,6 +29,10 @@ void use_device(at::Device device, bool deterministic);
 // Returns when the device has done all that it was asked to; a CPU has always.
 void await(at::Device device);
 
+// Memory of the CPU for a copy that a device makes by itself, behind what it has been asked for
+// before: copy_ to it with non_blocking, and await the device.
+at::Tensor host_memory(at::IntArrayRef sizes, const at::TensorOptions& of_device);
+
 // Bytes: of a GPU as LibTorch's allocator counts them, of a CPU those of the process and machine.
 struct DeviceMemory {
   double total = 0;

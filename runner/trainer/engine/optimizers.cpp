@@ -2,11 +2,11 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
 #include <map>
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "engine/device.h"
 
 namespace exprun {
 
@@ -83,13 +83,11 @@ void Optimizers::zero_gradients() {
     for (const ShardedBuffer& buffer : stepper.buffers) buffer.flat().range().gradients.zero_();
 }
 
-double Optimizers::gradient_norm() const {
-  std::vector<at::Tensor> parts;  // all under way on the device before one is awaited
+std::vector<at::Tensor> Optimizers::squared_gradients() const {
+  std::vector<at::Tensor> parts;
   for (const Stepper& stepper : steppers_)
     for (const ShardedBuffer& buffer : stepper.buffers) parts.push_back(buffer.sum_of_squares());
-  double sum = 0;
-  for (const at::Tensor& part : parts) sum += part.item<double>();
-  return std::sqrt(sum_over_ranks(*parallelism_.group, {sum})[0]);
+  return parts;
 }
 
 void Optimizers::scale_gradients(double coefficient) {
@@ -170,12 +168,15 @@ std::vector<Optimizers::BufferState> Optimizers::states() const {
 
 std::vector<NamedTensor> Optimizers::gathered_state() const {
   std::vector<NamedTensor> tensors;
+  at::Device device = at::kCPU;
   for (const auto& [buffer, name, units, options] : states()) {
     const at::Tensor whole = buffer.gathered(units, options);
+    device = options.device();
     if (!whole.defined()) continue;
     for (const auto& slot : buffer.flat().slots())
       tensors.push_back({slot.parameter.name + "/" + name, FlatBuffer::cut(whole, slot)});
   }
+  await(device);
   parallelism_.group->require_intact();
   return tensors;
 }

@@ -36,8 +36,9 @@ class Optimizers {
   // Around the last backward of a step: gradients become their sums over the ranks.
   void begin_gradient_sync() { sync_->begin(); }
   void finish_gradient_sync() { sync_->finish(); }
-  // L2 over all parameters: the same bits on every rank, which all call it.
-  double gradient_norm() const;
+  // Whose sum over all ranks is the square of the gradients' norm (L2, over all parameters): this
+  // rank's parts, 0-dim fp64 on the device, which still computes them.
+  std::vector<at::Tensor> squared_gradients() const;
   void scale_gradients(double coefficient);
   // One update of every group, on all ranks together; `update` counts from 1. What other ranks have
   // stepped is then on its way: whoever reads values of the parameters awaits them first.

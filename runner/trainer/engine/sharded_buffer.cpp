@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "engine/device.h"
 #include "engine/ownership.h"
 
 namespace exprun {
@@ -127,7 +128,7 @@ at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,
                                    const at::TensorOptions& like) const {
   at::Tensor whole;
   const bool keeps = group_->rank() == 0;
-  if (keeps) whole = at::empty({flat_.range().values.numel()}, like.device(at::kCPU));
+  if (keeps) whole = host_memory({flat_.range().values.numel()}, like);
   size_t unit = 0;
   for (const Bucket& bucket : buckets_) {
     if (!bucket.is_sharded()) continue;
@@ -136,11 +137,11 @@ at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,
     if (own.count > 0)
       sent.narrow(0, own.begin - all.begin, own.count).copy_(state.at(unit++).view(-1));
     bucket.gather(*group_, sent)->wait();
-    if (keeps) all.of(whole).copy_(sent);
+    if (keeps) all.of(whole).copy_(sent, /*non_blocking=*/true);
   }
   const bool has_all = !buckets_.front().is_sharded();
   for (size_t i = 0; keeps && has_all && i < state.size(); ++i)
-    units_[i].of(whole).copy_(state[i].view(-1));
+    units_[i].of(whole).copy_(state[i].view(-1), /*non_blocking=*/true);
   return whole;
 }
 

@@ -42,7 +42,8 @@ class ShardedBuffer {
   void scale_gradients(double coefficient) const;
 
   // Collective: a state tensor of the units, whole and on the CPU, in the buffer's layout;
-  // undefined on every rank but 0. `like` has its dtype and device, for a rank without units.
+  // undefined on every rank but 0. `like` has its dtype and device, for a rank without units. It is
+  // there when the device has been awaited.
   at::Tensor gathered(const std::vector<at::Tensor>& state, const at::TensorOptions& like) const;
 
   // Fills a state tensor of the units from whole ones by parameter.

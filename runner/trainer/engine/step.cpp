@@ -3,11 +3,13 @@
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "base/number.h"
 #include "base/random.h"
@@ -28,6 +30,21 @@ void seed_generator(at::Device device, int64_t seed, int64_t k, int64_t first_sa
 
 double count_valid(const Batch& batch) {
   return static_cast<double>(batch.targets.ne(kIgnoredTarget).sum().item<int64_t>());
+}
+
+struct Sums {
+  double loss, squares;
+};
+
+// Over all ranks. The one time in a step that the host waits for a device, and for the other ranks'
+// numbers: everything comes over at once.
+Sums summed(ProcessGroup& group, const at::Tensor& loss, std::vector<at::Tensor> squares) {
+  squares.insert(squares.begin(), loss);
+  const at::Tensor numbers = at::stack(squares).cpu();
+  const auto* all = numbers.const_data_ptr<double>();
+  const auto sums =
+      sum_over_ranks(group, {all[0], std::accumulate(all + 1, all + numbers.numel(), 0.0)});
+  return {sums[0], sums[1]};
 }
 
 // As torch.nn.utils.clip_grad_norm_: the small number keeps a zero norm harmless.
@@ -80,8 +97,9 @@ StepResult TrainingStep::gradients(int64_t k, const Batch& batch, double valid_t
   if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
   StepResult result;
-  result.loss = sum_over_ranks(*pipeline_.group, {loss_sum->item<double>()})[0] / valid_tokens;
-  result.grad_norm = optimizers.gradient_norm();
+  const auto [loss, squares] = summed(*pipeline_.group, *loss_sum, optimizers.squared_gradients());
+  result.loss = loss / valid_tokens;
+  result.grad_norm = std::sqrt(squares);
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm))
     result.end = StepResult::End::diverged;
   return result;

@@ -2,7 +2,9 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Reduction.h>
+#include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
@@ -63,6 +65,13 @@ EXPRUN_MULTIVERSION float loss_of_row(float* row, int64_t vocab_size, int64_t co
   return std::log(total) - of_target;
 }
 
+// In fp32. A GPU's kernel reads a narrower format by itself.
+at::Tensor log_softmax(const at::Tensor& logits) {
+  const bool widens = logits.is_cuda() && logits.scalar_type() != at::kFloat;
+  return widens ? at::_log_softmax(logits, 1, /*half_to_float=*/true)
+                : at::_log_softmax(logits.to(at::kFloat), 1, /*half_to_float=*/false);
+}
+
 double by_rows(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size) {
   const int64_t rows = logits.size(0), columns = logits.size(1);
   auto* data = logits.mutable_data_ptr<float>();
@@ -82,18 +91,19 @@ double by_rows(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size
 
 }  // namespace
 
+// Three passes over the logits and one over the mask of rows: a GPU does little else here.
 at::Tensor cross_entropy_in_place_by_operators(at::Tensor& logits, const at::Tensor& targets,
                                                int64_t vocab_size) {
-  const auto known = logits.narrow(1, 0, vocab_size);
-  const auto uncounted = targets.lt(0).unsqueeze(1);        // (N, 1)
-  const auto target = targets.clamp_min(0).unsqueeze(1);    // (N, 1)
-  const auto total = known.logsumexp(1, /*keepdim=*/true);  // (N, 1)
-  const auto losses = total.sub(known.gather(1, target)).masked_fill_(uncounted, 0);
-  known.sub_(total).exp_();
-  known.scatter_(1, target, known.gather(1, target).sub_(1));
-  known.masked_fill_(uncounted, 0);
-  logits.narrow(1, vocab_size, logits.size(1) - vocab_size).zero_();
-  return losses.sum(at::kDouble);
+  logits.narrow(1, vocab_size, logits.size(1) - vocab_size)
+      .fill_(-std::numeric_limits<double>::infinity());
+  const auto uncounted = targets.lt(0).unsqueeze(1);      // (N, 1)
+  const auto target = targets.clamp_min(0).unsqueeze(1);  // (N, 1)
+  const auto logs = log_softmax(logits);
+  const auto of_target = logs.gather(1, target);  // (N, 1)
+  at::exp_out(logits, logs);
+  logits.scatter_(1, target, of_target.exp().sub_(1).to(logits.scalar_type()));
+  logits.masked_fill_(uncounted, 0);
+  return of_target.masked_fill(uncounted, 0).sum(at::kDouble).neg_();
 }
 
 at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,

@@ -5,14 +5,14 @@
 
 namespace exprun {
 
-// logits (N, V') contiguous fp32, of which the first `vocab_size` columns count; targets (N) int64,
-// negative ones count nothing. Returns the sum in nats over the counted rows, 0-dim fp64 on their
-// device; the logits become its gradient: zero in padded columns and uncounted rows. A CPU runs our
-// kernel, another device ATen's operators.
+// logits (N, V') contiguous, of which the first `vocab_size` columns count; targets (N) int64,
+// negative ones count nothing. Returns the sum in nats over the counted rows, computed in fp32, as
+// a 0-dim fp64 on their device; the logits become its gradient: zero in padded columns and
+// uncounted rows. A CPU runs our kernel, which takes fp32 only, another device ATen's operators.
 at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,
                                   int64_t vocab_size);
 
-// The operators, on any device.
+// The operators, on any device and in any format.
 at::Tensor cross_entropy_in_place_by_operators(at::Tensor& logits, const at::Tensor& targets,
                                                int64_t vocab_size);
 

@@ -1,11 +1,14 @@
 #include "kernels/rms_norm.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/_fused_rms_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "kernels/hand_gradient.h"
 #include "kernels/rms_norm_rows.h"
@@ -72,7 +75,18 @@ at::Tensor rms_norm_reference(const at::Tensor& x, const at::Tensor& weight, dou
   return (weight.defined() ? normal.mul(weight.add(offset)) : normal).to(x.scalar_type());
 }
 
+at::Tensor rms_norm_fused(const at::Tensor& x, const at::Tensor& weight, double offset,
+                          double eps) {
+  std::optional<at::Tensor> scale;
+  if (weight.defined()) scale = offset == 0 ? weight : weight.add(offset);
+  const bool differ = scale && scale->scalar_type() != x.scalar_type();
+  if (differ) scale = scale->to(at::kFloat);
+  const auto wide = differ ? x.to(at::kFloat) : x;
+  return std::get<0>(at::_fused_rms_norm(wide, {x.size(-1)}, scale, eps)).to(x.scalar_type());
+}
+
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double offset, double eps) {
+  if (x.is_cuda()) return rms_norm_fused(x, weight, offset, eps);
   if (!x.is_cpu() || x.scalar_type() != at::kFloat)
     return rms_norm_reference(x, weight, offset, eps);
   const auto scale = weight.defined() ? weight.to(at::kFloat) : weight;

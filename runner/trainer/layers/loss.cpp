@@ -55,7 +55,8 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
-    auto logits = linear_forward(part, weight, {}).to(at::kFloat);
+    auto logits = linear_forward(part, weight, {});
+    if (logits.is_cpu() || form.softcap > 0) logits = logits.to(at::kFloat);
     result.loss.add_(chunk_loss(logits, targets.narrow(0, begin, count), form));
     if (!gradients) continue;
     const auto of_logits = logits.to(weight.scalar_type());
