@@ -74,6 +74,10 @@ const std::map<std::string, Setter, std::less<>>& valued() {
        [](Options& o, auto& text) {
          o.place.meeting_timeout = std::chrono::seconds(number("--meeting-seconds", text));
        }},
+      {"--absence-seconds",
+       [](Options& o, auto& text) {
+         o.place.absence_timeout = std::chrono::seconds(number("--absence-seconds", text));
+       }},
       {"--ranks-here",
        [](Options& o, auto& text) { o.place.ranks_here = small("--ranks-here", text); }},
       {"--dismiss",
@@ -112,7 +116,7 @@ const char* const kTrainerUsage =
     "                      (a request as JSON on standard input; its results as JSON)\n"
     "       exprun-trainer --version\n"
     "PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]\n"
-    "       [--rendezvous-served] [--meeting-seconds N] [--ranks-here N]\n"
+    "       [--rendezvous-served] [--meeting-seconds N] [--absence-seconds N] [--ranks-here N]\n"
     "It is started by exprun, which takes the lock, prepares the data and records the run.";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import time
 import unittest
@@ -120,6 +121,30 @@ class Ranks(ExprunTest):
                          [("killed", "rank 1: ended by SIGKILL (kill -9, or out of memory)")])
         self.assertIn("exprun: error: rank 1: ended by SIGKILL (kill -9, or out of memory)\n  the last lines of ", result.err)
         self.assert_gone()
+
+    def address_space(self, pid):
+        time.sleep(0.005)
+        return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+
+    def starve(self, rank):
+        """Lets a rank have hardly more memory than it has at its least; in a step its logits alone take 60 MB."""
+        process = self.start(*ENDLESS, "model.context_length=64", "sequences=4096", "micro_batch=2048")
+        self.wait_for_step(2, process)
+        self.ranks = children(process.pid)
+        least = min(self.address_space(self.ranks[rank]) for _ in range(200)) + (8 << 20)
+        resource.prlimit(self.ranks[rank], resource.RLIMIT_AS, (least, least))
+        result = self.finish(process, timeout=10)
+        self.assertEqual(result.code, 1)
+        ((state, message),) = self.rows("SELECT state, message FROM runs")
+        self.assertEqual(state, "failed")
+        self.assertRegex(message, ("" if rank == 0 else "^rank 1: ") + "memory: .*; lower batch.micro_batch or the model's size$")
+        self.assert_gone()
+
+    def test_a_rank_that_has_no_memory_ends_all_and_is_named(self):
+        self.starve(1)
+
+    def test_rank_0_that_has_no_memory_ends_all_and_says_so(self):
+        self.starve(0)
 
     def hang(self, rank):
         process = self.begin("timeout='2 s'")

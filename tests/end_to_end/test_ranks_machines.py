@@ -150,6 +150,13 @@ class OneHost(ExprunTest):
         self.wait_for_step(50, both[1])
         both[1].send_signal(signal.SIGINT)
         self.assertEqual([result.code for result in self.finish_all(both)], [130, 130])
+        refused = self.exprun("resume", "@last", code=2).err
+        name = self.run_folder().name
+        ((command,),) = self.rows("SELECT command_line FROM runs")
+        self.assertEqual(refused, f"exprun: error: resume: {name} has trained with 2 ranks on several machines ({command}"
+                         f"); give `exprun resume {name}` to each of them, with the same launcher or --nnodes and the "
+                         "other options, or say how many ranks this machine is to make: `exprun resume "
+                         f"{name} world_size=1`\n")
         both = [self.start_on(number, 2, "resume", "@last") for number in (1, 0)]
         self.assertEqual([result.code for result in self.finish_all(both)], [0, 0])
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 2000)])

@@ -26,8 +26,11 @@ bool comes_true(const std::function<bool()>& condition) {
   return condition();
 }
 
-std::unique_ptr<Peers> peers_of(Rendezvous& rendezvous) {
-  return gloo_peers(rendezvous, std::chrono::seconds(20));
+// When all are connected.
+std::unique_ptr<Peers> peers_of(ProcessGroup& group, Rendezvous& rendezvous) {
+  auto peers = gloo_peers(rendezvous, std::chrono::seconds(20));
+  sum_over_ranks(group, {1});
+  return peers;
 }
 
 // What rank 0 of three finds when it looks until rank 2 has gone in some way.
@@ -35,7 +38,7 @@ std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& 
   std::string seen;
   std::atomic<bool> gone = false;
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
-    auto peers = peers_of(rendezvous);
+    auto peers = peers_of(*group, rendezvous);
     if (group->rank() == 2) {
       goes(std::move(peers));
       gone = true;
@@ -59,9 +62,9 @@ struct Watched {
 // Of one rank that has followed a collective.
 Watched watched(const std::function<bool()>& has_ended, milliseconds timeout) {
   Watched result;
-  on_ranks(1, [&](const auto&, Rendezvous& rendezvous) {
+  on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
     std::atomic<int> aborts = 0;
-    DeviceWatch watch(peers_of(rendezvous), timeout, [&] { ++aborts; });
+    DeviceWatch watch(peers_of(*group, rendezvous), timeout, [&] { ++aborts; });
     watch.follow(has_ended);
     comes_true([&] { return aborts > 0; });
     result = {watch.trouble(), aborts};
@@ -91,9 +94,9 @@ TEST_CASE("device watch: a collective that takes too long, or fails, is aborted 
 }
 
 TEST_CASE("device watch: time counts from the end of the collective before") {
-  on_ranks(1, [&](const auto&, Rendezvous& rendezvous) {
+  on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
     int aborts = 0;
-    DeviceWatch watch(peers_of(rendezvous), milliseconds(900), [&] { ++aborts; });
+    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(900), [&] { ++aborts; });
     const auto began = Clock::now();
     for (int i = 1; i <= 4; ++i)
       watch.follow([=] { return Clock::now() > began + i * milliseconds(500); });
@@ -107,7 +110,7 @@ TEST_CASE("device watch: time counts from the end of the collective before") {
 TEST_CASE("device watch: a rank that is gone aborts what the others run") {
   std::vector<Watched> seen(3);
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
-    auto peers = peers_of(rendezvous);
+    auto peers = peers_of(*group, rendezvous);
     if (group->rank() == 1) {
       peers.reset();
     } else {

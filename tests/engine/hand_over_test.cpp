@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
+#include <thread>
+
 #include "base/diagnostic.h"
 #include "base/host_name.h"
 #include "engine/tiny_run.h"
@@ -103,4 +106,28 @@ TEST_CASE("hand-over: a rank does not begin again with the rank 0 of its former 
           "dist: there is a rank 1 at 127.0.0.1:" + std::to_string(listening.port) +
               " already: each rank is started once");
   }
+}
+
+TEST_CASE("hand-over: a rank does not wait for a rank 0 that has been there and is gone") {
+  std::optional<ListeningSocket> listening = listen_on_loopback();
+  RankPlace place = place_of(1, 2, *listening);
+  place.meeting_timeout = std::chrono::hours(2);
+  place.absence_timeout = std::chrono::seconds(1);
+  const auto began = std::chrono::steady_clock::now();
+  // Its launcher listens, and prepares data.
+  std::thread launcher([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    listening.reset();
+  });
+  CHECK_THROWS_WITH_AS(
+      meet_rank_0(place),
+      ("dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) +
+       ": nobody has been there for 1 s; give the command to the machine with --node-rank=0, and "
+       "to this one again")
+          .c_str(),
+      Error);
+  launcher.join();
+  const auto seconds = std::chrono::steady_clock::now() - began;
+  CHECK(seconds > std::chrono::seconds(3));
+  CHECK(seconds < std::chrono::seconds(8));
 }

@@ -35,7 +35,9 @@ std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
   // One of one needs no endpoint.
   if (machines.nnodes == 1 && machines.rdzv_endpoint.empty())
     machines.rdzv_endpoint = "localhost:1";
-  const JoinedRank joined = ranks_of_machine(machines);
+  JoinedRank joined = ranks_of_machine(machines);
+  if (machines.nnodes > 1 && joined.rank == 0)
+    joined.meeting_point = std::make_shared<ListeningSocket>(listen_on_all_interfaces(joined.port));
   if (machines.nnodes > 1) return joined;
   if (nproc_per_node_)
     overrides.push_back("parallelism.world_size=" + std::to_string(*nproc_per_node_));

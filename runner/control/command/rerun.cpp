@@ -6,6 +6,7 @@
 #include "control/command/stored_runs.h"
 #include "control/launch/former_life.h"
 #include "control/launch/joining.h"
+#include "control/launch/machines_before.h"
 #include "control/launch/provenance_difference.h"
 #include "control/launch/working_directory.h"
 
@@ -41,6 +42,7 @@ Performed rerun(const std::string& reference, const Words& overrides,
                 const std::optional<JoinedRank>& joined, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   const RunRow before = find_run(store, globals.store, reference);
+  if (!joined) require_ranks_for_one_machine(store, before, "rerun", overrides);
   RecipeText text = RecipeText::from_json(store.recipe_json(before.id));
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   const WorkingDirectory there(before);

@@ -9,6 +9,7 @@
 #include "control/command/stored_runs.h"
 #include "control/launch/former_life.h"
 #include "control/launch/joining.h"
+#include "control/launch/machines_before.h"
 #include "control/launch/observed_runs.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
@@ -58,6 +59,8 @@ Performed resume(const std::string& reference, const Words& overrides,
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });
+  if (!joined && run.state != RunState::finished)
+    require_ranks_for_one_machine(store, run, "resume", overrides);
   RecipeText text = text_of(store, globals.store, run);
   const ResolvedRecipe before = resolve(text);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());

@@ -59,6 +59,7 @@ JoinedRank of_torchrun(const Reader& read) {
   joined.local_rank = read.number("LOCAL_RANK", 0);
   joined.address = read.text("MASTER_ADDR");
   joined.port = static_cast<uint16_t>(read.number("MASTER_PORT"));
+  joined.several_machines = read.number("LOCAL_WORLD_SIZE", joined.world_size) < joined.world_size;
   joined.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
   joined.restarts = read.number("TORCHELASTIC_RESTART_COUNT", 0);
   return joined;
@@ -70,7 +71,8 @@ JoinedRank of_mpirun(const Reader& read) {
   joined.world_size = read.number("OMPI_COMM_WORLD_SIZE");
   joined.local_rank = read.number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
   const int here = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
-  if (here < joined.world_size && !read.find("MASTER_ADDR"))
+  joined.several_machines = here < joined.world_size;
+  if (joined.several_machines && !read.find("MASTER_ADDR"))
     throw Error(
         "launch: mpirun does not say where rank 0 is; give its host to all ranks: mpirun -x "
         "MASTER_ADDR=HOST");
@@ -93,6 +95,7 @@ JoinedRank of_srun(const Reader& read) {
   joined.rank = read.number("SLURM_PROCID");
   joined.world_size = read.number("SLURM_STEP_NUM_TASKS");
   joined.local_rank = read.number("SLURM_LOCALID", 0);
+  joined.several_machines = read.number("SLURM_STEP_NUM_NODES", 1) > 1;
   read_meeting_point(read, joined, first_host(read.text("SLURM_STEP_NODELIST")),
                      read.text("SLURM_JOB_ID") + "." + read.text("SLURM_STEP_ID"));
   joined.restarts = read.number("SLURM_RESTART_COUNT", 0);
@@ -142,6 +145,7 @@ JoinedRank ranks_of_machine(const Machines& machines) {
   joined.world_size = static_cast<int>(nnodes * nproc);
   joined.ranks_here = static_cast<int>(nproc);
   joined.restarts_here = true;
+  joined.several_machines = nnodes > 1;
   joined.address = without_brackets(endpoint.substr(0, colon));
   joined.port = port;
   return joined;

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "base/listening_socket.h"
 
 namespace exprun {
 
@@ -15,6 +18,7 @@ struct JoinedRank {
   int local_rank = 0;          // among those of its host
   int ranks_here = 1;          // from `rank` on: this launcher's
   bool restarts_here = false;  // whether this launcher starts them again, or the other one does
+  bool several_machines = false;
 
   // Where the ranks meet. Rank 0 serves it, unless the launcher does.
   std::string address;
@@ -22,6 +26,10 @@ struct JoinedRank {
   bool store_is_served = false;
 
   int restarts = 0;  // of all ranks, so far
+
+  // Of rank 0 that its own launcher starts: where others see from the start that it will come,
+  // though an hour of data may be to prepare. Given to the trainer, or closed.
+  std::shared_ptr<ListeningSocket> meeting_point = nullptr;
 };
 
 using Variables = std::function<const char*(const char*)>;

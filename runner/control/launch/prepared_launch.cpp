@@ -52,7 +52,7 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
           std::move(resolved),
           steps,
           std::move(checkpoint),
-          gather_provenance(request.command_line),
+          gather_provenance(request.command_line, request.joined),
           trainer};
 }
 

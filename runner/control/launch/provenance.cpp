@@ -88,10 +88,13 @@ bool is_recorded(const std::string& variable, const std::string& users_list) {
   return in_list(variable, kRecorded) || in_list(variable, users_list);
 }
 
-Provenance gather_provenance(const std::string& command_line) {
+Provenance gather_provenance(const std::string& command_line,
+                             const std::optional<JoinedRank>& joined) {
   Provenance provenance;
   provenance.version = version();
   ordered_json environment = {{"command_line", command_line}};
+  if (joined && joined->several_machines)
+    environment[kSeveralMachines] = std::to_string(joined->world_size) + " ranks";
   environment.update(machine());
   add_gpus(environment);
   environment["environment"] = recorded_variables();

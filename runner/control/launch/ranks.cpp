@@ -24,7 +24,7 @@ namespace {
 // For people who start the other machines.
 constexpr std::chrono::minutes kPatienceWithMachines{10};
 
-// In which rank 0 may have an hour of data to prepare.
+// In which rank 0 may have an hour of data to prepare; it listens meanwhile.
 constexpr std::chrono::hours kPatienceWithRank0{2};
 
 void add(ChildCommand& command, const std::string& option, const std::string& value) {
@@ -71,6 +71,9 @@ ChildCommand follower(const JoinedRank& joined, const OwnHash& recipe, LogLevel 
   place(command, joined);
   if (recipe) add(command, "--recipe-hash", *recipe);
   meet_within(command, joined.restarts ? kPatienceWithMachines : kPatienceWithRank0);
+  if (joined.restarts_here)
+    add(command, "--absence-seconds",
+        std::to_string(std::chrono::seconds(kPatienceWithMachines).count()));
   command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");
   return command;
 }
@@ -143,6 +146,11 @@ JoinedRank ranks_of_one_machine(int world_size) {
   return all;
 }
 
+ListeningSocket meeting_point_of(const JoinedRank& rank_0) {
+  if (rank_0.meeting_point && rank_0.meeting_point->fd) return std::move(*rank_0.meeting_point);
+  return listen_on_all_interfaces(rank_0.port);
+}
+
 std::vector<ChildCommand> rank_commands(const ChildCommand& single, const JoinedRank& ranks,
                                         const ListeningSocket& rendezvous,
                                         const std::function<std::filesystem::path(int)>& log) {
@@ -195,6 +203,7 @@ int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level) {
 
 void dismiss_others(const JoinedRank& joined, int exit_code) {
   try {
+    if (joined.meeting_point) joined.meeting_point->fd = UniqueFd();
     capture(dismissal(joined, exit_code), "");
   } catch (const Error& error) {
     log_warning(error.what());

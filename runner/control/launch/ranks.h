@@ -24,6 +24,9 @@ RecipeText with_world_size(RecipeText text, int ranks);
 // The ranks of a run that has no others; they meet at the loopback.
 JoinedRank ranks_of_one_machine(int world_size);
 
+// Open since the command began, in the first life of its ranks. Throws Error.
+ListeningSocket meeting_point_of(const JoinedRank& rank_0);
+
 // The commands of rank 0 and of the ranks on its machine, made from the one of a run with a single
 // rank. Rank 0 serves the rendezvous at the socket, which must stay open until it has started; the
 // others get everything there and write what they say to `log` of their rank.

@@ -78,8 +78,7 @@ GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSi
   std::filesystem::create_directories(attempt.folder.logs(), error);
   if (error)
     throw Error("launch: cannot make " + attempt.folder.logs().string() + ": " + error.message());
-  ListeningSocket rendezvous =
-      request.joined ? listen_on_all_interfaces(ranks.port) : listen_on_loopback();
+  ListeningSocket rendezvous = request.joined ? meeting_point_of(ranks) : listen_on_loopback();
   const auto commands =
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
   // Once rank 0 has the socket, nobody must connect to one that it has left.

@@ -26,6 +26,10 @@ struct RankPlace {
   std::optional<int> restarts_fd;
 
   std::chrono::milliseconds meeting_timeout{std::chrono::minutes(1)};
+
+  // Where rank 0's launcher listens from its start on: how long nobody may do so. Then rank 0 has
+  // been there and is gone, or will not come.
+  std::optional<std::chrono::milliseconds> absence_timeout;
 };
 
 }  // namespace exprun

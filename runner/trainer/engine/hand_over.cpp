@@ -12,6 +12,8 @@
 #include "base/host_name.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "dist/presence.h"
+#include "dist/within.h"
 #include "engine/device.h"
 #include "engine/evidence.h"
 #include "text/data_facts.h"
@@ -230,6 +232,39 @@ std::unique_ptr<Rendezvous> met_rank_0(const RankPlace& place) {
   return rendezvous;
 }
 
+// Ranks that were started anew may find rank 0 of their former life, which is just ending.
+std::unique_ptr<Rendezvous> met_in_some_life(RankPlace at) {
+  const auto late = Clock::now() + at.meeting_timeout;
+  for (;;) {
+    try {
+      return met_rank_0(at);
+    } catch (const Error& error) {
+      if (Clock::now() >= late) throw;
+      log(LogLevel::debug, error.what());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto left = std::chrono::ceil<std::chrono::seconds>(late - Clock::now());
+    at.meeting_timeout = std::max(left, std::chrono::seconds(1));  // enough to connect
+  }
+}
+
+// How long nobody has listened where rank 0's launcher would.
+class Absence {
+ public:
+  explicit Absence(const RankPlace& place)
+      : presence_(place.address, place.port), patience_(*place.absence_timeout) {}
+
+  bool is_too_long() {
+    if (presence_.is_there()) since_ = Clock::now();
+    return Clock::now() - since_ > patience_;
+  }
+
+ private:
+  Presence presence_;
+  std::chrono::milliseconds patience_;
+  Clock::time_point since_ = Clock::now();
+};
+
 }  // namespace
 
 ResolvedRecipe HandOver::resolved() const {
@@ -275,19 +310,17 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
 
 std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
   if (place.store_is_served) return met_rank_0(place);
-  RankPlace at = place;
-  const auto late = Clock::now() + place.meeting_timeout;
-  for (;;) {
-    try {
-      return met_rank_0(at);
-    } catch (const Error& error) {
-      if (Clock::now() >= late) throw;
-      log(LogLevel::debug, error.what());
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const auto left = std::chrono::ceil<std::chrono::seconds>(late - Clock::now());
-    at.meeting_timeout = std::max(left, std::chrono::seconds(1));  // enough to connect
-  }
+  if (!place.absence_timeout) return met_in_some_life(place);
+  Absence absence(place);
+  auto met = within(
+      place.meeting_timeout + kHearing, [place] { return met_in_some_life(place); },
+      [&] { return absence.is_too_long(); });
+  if (met) return std::move(*met);
+  throw Error("dist: rank " + std::to_string(place.rank) + " of " +
+              std::to_string(place.world_size) + " cannot meet the others at " + place.address +
+              ":" + std::to_string(place.port) + ": nobody has been there for " +
+              std::to_string(place.absence_timeout->count() / 1000) +
+              " s; give the command to the machine with --node-rank=0, and to this one again");
 }
 
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,

@@ -44,7 +44,8 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own 
 
 // On a rank above 0: meets rank 0 and waits until it has something to say. Ranks that were started
 // anew may find rank 0 of their former life, which is just ending: they then meet the next one,
-// within the time-out of the meeting. Throws Error.
+// within the time-out of the meeting. Throws Error, also when nobody has listened there for too
+// long (RankPlace).
 std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place);
 
 // What a rank above 0 hears: how to train, or with what exit code to end.

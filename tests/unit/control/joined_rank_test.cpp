@@ -59,6 +59,16 @@ TEST_CASE("joined rank: torchrun's") {
   CHECK_FALSE(joined(with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "False"))->store_is_served);
 }
 
+TEST_CASE("joined rank: whether the launcher has ranks on several machines") {
+  CHECK_FALSE(joined(kTorchrun)->several_machines);
+  CHECK_FALSE(joined(with(kTorchrun, "LOCAL_WORLD_SIZE", "8"))->several_machines);
+  CHECK(joined(with(kTorchrun, "LOCAL_WORLD_SIZE", "4"))->several_machines);
+  CHECK_FALSE(joined(with(kSrun, "SLURM_STEP_NUM_NODES", "1"))->several_machines);
+  CHECK(joined(with(kSrun, "SLURM_STEP_NUM_NODES", "2"))->several_machines);
+  CHECK(ranks_of_machine({2, 1, 0, "box:29500"}).several_machines);
+  CHECK_FALSE(ranks_of_machine({1, 4, 0, "box:29500"}).several_machines);
+}
+
 TEST_CASE("joined rank: srun's, who meet on the step's first host at a port of their own") {
   const auto rank = joined(kSrun);
   REQUIRE(rank);

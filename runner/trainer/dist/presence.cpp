@@ -1,0 +1,57 @@
+#include "dist/presence.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace exprun {
+
+namespace {
+
+constexpr int kPatienceMs = 1000;
+
+bool becomes(int fd, short event, int patience_ms) {
+  pollfd polled{fd, event, 0};
+  return ::poll(&polled, 1, patience_ms) > 0;
+}
+
+bool is_connected(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+UniqueFd connected_to(const addrinfo& address) {
+  UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const bool is_there = ::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0 ||
+                        (errno == EINPROGRESS && becomes(fd.get(), POLLOUT, kPatienceMs));
+  return is_there && is_connected(fd.get()) ? std::move(fd) : UniqueFd();
+}
+
+}  // namespace
+
+bool Presence::is_there() {
+  if (!holds()) connect();
+  return holds();
+}
+
+// Nothing is ever sent on it: what comes is its end.
+bool Presence::holds() const {
+  return connection_ && !becomes(connection_.get(), POLLIN | POLLRDHUP, 0);
+}
+
+void Presence::connect() {
+  connection_ = UniqueFd();
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (::getaddrinfo(host_.c_str(), std::to_string(port_).c_str(), &hints, &list) != 0) return;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+  for (const addrinfo* entry = list; entry && !connection_; entry = entry->ai_next)
+    connection_ = connected_to(*entry);
+}
+
+}  // namespace exprun
