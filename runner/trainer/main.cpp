@@ -1,6 +1,7 @@
 // exprun-trainer: trains one run, or says what a recipe would need. The one place that catches.
 #include <fcntl.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -144,6 +145,7 @@ ExitCode explain(const TrainerOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace exprun;
+  std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to ranks that may be gone: an error, no end
   TrainerOptions options;
   try {
     options = parse_trainer_options(argc, argv);
