@@ -48,7 +48,7 @@ every = "7 steps"
 )";
 
 constexpr int64_t kTrainTokens = 3000;
-constexpr int64_t kValidationTokens = 500;
+constexpr int64_t kValidationTokens = 7668;  // eight batches and a part
 
 RecipeText recipe_text(std::vector<std::string> overrides, const TinyRun::Edit& edit) {
   std::string text = kRecipe;

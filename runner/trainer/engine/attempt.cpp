@@ -121,7 +121,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   MetricWriter metrics(run.store, run.id);
   StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
-  Progress progress(pipeline.plan);
+  Progress progress(pipeline);
   Everywhere recorder({&store, &progress});
   TimerRecorder timers(metrics, pipeline.plan, attempt.device());
   recorder.add(timers);
@@ -164,7 +164,7 @@ bool is_loss_of_others(const std::exception& error) {
 ExitCode follow(const HandOver& hand_over, Rendezvous& rendezvous) {
   const RankAttempt attempt(hand_over, &rendezvous);
   agree_on_kernels(rendezvous, attempt.pipeline());
-  Progress progress(attempt.pipeline().plan);
+  Progress progress(attempt.pipeline());
   const std::optional<Position> start = attempt.restore(progress);
   StateGiver giver;
   Trainer trainer(attempt.pipeline(), {progress, &giver});

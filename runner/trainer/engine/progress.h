@@ -3,17 +3,18 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "engine/pipeline.h"
 #include "engine/recorder.h"
-#include "engine/run_plan.h"
 
 namespace exprun {
 
 class Progress : public Recorder {
  public:
-  explicit Progress(const RunPlan& plan);
+  explicit Progress(const Pipeline& pipeline);
   ~Progress() override;
 
   void step(const StepRecord& record) override;
@@ -27,8 +28,12 @@ class Progress : public Recorder {
 
  private:
   std::string line(const StepRecord& record) const;
+  double seconds_left(int64_t step) const;
+  double seconds_since_last();
 
-  const RunPlan& plan_;
+  const Pipeline& pipeline_;
+  std::map<std::string, double> evaluation_seconds_;  // of the last one
+  std::chrono::steady_clock::time_point last_;        // step or evaluation
   std::chrono::steady_clock::time_point shown_at_;
   double training_seconds_ = 0;
   double tokens_ = 0;

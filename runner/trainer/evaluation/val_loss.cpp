@@ -8,6 +8,8 @@ namespace exprun {
 
 namespace {
 
+constexpr int64_t kFewestTokens = 1024;  // of a forward pass: with fewer, calls cost more than sums
+
 class ValidationLoss : public Evaluation {
  public:
   // `tokens`: 0 means the whole split.
@@ -22,7 +24,8 @@ class ValidationLoss : public Evaluation {
   std::vector<std::string> metrics() const override { return {"val/loss"}; }
 
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
-    const int64_t samples = sample_count(context), size = context.micro_batch;
+    const int64_t samples = sample_count(context);
+    const int64_t size = std::max(context.micro_batch, kFewestTokens / context.sequence_length);
     const int64_t ranks = context.group->world_size();
     std::vector<double> loss_and_tokens{0, 0};
     // The ranks take the batches in turn.
