@@ -151,10 +151,10 @@ class FindingCudaHeaders(InAFolder):
         super().setUp()
         self.torch = self.libtorch("wheels/torch", VERSION)
 
-    def find(self, *words):
+    def find(self, *words, said=""):
         result = self.run_tool(ROOT / "tools/setup/cuda_headers", self.torch, *words, EXPRUN_NO_INSTALL="1",
                                XDG_CACHE_HOME=str(self.folder / "cache"))
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((result.returncode, result.stderr), (0, said))
         return result.stdout.replace(str(self.folder), "HERE")
 
     def headers(self, folder, nccl=None):
@@ -179,6 +179,17 @@ class FindingCudaHeaders(InAFolder):
         self.headers("wheels/nvidia", nccl="2.27.3")
         self.assertEqual(self.find(), f"HERE/{cached}\n")
         self.headers("wheels/nvidia")
+        self.assertEqual(self.find(), "HERE/wheels/nvidia\n")
+
+    def test_a_libtorch_for_another_cuda_is_refused_with_what_to_do(self):
+        self.headers("wheels/nvidia")
+        self.write("wheels/torch/lib/libtorch_cuda.so")
+        for cudart in ("libcudart.so.12", "libcudart-d0da41ae.so.12.8"):
+            self.write("wheels/torch/lib/libc10_cuda.so", f"\0libc10.so\0{cudart}\0")
+            self.assertEqual(self.find(said=f"exprun: exprun-trainer-cuda is not built: LibTorch in {self.torch} is for CUDA 12, "
+                                       "exprun for CUDA 13; unset LIBTORCH and Torch_DIR, and tools/exprun gets the one of "
+                                       "PyPI, which is\n"), "")
+        self.write("wheels/torch/lib/libc10_cuda.so", "\0libcudart.so.13\0")
         self.assertEqual(self.find(), "HERE/wheels/nvidia\n")
 
 
