@@ -200,6 +200,7 @@ class BadStore(BadInput):
     def test_a_doctor_tells_of_stale_locks_by_the_names_of_runs(self):
         process = self.start("tiny.toml", "steps=100000", "name=killed")
         self.wait_for_step(5, process)
+        process.send_signal(signal.SIGSTOP)  # so that it cannot record how its trainer ended
         kill(process)
         process.communicate()
         crashed = self.run_folder().name
