@@ -241,10 +241,11 @@ void copy_archived(Connection& connection, int64_t theirs, int64_t ours) {
 }
 
 // Between two steps the live values of a series become these. What the other has no live value for,
-// it went on without: ours is in its archive, copied before.
+// it went on without: ours is in its archive, copied before. A packer may have come in between.
 void replace_live(Connection& connection, int64_t series, int64_t after, int64_t up_to,
                   const std::vector<StampedValue>& values) {
   connection.write("merge values into", Connection::Durability::written, [&] {
+    unpack(connection, series, after);
     Query(connection, "DELETE FROM main.metric WHERE series = ? AND step > ? AND step <= ?", series,
           after, up_to)
         .run();
@@ -300,7 +301,8 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
   if (!further && !same) return false;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
-  if (!series.empty()) unpack_in_parts(connection, run, kBeforeAllSteps);
+  if (!series.empty())  // beforehand, so that nobody waits for it
+    unpack_in_parts(connection, run, kBeforeAllSteps);
   for (const auto& [from, to] : series) copy_series_values(connection, other, from, to);
   return further || !series.empty();
 }

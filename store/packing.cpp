@@ -4,6 +4,7 @@
 #include <string>
 
 #include "store/store_impl.h"
+#include "store/summary.h"
 
 namespace exprun {
 namespace {
@@ -130,6 +131,15 @@ bool may_be_packed(Connection& connection, int64_t run) {
   return query.step();
 }
 
+// Then rows that were made of its packs would be left behind.
+bool is_being_purged(Connection& connection, int64_t series) {
+  Query query(connection,
+              "SELECT 1 FROM series AS s JOIN run AS r ON r.id = s.run "
+              "WHERE s.id = ? AND r.purging = 1",
+              series);
+  return query.step();
+}
+
 // The first step of the earliest of the last packs that reach beyond `after_step`.
 std::optional<int64_t> last_packs(Connection& connection, int64_t series, int64_t after_step) {
   Query query(connection,
@@ -172,21 +182,24 @@ int64_t pack_part(Connection& connection, int64_t run) {
 
 int64_t unpack_part(Connection& connection, int64_t series, int64_t after_step) {
   const auto first = last_packs(connection, series, after_step);
-  if (!first) return 0;
-  const int64_t values =
+  if (!first || is_being_purged(connection, series)) return 0;
+  const int64_t rows =
       Query(connection,
-            "INSERT INTO metric (series, step, value, time_ms) SELECT series, step, value, time_ms "
-            "FROM points WHERE series = ? AND packed = 1 AND pack >= ?",
+            "INSERT OR IGNORE INTO metric (series, step, value, time_ms) SELECT series, step, "
+            "value, time_ms FROM points WHERE series = ? AND packed = 1 AND pack >= ?",
             series, *first)
           .run();
-  Query(connection, "DELETE FROM packed_metric WHERE series = ? AND first_step >= ?", series,
-        *first)
-      .run();
+  const int64_t packs =
+      Query(connection, "DELETE FROM packed_metric WHERE series = ? AND first_step >= ?", series,
+            *first)
+          .run();
   Query(connection,
         "DELETE FROM packed_steps WHERE run = (SELECT run FROM series WHERE id = ?) AND s0 >= ? "
         "AND NOT EXISTS (SELECT 1 FROM packed_metric WHERE steps = packed_steps.id)",
         series, *first)
       .run();
+  const int64_t values = packs * static_cast<int64_t>(kPackPoints);
+  if (rows < values) recompute_summary(connection, series);  // some were rows too
   return values;
 }
 
@@ -194,16 +207,21 @@ void unpack(Connection& connection, int64_t series, int64_t after_step) {
   while (unpack_part(connection, series, after_step) > 0) continue;
 }
 
+int64_t unpack_series_in_parts(Connection& connection, int64_t series, int64_t after_step) {
+  int64_t values = 0;
+  for (int64_t count = 1; count > 0; values += count) {
+    count = connection.write("unpack values of", Connection::Durability::written,
+                             [&] { return unpack_part(connection, series, after_step); });
+  }
+  return values;
+}
+
 int64_t unpack_in_parts(Connection& connection, int64_t run, int64_t after_step) {
   int64_t values = 0;
   const auto packed =
       connection.guarded("read", [&] { return series_with_packs(connection, run, after_step); });
-  for (const int64_t series : packed) {
-    for (int64_t count = 1; count > 0; values += count) {
-      count = connection.write("unpack values of", Connection::Durability::written,
-                               [&] { return unpack_part(connection, series, after_step); });
-    }
-  }
+  for (const int64_t series : packed)
+    values += unpack_series_in_parts(connection, series, after_step);
   return values;
 }
 

@@ -84,8 +84,8 @@ void Store::purge_run(int64_t run, const std::function<void()>& remove_folder) {
   if (!begun) return;  // it was restored meanwhile, or somebody else has purged it
   remove_folder();
   for (const int64_t series : series_of(connection, run)) {
-    delete_in_parts(connection, "metric", "step", kRowsAtOnce, series);
     delete_in_parts(connection, "packed_metric", "first_step", kPacksAtOnce, series);
+    delete_in_parts(connection, "metric", "step", kRowsAtOnce, series);
     delete_archived(connection, series);
   }
   connection.write("purge a run from", kWritten, [&] { forget(connection, run); });

@@ -126,6 +126,23 @@ std::string rows_and_packs(const Store& store) {
   ::_exit(1);
 }
 
+// Another process that packs and unpacks a run, as long as this lives.
+class Packer {
+ public:
+  Packer(const std::filesystem::path& database, int64_t run) : child_(::fork()) {
+    if (child_ == 0) pack_until_killed(database, run);
+  }
+  ~Packer() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  Packer(const Packer&) = delete;
+  Packer& operator=(const Packer&) = delete;
+
+ private:
+  pid_t child_;
+};
+
 // Kills a process that packs and unpacks a run, a random while after it has begun.
 void kill_a_packer(const std::filesystem::path& database, int64_t run, std::mt19937& random) {
   int pipe[2];
@@ -336,6 +353,53 @@ TEST_CASE("pack: stores are merged whether their runs are packed or not") {
   }
 }
 
+TEST_CASE("pack: a run that is merged while another process packs it is that of the other store") {
+  const TemporaryFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t id = ended_run(other, "1a", 30'000);
+  CHECK(store.merge(there.database(), kNobodyRuns).added == 1);
+  other.begin_attempt(id, 5'000);
+  write_values(there.database(), id, 5'001, 31'000);
+  other.end_attempt(id, RunState::finished, 0, std::nullopt, "");
+  {
+    const Packer packer(here.database(), 1);
+    CHECK(store.merge(there.database(), kNobodyRuns).updated == 1);
+  }
+  CHECK(everything(store) == everything(other));
+  check_sound(store);
+}
+
+TEST_CASE("pack: a purge beside a process that unpacks leaves no value behind") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 250);
+  store.pack_run(id);
+  store.remove_run(id);
+  store.purge_run(id, [&] { CHECK(store.unpack_run(id) == 0); });
+  CHECK(rows_and_packs(store) == "0 rows, 0 packs");
+  check_sound(store);
+}
+
+TEST_CASE("pack: of a value that is packed and a row too, the row stays") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 250);
+  const std::string before = everything(store);
+  store.pack_run(id);
+  const auto connection = open_store(folder.database(), Connection::Mode::read_write);
+  connection->write("damage", Connection::Durability::written, [&] {
+    connection->database().exec(
+        "INSERT INTO metric (series, step, value, time_ms) "
+        "SELECT series, step, value, time_ms FROM points WHERE packed AND step IN (7, 108, 200);"
+        "UPDATE series SET count = count + 3 WHERE name <> 'val/loss'");
+  });
+  CHECK(store.health().back().second != "ok");
+  CHECK(store.unpack_run(id) == 4 * 108);
+  CHECK(everything(store) == before);
+  check_sound(store);
+}
+
 TEST_CASE("pack: killed at any moment, it loses nothing and doubles nothing") {
   kill_packers(8);
 }
@@ -369,12 +433,11 @@ TEST_CASE("pack: who writes beside it waits well under a second" * doctest::test
   Store store(folder.database(), Store::Access::read_write);
   const int64_t packed = ended_run(store, "1a", 300'000);
   const int64_t running = store.create_run(new_run("2b"));
-  const pid_t child = ::fork();
-  if (child == 0) pack_until_killed(folder.database(), packed);
   using Clock = std::chrono::steady_clock;
   Clock::duration worst{};
   int64_t step = 0;
   {
+    const Packer packer(folder.database(), packed);
     MetricWriter writer(folder.database(), running);
     const auto loss = writer.series("train/loss", false);
     for (const auto end = Clock::now() + std::chrono::seconds(4); Clock::now() < end;) {
@@ -385,8 +448,6 @@ TEST_CASE("pack: who writes beside it waits well under a second" * doctest::test
       worst = std::max(worst, Clock::now() - begin);
     }
   }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
   MESSAGE(step << " flushes beside packing, the worst in "
                << std::chrono::duration<double, std::milli>(worst).count() << " ms");
   CHECK(worst < std::chrono::seconds(1));
@@ -420,7 +481,8 @@ TEST_CASE("pack: bytes of a value before and after") {
   CHECK(packs < rows / 2);
 }
 
-TEST_CASE("pack: a packed curve of 100,000 points is read" * doctest::test_suite("slow")) {
+TEST_CASE("pack: a packed curve of 100,000 points is read (prints how fast)" *
+          doctest::test_suite("slow")) {
   const TemporaryFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = ended_run(store, "1a", 100'000);
