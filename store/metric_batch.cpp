@@ -66,6 +66,30 @@ void insert_live(Connection& connection, int64_t series, const Values& values) {
   }
 }
 
+bool has_packs(Connection& connection, int64_t run) {
+  return Query(connection, "SELECT 1 FROM packed_steps WHERE run = ? LIMIT 1", run).step();
+}
+
+// (series, step): the first live value of each that does not come after those of the store.
+std::vector<std::pair<int64_t, int64_t>> late_values(Connection& connection, int64_t run,
+                                                     int64_t attempt,
+                                                     std::span<const SeriesName> names,
+                                                     std::span<const MetricPoint> points) {
+  std::vector<std::pair<int64_t, int64_t>> late;
+  if (!has_packs(connection, run)) return late;
+  const int64_t boundary = overtaken_after(connection, run, attempt);
+  std::vector<Values> batch = by_series(names.size(), points);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    std::erase_if(batch[i], [&](const StampedValue& value) { return value.step > boundary; });
+    if (batch[i].empty()) continue;
+    const int64_t step = lowest_step(batch[i]);
+    Query packed(connection, "SELECT id FROM series WHERE run = ? AND name = ? AND last_step >= ?",
+                 run, names[i].name, step);
+    if (packed.step()) late.emplace_back(packed.integer(0), step);
+  }
+  return late;
+}
+
 void insert_archived(Connection& connection, int64_t series, int64_t attempt,
                      const Values& values) {
   for (const StampedValue& value : values) {
@@ -93,6 +117,13 @@ void write_batch(Connection& connection, int64_t run, int64_t attempt,
     batch[i].erase(overtaken, batch[i].end());
     insert_live(connection, series, batch[i]);
   }
+}
+
+void unpack_for_batch(Connection& connection, int64_t run, int64_t attempt,
+                      std::span<const SeriesName> names, std::span<const MetricPoint> points) {
+  const auto late = connection.guarded(
+      "read", [&] { return late_values(connection, run, attempt, names, points); });
+  for (const auto& [series, step] : late) unpack_series_in_parts(connection, series, step - 1);
 }
 
 void write_beat(Connection& connection, int64_t run, int64_t attempt, int64_t last_step,
