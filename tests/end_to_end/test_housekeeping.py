@@ -102,7 +102,8 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml", "run.steps=300", "name=plain")
         ((packed,),) = self.rows("SELECT folder FROM runs WHERE name = 'packed'")
         everything = [["export", packed], ["export", packed, "--jsonl", "--attempts"], ["show", packed, "--json"],
-                      ["ls", "--json"], ["report", "--csv"], ["query", "SELECT * FROM metrics ORDER BY 1, 2, 3", "--csv"]]
+                      ["ls", "--json"], ["report", "--csv"], ["query", "SELECT * FROM metrics ORDER BY 1, 2, 3", "--csv"],
+                      ["query", "SELECT step, value FROM metrics WHERE run = 1 AND name = 'train/loss'"]]
         before = [self.exprun(*words).out for words in everything]
         self.assertIn(f"would pack {packed}\n", self.exprun("gc", "--pack", "--dry-run").err)
         said = self.exprun("gc", "--pack", packed).err
@@ -121,6 +122,17 @@ class Housekeeping(ExprunTest):
         self.assertIn("gc: give --pack or --unpack", self.exprun("gc", "--pack", "--unpack", code=2).err)
         self.assertIn("gc: RUN goes with --pack, --unpack or --archived; to take a run off the disk, exprun rm it first",
                       self.exprun("gc", packed, code=2).err)
+
+    def test_gc_of_named_runs_takes_no_other_off_the_disk(self):
+        for name in ("removed", "kept"):
+            self.exprun("tiny.toml", "name=" + name)
+        self.exprun("rm", "removed")
+        for option in ("--pack", "--unpack", "--archived"):
+            self.assertNotIn("would take", self.exprun("gc", option, "kept", "--dry-run").err)
+            self.assertIn("took 0 removed runs", self.exprun("gc", option, "kept").err)
+        self.exprun("restore", "removed")
+        self.assertEqual(len(self.names()), 2)
+        self.assertIn("40", self.exprun("show", "removed").out)
 
     def test_merge_twice(self):
         self.exprun("tiny.toml")

@@ -50,14 +50,14 @@ void check(const GcOptions& wanted) {
 }
 
 struct Found {
-  std::vector<RunRow> removed;
-  std::vector<RunRow> ended;  // those that the options are about
-  int64_t bytes = 0;          // of the removed runs' folders
+  std::vector<RunRow> removed;  // none when runs were named
+  std::vector<RunRow> ended;    // those that the options are about
+  int64_t bytes = 0;            // of the removed runs' folders
 };
 
 Found look(const Store& store, const StoreFolder& folder, const GcOptions& wanted) {
   Found found;
-  found.removed = store.removed_runs();
+  if (wanted.references.empty()) found.removed = store.removed_runs();
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
   if (!wanted.of_ended()) return found;
   for (RunRow& run : referred_runs(store, folder, wanted.references)) {
@@ -120,7 +120,8 @@ int run_gc(const Words& words, const Globals& globals) {
                       "the store's free space back. Runs may train meanwhile.");
   arguments
       .words("RUN...", wanted.references,
-             "of --pack, --unpack and --archived: only these runs, instead of all that have ended")
+             "of --pack, --unpack and --archived: only these runs, instead of all that have ended; "
+             "removed runs are then left alone")
       .flag("--dry-run", dry_run, "only say what would be done")
       .flag("--pack", wanted.pack,
             "also pack the values of ended runs, to less than half of their size; every command, "
