@@ -88,11 +88,11 @@ INSERT INTO packed_place
 WITH RECURSIVE place (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i < 107)
 SELECT i FROM place;
 
--- q chooses between rows of metric (0) and places of packs (1). A UNION ALL would say it more
--- plainly, but SQLite reads all of one that is joined with anything; of this only what is asked for.
+-- Packs first, as their steps come first. Both halves must have columns of the same types: else SQLite
+-- hands no condition on a step down to the key of metric.
 CREATE VIEW points AS
-SELECT s.id AS series, s.run, s.name, q.i AS packed, p.first_step AS pack,
-       iif(q.i, CASE n.i / 12
+SELECT s.id AS series, s.run, s.name, 1 AS packed, p.first_step AS pack,
+       CAST(CASE n.i / 12
          WHEN 0 THEN CASE n.i
            WHEN 0 THEN a.s0 WHEN 1 THEN a.s1 WHEN 2 THEN a.s2 WHEN 3 THEN a.s3 WHEN 4 THEN a.s4
            WHEN 5 THEN a.s5 WHEN 6 THEN a.s6 WHEN 7 THEN a.s7 WHEN 8 THEN a.s8 WHEN 9 THEN a.s9
@@ -128,9 +128,8 @@ SELECT s.id AS series, s.run, s.name, q.i AS packed, p.first_step AS pack,
          WHEN 8 THEN CASE n.i
            WHEN 96 THEN a.s96 WHEN 97 THEN a.s97 WHEN 98 THEN a.s98 WHEN 99 THEN a.s99
            WHEN 100 THEN a.s100 WHEN 101 THEN a.s101 WHEN 102 THEN a.s102 WHEN 103 THEN a.s103
-           WHEN 104 THEN a.s104 WHEN 105 THEN a.s105 WHEN 106 THEN a.s106 WHEN 107 THEN a.s107 END END,
-       m.step) AS step,
-       iif(q.i, CASE n.i / 12
+           WHEN 104 THEN a.s104 WHEN 105 THEN a.s105 WHEN 106 THEN a.s106 WHEN 107 THEN a.s107 END END AS INTEGER) AS step,
+       CAST(CASE n.i / 12
          WHEN 0 THEN CASE n.i
            WHEN 0 THEN p.v0 WHEN 1 THEN p.v1 WHEN 2 THEN p.v2 WHEN 3 THEN p.v3 WHEN 4 THEN p.v4
            WHEN 5 THEN p.v5 WHEN 6 THEN p.v6 WHEN 7 THEN p.v7 WHEN 8 THEN p.v8 WHEN 9 THEN p.v9
@@ -166,9 +165,8 @@ SELECT s.id AS series, s.run, s.name, q.i AS packed, p.first_step AS pack,
          WHEN 8 THEN CASE n.i
            WHEN 96 THEN p.v96 WHEN 97 THEN p.v97 WHEN 98 THEN p.v98 WHEN 99 THEN p.v99
            WHEN 100 THEN p.v100 WHEN 101 THEN p.v101 WHEN 102 THEN p.v102 WHEN 103 THEN p.v103
-           WHEN 104 THEN p.v104 WHEN 105 THEN p.v105 WHEN 106 THEN p.v106 WHEN 107 THEN p.v107 END END,
-       m.value) AS value,
-       iif(q.i, CASE n.i / 12
+           WHEN 104 THEN p.v104 WHEN 105 THEN p.v105 WHEN 106 THEN p.v106 WHEN 107 THEN p.v107 END END AS REAL) AS value,
+       CAST(CASE n.i / 12
          WHEN 0 THEN CASE n.i
            WHEN 0 THEN a.t0 WHEN 1 THEN a.t1 WHEN 2 THEN a.t2 WHEN 3 THEN a.t3 WHEN 4 THEN a.t4
            WHEN 5 THEN a.t5 WHEN 6 THEN a.t6 WHEN 7 THEN a.t7 WHEN 8 THEN a.t8 WHEN 9 THEN a.t9
@@ -204,14 +202,14 @@ SELECT s.id AS series, s.run, s.name, q.i AS packed, p.first_step AS pack,
          WHEN 8 THEN CASE n.i
            WHEN 96 THEN a.t96 WHEN 97 THEN a.t97 WHEN 98 THEN a.t98 WHEN 99 THEN a.t99
            WHEN 100 THEN a.t100 WHEN 101 THEN a.t101 WHEN 102 THEN a.t102 WHEN 103 THEN a.t103
-           WHEN 104 THEN a.t104 WHEN 105 THEN a.t105 WHEN 106 THEN a.t106 WHEN 107 THEN a.t107 END END,
-       m.time_ms) AS time_ms
-  FROM series AS s JOIN packed_place AS q ON q.i < 2
-  LEFT JOIN metric AS m ON m.series = iif(q.i, NULL, s.id)
-  LEFT JOIN packed_metric AS p ON p.series = iif(q.i, s.id, NULL)
-  LEFT JOIN packed_steps AS a ON a.id = p.steps
-  LEFT JOIN packed_place AS n ON n.i < iif(a.id IS NULL, 0, 108)
- WHERE m.series IS NOT NULL OR n.i IS NOT NULL;
+           WHEN 104 THEN a.t104 WHEN 105 THEN a.t105 WHEN 106 THEN a.t106 WHEN 107 THEN a.t107 END END AS INTEGER) AS time_ms
+  FROM series AS s
+  JOIN packed_metric AS p ON p.series = s.id
+  JOIN packed_steps AS a ON a.id = p.steps
+  CROSS JOIN packed_place AS n
+ UNION ALL
+SELECT s.id, s.run, s.name, 0, CAST(NULL AS INTEGER), m.step, m.value, m.time_ms
+  FROM series AS s JOIN metric AS m ON m.series = s.id;
 
 DROP VIEW metrics;
 
