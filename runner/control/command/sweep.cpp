@@ -86,6 +86,9 @@ int run_sweep(const Words& words, const Globals& globals) {
       .form("key=value", "a change of every trial")
       .flag("--dry-run", dry_run, "list the trials and how they stand")
       .flag("--retry-failed", retry_failed, "start trials anew that failed or diverged")
+      .note(
+          "A trial has all the cores and GPUs that its recipe asks for. Two sweeps at once are "
+          "given GPUs of their own by CUDA_VISIBLE_DEVICES.")
       .example("exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3 num_layers=2,4", "6 trials")
       .example("exprun sweep seed=range(3)", "the latest run with other seeds");
   format.declare(arguments);
