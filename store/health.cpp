@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "store/file_system.h"
 #include "store/store_impl.h"
+#include "store/value_health.h"
 
 namespace exprun {
 namespace {
@@ -23,12 +24,6 @@ constexpr std::pair<const char*, const char*> kImpossible[] = {
      "SELECT count(*) FROM run AS r WHERE NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.run = "
      "r.id "
      "AND a.attempt = r.attempt)"},
-    {"packs whose first step is not that of their steps",
-     "SELECT count(*) FROM packed_metric AS p JOIN packed_steps AS a ON a.id = p.steps "
-     "WHERE p.first_step IS NOT a.s0"},
-    {"values that are packed and rows too",
-     "SELECT count(*) FROM packed_metric AS p JOIN packed_steps AS a ON a.id = p.steps "
-     "JOIN metric AS m ON m.series = p.series AND m.step BETWEEN a.s0 AND a.s107"},
     {"rows without what they refer to", "SELECT count(*) FROM pragma_foreign_key_check"}};
 
 std::string integrity(Connection& connection) {
@@ -56,6 +51,7 @@ uintmax_t size_of(const std::string& file) {
 std::vector<std::pair<std::string, std::string>> Store::health() const {
   Connection& connection = *impl_->connection;
   return connection.guarded("check", [&] {
+    const std::string sound = integrity(connection);
     return std::vector<std::pair<std::string, std::string>>{
         {"store", connection.file().string()},
         {"sqlite", sqlite3_libversion()},
@@ -70,7 +66,8 @@ std::vector<std::pair<std::string, std::string>> Store::health() const {
          first_value(connection, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
         {"packed values", first_value(connection, "SELECT count(*) * 108 FROM packed_metric")},
         {"bytes", std::to_string(std::filesystem::file_size(connection.file()))},
-        {"integrity", integrity(connection)},
+        {"values", sound == "ok" ? value_health(connection) : "not looked at"},
+        {"integrity", sound},
     };
   });
 }

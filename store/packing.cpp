@@ -123,6 +123,17 @@ std::vector<int64_t> series_with_packs(Connection& connection, int64_t run, int6
   return series;
 }
 
+// Of a run without packs; only of a damaged store, or beside a merge.
+std::vector<int64_t> miscounted_series(Connection& connection, int64_t run) {
+  std::vector<int64_t> series;
+  Query query(connection,
+              "SELECT id FROM series WHERE run = ? AND count <> (SELECT count(*) FROM metric "
+              "WHERE series = series.id)",
+              run);
+  while (query.step()) series.push_back(query.integer(0));
+  return series;
+}
+
 bool may_be_packed(Connection& connection, int64_t run) {
   Query query(connection,
               "SELECT 1 FROM run AS r JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt "
@@ -247,7 +258,13 @@ int64_t Store::pack_run(int64_t run) {
 }
 
 int64_t Store::unpack_run(int64_t run) {
-  return unpack_in_parts(*impl_->connection, run, kBeforeAllSteps);
+  Connection& connection = *impl_->connection;
+  const int64_t values = unpack_in_parts(connection, run, kBeforeAllSteps);
+  const auto wrong = connection.guarded("read", [&] { return miscounted_series(connection, run); });
+  for (const int64_t series : wrong)
+    connection.write("sum up values of", Connection::Durability::written,
+                     [&] { recompute_summary(connection, series); });
+  return values;
 }
 
 }  // namespace exprun

@@ -93,7 +93,8 @@ class Store {
   // --- packing (packing.cpp) -------------------------------------------------------------------
   // Moves the live values of a run that has ended and is not removed into packs of half the size,
   // a part a transaction; returns how many. They are read as before, here and in the views. A
-  // further attempt puts those that it overtakes back as rows, and unpack_run all of them.
+  // further attempt puts those that it overtakes back as rows, and unpack_run all of them; it also
+  // mends what health() finds wrong of the run's values.
   int64_t pack_run(int64_t run);
   int64_t unpack_run(int64_t run);
   bool has_unpacked(int64_t run) const;  // whether pack_run would find any
@@ -145,7 +146,8 @@ class Store {
   };
   Result query(const std::string& sql) const;
 
-  // What `doctor` prints: SQLite's version, format number, journal mode, integrity_check's answer.
+  // What `doctor` prints: SQLite's version, format number, journal mode, integrity_check's
+  // answer, and whether the values are what their series say ("values").
   std::vector<std::pair<std::string, std::string>> health() const;
 
   const std::filesystem::path& file() const;
