@@ -47,6 +47,20 @@ ordered_json gpu_section() {
   return section;
 }
 
+// The first of them, and how many more.
+ordered_json missing_folders(const StoreFolder& folder, const std::vector<RunRow>& runs) {
+  constexpr size_t kShown = 10;
+  ordered_json missing = ordered_json::array();
+  size_t count = 0;
+  std::error_code error;
+  for (const RunRow& run : runs) {
+    if (fs::is_directory(folder.run(run.folder).path, error)) continue;
+    if (++count <= kShown) missing.push_back(run.folder);
+  }
+  if (count > kShown) missing.push_back("and " + std::to_string(count - kShown) + " more");
+  return missing;
+}
+
 ordered_json store_section(const StoreFolder& folder) {
   ordered_json section = {{"folder", folder.path.string()}};
   if (const auto left = free_space(folder.path))
@@ -64,14 +78,14 @@ ordered_json store_section(const StoreFolder& folder) {
     if (name == "integrity" && value != "ok")
       section["problem"] = "store: '" + folder.database().string() + "' is damaged (" + value +
                            "); move it away and take what can be read with: sqlite3 FILE .recover";
+    if (name == "values" && value != "ok" && value != "not looked at")
+      section["problem"] = "store: '" + folder.database().string() + "' has " + value;
   }
   section["store_lock"] = store_lock(folder);
   const auto stale = stale_locks(store, folder, runs);
   section["stale_locks"] = stale.empty() ? ordered_json("none") : ordered_json(stale);
-  ordered_json missing = ordered_json::array();
-  for (const RunRow& run : runs)
-    if (!fs::is_directory(folder.run(run.folder).path, error)) missing.push_back(run.folder);
-  if (!missing.empty()) section["folders_missing"] = missing;
+  if (ordered_json missing = missing_folders(folder, runs); !missing.empty())
+    section["folders_missing"] = std::move(missing);
   return section;
 }
 

@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "base/file_lock.h"
-#include "control/launch/observed_runs.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -12,9 +11,10 @@ namespace {
 
 constexpr auto kLongestWrite = std::chrono::seconds(2);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+constexpr int kFurtherLooks = 10;
 
-std::string what_its_lock_says(const Store& store, const StoreFolder& folder, const RunRow& run) {
-  const RunRow now = observed(store, folder, run);
+std::string what_its_lock_says(const StoreFolder& folder, const RunRow& run) {
+  const RunRow now = as_observed(run, folder.path);
   if (run.state == RunState::running && now.state != RunState::running)
     return std::string("has ended (") + to_string(now.state) +
            "), which is not recorded: the next command that changes the store does, as exprun gc";
@@ -26,13 +26,20 @@ std::string what_its_lock_says(const Store& store, const StoreFolder& folder, co
 
 }  // namespace
 
+// A run that is being begun or ended is locked first and unlocked last, and looks so for a moment.
 std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
-                                     const std::vector<RunRow>& runs) {
-  std::vector<std::string> stale;
-  for (const RunRow& run : runs) {
-    const std::string what = what_its_lock_says(store, folder, run);
-    if (!what.empty()) stale.push_back(run.folder + " (id " + std::to_string(run.id) + ") " + what);
+                                     std::vector<RunRow> runs) {
+  const auto is_well = [&](const RunRow& run) { return what_its_lock_says(folder, run).empty(); };
+  std::erase_if(runs, is_well);
+  for (int look = 0; look < kFurtherLooks && !runs.empty(); ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    for (RunRow& run : runs) run = store.run(run.id).value_or(run);
+    std::erase_if(runs, is_well);
   }
+  std::vector<std::string> stale;
+  for (const RunRow& run : runs)
+    stale.push_back(run.folder + " (id " + std::to_string(run.id) + ") " +
+                    what_its_lock_says(folder, run));
   return stale;
 }
 

@@ -12,7 +12,7 @@ namespace exprun {
 // "tiny-1a2b3c4d (id 3) has ended ...": runs recorded as running that nobody holds, and ended ones
 // that somebody does.
 std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
-                                     const std::vector<RunRow>& runs);
+                                     std::vector<RunRow> runs);
 
 // "free", or that somebody keeps the lock of the store.
 std::string store_lock(const StoreFolder& folder);
