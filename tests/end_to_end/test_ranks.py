@@ -137,7 +137,7 @@ class Ranks(ExprunTest):
         self.assertEqual(result.code, 1)
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
-        self.assertRegex(message, ("" if rank == 0 else "^rank 1: ") + "memory: .*; lower batch.micro_batch or the model's size$")
+        self.assertRegex(message, "^" + ("" if rank == 0 else "rank 1: ") + "memory: .*; lower batch.micro_batch or the model's size$")
         self.assert_gone()
 
     def test_a_rank_that_has_no_memory_ends_all_and_is_named(self):
