@@ -73,8 +73,9 @@ double milliseconds_of(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("scale: 10,000 runs are listed, and each takes as many bytes as the first" *
-          doctest::test_suite("slow")) {
+TEST_CASE(
+    "scale: 10,000 runs are listed, and each takes as many bytes as the first (prints how fast)" *
+    doctest::test_suite("slow")) {
   const TemporaryFolder temporary;
   const StoreFolder folder{temporary.path(), "runs"};
   { const Store store(folder.database(), Store::Access::read_write); }
@@ -103,7 +104,8 @@ TEST_CASE("scale: 10,000 runs are listed, and each takes as many bytes as the fi
   MESSAGE("@best among 10,000 runs: " << best << " ms");
 }
 
-TEST_CASE("scale: a curve of 100,000 points is read" * doctest::test_suite("slow")) {
+TEST_CASE("scale: a curve of 100,000 points is read (prints how fast)" *
+          doctest::test_suite("slow")) {
   const TemporaryFolder temporary;
   const auto database = temporary.path() / "exprun.db";
   {
