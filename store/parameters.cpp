@@ -73,4 +73,22 @@ std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connect
   return parameters;
 }
 
+// Runs first, so that each is one look into the key of `parameter`.
+std::map<int64_t, std::string> read_parameter(Connection& connection, const std::string& path) {
+  std::map<int64_t, std::string> values;
+  Query query(connection,
+              "SELECT r.id, p.toml FROM run AS r CROSS JOIN parameter AS p ON p.run = r.id "
+              "WHERE p.key = (SELECT id FROM parameter_key WHERE path = ?)",
+              path);
+  while (query.step()) values.emplace(query.integer(0), query.text(1));
+  return values;
+}
+
+std::vector<std::string> read_parameter_paths(Connection& connection) {
+  std::vector<std::string> paths;
+  Query query(connection, "SELECT path FROM parameter_key ORDER BY path");
+  while (query.step()) paths.push_back(query.text(0));
+  return paths;
+}
+
 }  // namespace exprun

@@ -16,4 +16,7 @@ void insert_parameters(Connection& connection, int64_t run,
 std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connection,
                                                              const std::vector<int64_t>& runs);
 
+std::map<int64_t, std::string> read_parameter(Connection& connection, const std::string& path);
+std::vector<std::string> read_parameter_paths(Connection& connection);
+
 }  // namespace exprun

@@ -97,4 +97,14 @@ std::map<int64_t, std::vector<ParameterRow>> Store::parameters(
   return connection.guarded("read", [&] { return read_parameters(connection, runs); });
 }
 
+std::map<int64_t, std::string> Store::parameter_by_run(const std::string& path) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] { return read_parameter(connection, path); });
+}
+
+std::vector<std::string> Store::parameter_paths() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] { return read_parameter_paths(connection); });
+}
+
 }  // namespace exprun

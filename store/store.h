@@ -66,6 +66,9 @@ class Store {
   std::vector<ParameterRow> parameters(int64_t run) const;  // sorted by path
   // The same of many runs, by run.
   std::map<int64_t, std::vector<ParameterRow>> parameters(const std::vector<int64_t>& runs) const;
+  // The TOML text of one parameter of every run that has it, and all paths that any run has had.
+  std::map<int64_t, std::string> parameter_by_run(const std::string& path) const;
+  std::vector<std::string> parameter_paths() const;
   std::vector<AttemptRow> attempts(int64_t run) const;
   // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; empty when it has none.
   std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;

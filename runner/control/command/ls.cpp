@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/diagnostic.h"
+#include "control/command/known_state.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 #include "control/command/where.h"
@@ -17,19 +17,6 @@ struct Wanted {
   bool removed = false;
 };
 
-void require_states(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    try {
-      run_state(name);
-    } catch (const std::logic_error&) {
-      throw Error("ls: there is no state '" + name +
-                      "' (running, finished, diverged, failed, interrupted, preempted, killed, "
-                      "crashed, pruned)",
-                  ExitCode::bad_recipe);
-    }
-  }
-}
-
 bool has_tag(const RunRow& run, const std::string& tag) {
   const auto tags = words_of_list(run.tags);
   return tag.empty() || std::find(tags.begin(), tags.end(), tag) != tags.end();
@@ -43,7 +30,7 @@ std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
 
 std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {
   const auto states = words_of_list(wanted.states);
-  require_states(states);
+  for (const std::string& state : states) require_state("ls", state);
   std::erase_if(runs, [&](const ReportedRun& reported) {
     const bool stands = states.empty() || std::find(states.begin(), states.end(),
                                                     to_string(reported.run.state)) != states.end();

@@ -1,10 +1,10 @@
 #include "control/command/where.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/clock.h"
 #include "base/suggest.h"
+#include "control/command/known_state.h"
 #include "control/report/condition.h"
 
 namespace exprun {
@@ -13,28 +13,35 @@ namespace {
 using Runs = std::vector<ReportedRun>;
 using Cells = std::vector<Cell>;  // one a run
 
-std::optional<Cells> column_of_ls(const Runs& runs, const std::string& key) {
-  const ResultTable table = ls_table(runs, now_ms());
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].key != key) continue;
-    Cells cells;
-    for (const auto& row : table.rows) cells.push_back(row[i]);
-    return cells;
-  }
-  return std::nullopt;
+bool is_column_of_ls(const std::string& key) {
+  const auto columns = ls_table({}, 0).columns;
+  return std::any_of(columns.begin(), columns.end(),
+                     [&](const Column& column) { return column.key == key; });
 }
 
-Cells parameter_of(const Runs& runs, const std::string& path) {
+Cells column_of_ls(const Runs& runs, const std::string& key) {
+  const ResultTable table = ls_table(runs, now_ms());
+  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [&](const Column& each) { return each.key == key; });
   Cells cells;
-  for (const ReportedRun& run : runs) cells.push_back(parameter_cell(run, path));
+  for (const auto& row : table.rows)
+    cells.push_back(row[static_cast<size_t>(column - table.columns.begin())]);
   return cells;
 }
 
-std::set<std::string> parameter_paths(const Runs& runs) {
-  std::set<std::string> paths;
-  for (const ReportedRun& run : runs)
-    for (const ParameterRow& parameter : run.parameters) paths.insert(parameter.path);
-  return paths;
+// An empty text is a value here.
+Cell cell_of_parameter(const std::string& toml) {
+  return toml == "\"\"" ? Cell::word("") : value_cell(toml);
+}
+
+Cells parameter_of(const Store& store, const Runs& runs, const std::string& path) {
+  const auto values = store.parameter_by_run(path);
+  Cells cells;
+  for (const ReportedRun& run : runs) {
+    const auto value = values.find(run.run.id);
+    cells.push_back(value == values.end() ? Cell::none() : cell_of_parameter(value->second));
+  }
+  return cells;
 }
 
 Cell summary_cell(const SeriesRow& series, const std::string& which) {
@@ -60,7 +67,7 @@ std::optional<Cells> series_of(const Store& store, const Runs& runs, const std::
 }
 
 [[noreturn]] void refuse_unknown(const Store& store, const Condition& condition,
-                                 const std::set<std::string>& paths) {
+                                 const std::vector<std::string>& paths) {
   std::vector<std::string> names = store.series_names();
   for (const Column& column : ls_table({}, 0).columns) names.push_back(column.key);
   for (const std::string& path : paths) {
@@ -75,7 +82,7 @@ std::optional<Cells> series_of(const Store& store, const Runs& runs, const std::
 
 // A short key, as overrides take it: the only path that ends in it.
 std::string path_ending_in(const Store& store, const Condition& condition,
-                           const std::set<std::string>& paths) {
+                           const std::vector<std::string>& paths) {
   std::vector<std::string> found;
   for (const std::string& path : paths)
     if (path.ends_with('.' + condition.key)) found.push_back(path);
@@ -90,11 +97,14 @@ std::string path_ending_in(const Store& store, const Condition& condition,
 Cells values_of(const Store& store, const Runs& runs, const Condition& condition) {
   const std::string& key = condition.key;
   if (key == "tags") refuse_condition(condition.text, "--tag WORD is how a tag is asked for");
-  if (auto cells = column_of_ls(runs, key)) return *cells;
-  const auto paths = parameter_paths(runs);
-  if (paths.contains(key)) return parameter_of(runs, key);
+  if (key == "state" && condition.word != "unknown")  // ls says so of a run of another host
+    require_state("command line: --where '" + condition.text + "'", condition.word);
+  if (is_column_of_ls(key)) return column_of_ls(runs, key);
+  const auto paths = store.parameter_paths();
+  if (std::find(paths.begin(), paths.end(), key) != paths.end())
+    return parameter_of(store, runs, key);
   if (auto cells = series_of(store, runs, key)) return *cells;
-  return parameter_of(runs, path_ending_in(store, condition, paths));
+  return parameter_of(store, runs, path_ending_in(store, condition, paths));
 }
 
 }  // namespace
@@ -110,8 +120,6 @@ void Where::declare(Arguments& arguments) {
 void Where::keep_matching(const Store& store, Runs& runs) const {
   std::vector<Condition> parsed;
   for (const std::string& text : conditions) parsed.push_back(parse_condition(text));
-  if (parsed.empty() || runs.empty()) return;
-  read_parameters(store, runs);
   std::vector<bool> kept(runs.size(), true);
   for (const Condition& condition : parsed) {
     const Cells cells = values_of(store, runs, condition);

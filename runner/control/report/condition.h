@@ -11,7 +11,8 @@ struct Condition {
   std::string text;        // as written
   std::string key;         // "val/loss"
   std::string comparison;  // = != < <= > >=
-  Cell value;              // 3.2; a number for those but = and !=
+  std::string word;        // 3.2, without the quotes of a string
+  Cell value;              // the same; a number for those but = and !=
 };
 
 // Throws Error that says how one is written.

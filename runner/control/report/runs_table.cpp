@@ -16,12 +16,6 @@ const std::string* value_of(const ReportedRun& run, const std::string& path) {
   return nullptr;
 }
 
-// TOML text without the quotes of a string.
-std::string bare(const std::string& value) {
-  const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
-  return quoted ? value.substr(1, value.size() - 2) : value;
-}
-
 Cell last_loss(const std::optional<SeriesRow>& series) {
   return series && series->count ? Cell::number(series->last) : Cell::none();
 }
@@ -77,9 +71,14 @@ bool all_numbers(const ResultTable& table, size_t column) {
 
 }  // namespace
 
+std::string bare_text(const std::string& toml) {
+  const bool quoted = toml.size() >= 2 && toml.front() == '"' && toml.back() == '"';
+  return quoted ? toml.substr(1, toml.size() - 2) : toml;
+}
+
 // Numbers stay numbers in JSON and CSV.
 Cell value_cell(const std::string& toml) {
-  const std::string text = bare(toml);
+  const std::string text = bare_text(toml);
   const char* const end = text.data() + text.size();
   int64_t integer = 0;
   if (auto [stop, error] = std::from_chars(text.data(), end, integer);

@@ -30,6 +30,7 @@ std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs);
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
 
+std::string bare_text(const std::string& toml);  // without the quotes of a string
 // A value as TOML writes it, without the quotes of a string.
 Cell value_cell(const std::string& toml);
 // That of the key with this path, if the run has it.

@@ -84,6 +84,36 @@ TEST_CASE("where: parameters are compared as numbers or as words, by path or sho
   CHECK(scene.kept({"checkpoint.every=5 steps"}) == "a");
 }
 
+TEST_CASE("where: words that look like numbers, great numbers, empty texts and arrays") {
+  Scene scene;
+  create(scene.store, "2024",
+         {{"run.note", "\"\""},
+          {"dataset.key", "9007199254740993"},
+          {"optimizer.betas", "[0.9, 0.95]"},
+          {"dataset.weights", "[1.0, 2.0]"}},
+         {});
+  CHECK(scene.kept({"name=2024"}) == "2024");
+  CHECK(scene.kept({"name!=2024"}) == "abc");
+  CHECK(scene.kept({"key=9007199254740993"}) == "2024");
+  CHECK(scene.kept({"key=9007199254740992"}) == "");
+  CHECK(scene.kept({"key>9007199254740992"}) == "2024");
+  CHECK(scene.kept({"note="}) == "2024");
+  CHECK(scene.kept({"note=\"\""}) == "2024");
+  CHECK(scene.kept({"note!="}) == "");
+  CHECK(scene.kept({"betas=[0.9,0.95]"}) == "2024");
+  CHECK(scene.kept({"weights=[ 1,2 ]"}) == "2024");
+  CHECK(scene.kept({"weights=[2, 1]"}) == "");
+}
+
+TEST_CASE("where: a key is one of the whole store, and is looked at when no run is left") {
+  const Scene scene;
+  std::vector<ReportedRun> none;
+  Where{{"bias=true", "val/loss<1"}}.keep_matching(scene.store, none);
+  CHECK(refusal([&] { Where{{"l_r>1"}}.keep_matching(scene.store, none); }) ==
+        "command line: --where 'l_r>1': no run has a parameter or series 'l_r', and ls no such "
+        "column; did you mean 'lr'?");
+}
+
 TEST_CASE("where: series by their last, lowest and highest value, and columns of ls") {
   const Scene scene;
   CHECK(scene.kept({"val/loss<=3"}) == "a");
@@ -116,5 +146,10 @@ TEST_CASE("where: what is wrong with a condition is said") {
   CHECK(said("every=5") ==
         "command line: --where 'every=5': 'every' names several parameters: write "
         "checkpoint.every or metrics.every");
+  CHECK(said("lr>1e-5 and lr<1") ==
+        "command line: --where 'lr>1e-5 and lr<1': give --where once for each condition");
+  CHECK(said("state=finishd") ==
+        "command line: --where 'state=finishd': there is no state 'finishd' (running, finished, "
+        "diverged, failed, interrupted, preempted, killed, crashed, pruned)");
   CHECK(said("tags=a") == "command line: --where 'tags=a': --tag WORD is how a tag is asked for");
 }
