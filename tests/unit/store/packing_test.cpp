@@ -13,8 +13,10 @@
 #include <ctime>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "base/diagnostic.h"
+#include "store/metric_batch.h"
 #include "store/metric_writer.h"
 #include "store/open.h"
 #include "store/points.h"
@@ -202,6 +204,42 @@ bool packer_dies_at(FaultyVfs& vfs, int64_t nth, const std::filesystem::path& da
   return !WIFEXITED(status);
 }
 
+// Live and archived ones, which a further attempt only moves.
+std::string all_values(const Store& store) {
+  return all_of(store,
+                "SELECT name, step, value FROM metrics UNION ALL SELECT name, step, value FROM "
+                "metrics_archived ORDER BY 1, 2");
+}
+
+// Packs a run, unpacks it, packs it and begins another attempt of it while the nth operation on the
+// file fails, and all after it when `for_ever`. False when it was not reached.
+bool packs_through(FaultyVfs& vfs, FaultyVfs::Operation operation, FaultyVfs::Fault fault,
+                   int64_t nth, bool for_ever) {
+  const TemporaryFolder folder;
+  int64_t id = 0;
+  std::string before;
+  {
+    Store store(folder.database(), Store::Access::read_write);
+    id = ended_run(store, "1a", 250);
+    before = all_values(store);
+  }
+  vfs.arm(operation, fault, nth, for_ever);
+  try {
+    Store store(folder.database(), Store::Access::read_write);
+    store.pack_run(id);
+    store.unpack_run(id);
+    store.pack_run(id);
+    store.begin_attempt(id, 120);
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).starts_with("store: cannot "));
+  }
+  vfs.disarm();
+  const Store store(folder.database(), Store::Access::read_write);
+  CHECK(all_values(store) == before);
+  check_sound(store);
+  return vfs.has_struck();
+}
+
 // Of the pages in use.
 double bytes_in_use(const Store& store) {
   return std::stod(value_of(store,
@@ -321,6 +359,25 @@ TEST_CASE("pack: what comes late, or twice, replaces the packed value") {
                  "SELECT max || ' ' || max_step || ' ' || count FROM series WHERE name = "
                  "'train/loss'") == "1000000000.0 150 200");
   check_sound(store);
+}
+
+TEST_CASE("pack: what a late value needs unpacked is unpacked beforehand, and no more") {
+  const TemporaryFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = ended_run(store, "1a", 250);
+  store.pack_run(id);
+  const std::string before = everything(store);
+  const auto connection = open_store(folder.database(), Connection::Mode::read_write);
+  const SeriesName names[] = {{"train/loss", false}, {"new", false}};
+  const auto packs_beside = [&](int64_t step) {
+    const MetricPoint points[] = {{step, 0, 1.0, 0}, {1, 0, 1.0, 1}};
+    unpack_for_batch(*connection, id, 1, names, points);
+    return value_of(store, "SELECT count(*) FROM packed_metric");
+  };
+  CHECK(packs_beside(251) == "4");
+  CHECK(packs_beside(150) == "3");
+  CHECK(packs_beside(1) == "2");
+  CHECK(everything(store) == before);
 }
 
 TEST_CASE("pack: a purge takes packs along") {
@@ -470,6 +527,20 @@ TEST_CASE("pack: death in any operation on the file loses nothing and doubles no
   CHECK(nth > 20);
   CHECK(between > 0);
   MESSAGE("death at " << nth - 1 << " places, after " << between << " of which values were packed");
+}
+
+TEST_CASE("pack: a disk that fails while values are packed or unpacked loses and doubles nothing") {
+  using Operation = FaultyVfs::Operation;
+  using Fault = FaultyVfs::Fault;
+  FaultyVfs vfs;
+  for (const auto& [operation, fault, for_ever] :
+       {std::tuple(Operation::write, Fault::disk_full, true),
+        std::tuple(Operation::write, Fault::short_write, false),
+        std::tuple(Operation::any, Fault::io_error, false)}) {
+    int64_t nth = 1;
+    while (packs_through(vfs, operation, fault, nth, for_ever)) nth += 5;
+    CHECK(nth > 50);
+  }
 }
 
 TEST_CASE("pack: killed at any moment, 200 times" * doctest::test_suite("long")) {
