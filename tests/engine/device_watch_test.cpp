@@ -3,8 +3,12 @@
 #include "dist/device_watch.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <stdexcept>
 
@@ -54,18 +58,31 @@ std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& 
   return seen;
 }
 
+bool at_once() {
+  return true;
+}
+
+bool never() {
+  return false;
+}
+
 struct Watched {
   std::string trouble;
   int aborts = 0;
 };
 
 // Of one rank that has followed a collective.
-Watched watched(const std::function<bool()>& has_ended, milliseconds timeout) {
+Watched watched(
+    const std::function<bool()>& has_ended, milliseconds timeout,
+    const std::function<bool()>& has_begun = at_once, const std::function<void()>& abort = [] {}) {
   Watched result;
   on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
     std::atomic<int> aborts = 0;
-    DeviceWatch watch(peers_of(*group, rendezvous), timeout, [&] { ++aborts; });
-    watch.follow(has_ended);
+    DeviceWatch watch(peers_of(*group, rendezvous), timeout, [&] {
+      abort();
+      ++aborts;
+    });
+    watch.follow({has_begun, has_ended});
     comes_true([&] { return aborts > 0; });
     result = {watch.trouble(), aborts};
   });
@@ -84,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE("device watch: a collective that takes too long, or fails, is aborted once") {
-  const Watched late = watched([] { return false; }, milliseconds(300));
+  const Watched late = watched(never, milliseconds(300));
   CHECK(late.trouble == "it has not ended within 1 s");
   CHECK(late.aborts == 1);
   const Watched failed = watched(
@@ -99,12 +116,63 @@ TEST_CASE("device watch: time counts from the end of the collective before") {
     DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(900), [&] { ++aborts; });
     const auto began = Clock::now();
     for (int i = 1; i <= 4; ++i)
-      watch.follow([=] { return Clock::now() > began + i * milliseconds(500); });
+      watch.follow({at_once, [=] { return Clock::now() > began + i * milliseconds(500); }});
     std::this_thread::sleep_for(milliseconds(2300));
     CHECK(watch.trouble().empty());
     watch.leave(Peers::Word::leaving);
     CHECK(aborts == 0);
   });
+}
+
+TEST_CASE("device watch: time counts from when the device has come to the collective") {
+  on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
+    std::atomic<int> aborts = 0;
+    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(900), [&] { ++aborts; });
+    const auto begins = Clock::now() + milliseconds(2000);
+    watch.follow({[=] { return Clock::now() > begins; }, never});
+    std::this_thread::sleep_for(milliseconds(1900));
+    CHECK(watch.trouble().empty());
+    CHECK(comes_true([&] { return aborts > 0; }));
+    CHECK(Clock::now() > begins + milliseconds(900));
+    CHECK(watch.trouble() == "it has not ended within 1 s");
+  });
+}
+
+TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the others") {
+  const auto hang = [] {
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    return false;
+  };
+  std::string seen;
+  on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
+    auto peers = peers_of(*group, rendezvous);
+    if (group->rank() == 1) {
+      std::this_thread::sleep_for(milliseconds(600));
+      peers->leave(Peers::Word::failed);
+    } else {
+      std::atomic<int> aborts = 0;
+      DeviceWatch watch(std::move(peers), std::chrono::minutes(1), [&] { ++aborts; });
+      watch.follow({at_once, hang});
+      comes_true([&] { return aborts > 0; });
+      seen = watch.trouble();
+    }
+    sum_over_ranks(*group, {1});
+  });
+  CHECK(seen == "another rank has failed");
+  CHECK(watched(hang, milliseconds(300)).trouble == "the GPU does not answer");
+}
+
+TEST_CASE("device watch: where what the device runs cannot be aborted, the process ends") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    watched([]() -> bool { throw std::bad_alloc(); }, milliseconds(60000), at_once,
+            [] { std::this_thread::sleep_for(std::chrono::hours(1)); });
+    std::_Exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::lost_ranks));
 }
 
 TEST_CASE("device watch: a rank that is gone aborts what the others run") {
@@ -116,7 +184,7 @@ TEST_CASE("device watch: a rank that is gone aborts what the others run") {
     } else {
       std::atomic<int> aborts = 0;
       DeviceWatch watch(std::move(peers), std::chrono::minutes(1), [&] { ++aborts; });
-      watch.follow([] { return false; });
+      watch.follow({at_once, never});
       comes_true([&] { return aborts > 0; });
       seen[static_cast<size_t>(group->rank())] = {watch.trouble(), aborts};
     }

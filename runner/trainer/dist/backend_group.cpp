@@ -8,7 +8,9 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "base/log.h"
+#include "dist/abort_or_exit.h"
 #include "dist/failure.h"
+#include "dist/within.h"
 
 namespace exprun {
 
@@ -78,14 +80,9 @@ class BackendGroup : public ProcessGroup {
   ~BackendGroup() override {
     const bool in_order = std::uncaught_exceptions() == 0 && trouble().empty();
     if (parts_.watch) parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
-    try {
-      if (in_order)
-        parts_.backend->shutdown();
-      else
-        parts_.backend->abort();
-    } catch (const std::exception& error) {
-      log(LogLevel::debug, std::string("dist: ") + error.what());
-    }
+    if (!in_order || !is_shut_down())
+      abort_or_exit("the ranks have not parted in order",
+                    [backend = parts_.backend] { backend->abort(); });
   }
 
   int rank() const override { return parts_.backend->getRank(); }
@@ -148,15 +145,32 @@ class BackendGroup : public ProcessGroup {
     return "rank " + std::to_string(rank()) + " has lost the others in " + what;
   }
 
+  // Behind the last collective the others come to it at once.
+  bool is_shut_down() const {
+    try {
+      return within(std::chrono::seconds(30),
+                    [backend = parts_.backend] {
+                      backend->shutdown();
+                      return true;
+                    })
+          .has_value();
+    } catch (const std::exception& error) {
+      log(LogLevel::debug, std::string("dist: ") + error.what());
+      return true;
+    }
+  }
+
   std::string trouble() const { return parts_.watch ? parts_.watch->trouble() : ""; }
 
   template <class Function>
   std::unique_ptr<Collective> start(const char* name, Function function) {
     const std::string what = lost_in(name);
     require_intact();
+    if (!parts_.watch)
+      return std::make_unique<UnderWay>(what, dist_call(what, function), parts_.why);
+    auto has_begun = parts_.mark();
     const Work work = dist_call(what, function);
-    if (!parts_.watch) return std::make_unique<UnderWay>(what, work, parts_.why);
-    parts_.watch->follow(parts_.watched(work));
+    parts_.watch->follow({std::move(has_begun), parts_.watched(work)});
     return std::make_unique<OnDevice>(what, work);
   }
 

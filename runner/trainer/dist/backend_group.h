@@ -32,8 +32,10 @@ struct BackendParts {
 
   ReduceScatter reduce_scatter = ReduceScatter::own;
 
-  // Of GPUs, together: a collective becomes what the watch asks whether it has ended.
+  // Of GPUs, together: where the device's work stands when a collective is about to be asked for,
+  // and the collective, become what the watch asks whether they have passed.
   std::unique_ptr<DeviceWatch> watch = nullptr;
+  std::function<std::function<bool()>()> mark = nullptr;
   std::function<std::function<bool()>(const c10::intrusive_ptr<c10d::Work>&)> watched = nullptr;
 };
 

@@ -3,13 +3,13 @@
 #include <exception>
 
 #include "base/log.h"
+#include "dist/abort_or_exit.h"
 #include "dist/failure.h"
+#include "dist/within.h"
 
 namespace exprun {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeriod{200};
 
@@ -20,15 +20,15 @@ DeviceWatch::DeviceWatch(std::unique_ptr<Peers> peers, std::chrono::milliseconds
     : peers_(std::move(peers)),
       timeout_(timeout),
       abort_(std::move(abort)),
+      collectives_(std::make_shared<DeviceQueue>(timeout)),
       thread_([this] { run(); }) {}
 
 DeviceWatch::~DeviceWatch() {
   leave(Peers::Word::failed);
 }
 
-void DeviceWatch::follow(std::function<bool()> has_ended) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  under_way_.push_back({std::move(has_ended), Clock::now()});
+void DeviceWatch::follow(FollowedCollective collective) {
+  collectives_->follow(std::move(collective));
 }
 
 std::string DeviceWatch::trouble() const {
@@ -50,39 +50,55 @@ void DeviceWatch::leave(Peers::Word word) {
 void DeviceWatch::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!changed_.wait_for(lock, kPeriod, [this] { return ended_; })) {
-    trouble_ = look();
-    if (trouble_.empty()) continue;
-    // Whoever waits for the device finds the trouble when it returns.
     lock.unlock();
-    try {
-      abort_();
-    } catch (const std::exception& error) {
-      log(LogLevel::debug, std::string("dist: ") + error.what());
-    }
-    peers_->leave(Peers::Word::failed);
+    const std::string trouble = look();
+    lock.lock();
+    // Whoever waits for the device finds the trouble when it returns.
+    trouble_ = trouble;
+    if (trouble.empty()) continue;
+    lock.unlock();
+    give_up(trouble);
     return;
   }
 }
 
+// An exception of its own, such as the lack of memory, is trouble too.
 std::string DeviceWatch::look() {
-  const std::string of_peers = peers_->look();
-  return of_peers.empty() ? look_at_collectives() : of_peers;
-}
-
-// The device ends them one after another.
-std::string DeviceWatch::look_at_collectives() {
-  const auto now = Clock::now();
   try {
-    while (!under_way_.empty() && under_way_.front().has_ended()) {
-      under_way_.pop_front();
-      if (!under_way_.empty()) under_way_.front().since = now;
-    }
+    const std::string of_peers = peers_->look();
+    return of_peers.empty() ? look_at_device() : of_peers;
   } catch (const std::exception& error) {
     return first_sentence(error.what());
   }
-  if (under_way_.empty() || now - under_way_.front().since < timeout_) return "";
-  return "it has not ended within " +
-         std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout_).count()) + " s";
+}
+
+// The device may hang, and the peers are looked at all the same.
+std::string DeviceWatch::look_at_device() {
+  std::string of_peers;
+  const auto of_collectives = within(
+      timeout_, [collectives = collectives_] { return collectives->look(); },
+      [&] {
+        of_peers = peers_->look();
+        return !of_peers.empty() || has_ended();
+      });
+  if (of_collectives) return *of_collectives;
+  if (!of_peers.empty() || has_ended()) return of_peers;
+  return "the GPU does not answer";
+}
+
+// The others first: nothing that the device does may keep them from hearing it.
+void DeviceWatch::give_up(const std::string& trouble) {
+  try {
+    peers_->leave(Peers::Word::failed);
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, std::string("dist: ") + error.what());
+  }
+  abort_or_exit(trouble, abort_);
+}
+
+bool DeviceWatch::has_ended() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ended_;
 }
 
 }  // namespace exprun

@@ -1,6 +1,8 @@
 #include "dist/nccl.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/Event.h>
 
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -22,8 +24,9 @@ c10::intrusive_ptr<Nccl> group_of(Rendezvous& rendezvous, std::chrono::milliseco
                                   at::Device device) {
   // LibTorch's own watch over collectives takes a minute to end the process of a failed one, and
   // nobody says why; this leaves it out. wait() would then hold the calling thread, which is why
-  // nobody calls it.
-  ::setenv("TORCH_NCCL_BLOCKING_WAIT", "1", 0);
+  // nobody calls it. What a cluster's profile says of it is for programs without a watch.
+  ::setenv("TORCH_NCCL_BLOCKING_WAIT", "1", 1);
+  ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   const RankPlace& place = rendezvous.place();
   auto options = Nccl::Options::create(/*is_high_priority_stream=*/true);
   options->timeout = timeout;
@@ -53,6 +56,16 @@ void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, std::chrono::mi
     trouble = "some have not come within " +
               std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s";
   throw Error("dist: " + what + ": " + trouble, ExitCode::lost_ranks);
+}
+
+// For the watch: whether the device has come to what it will be asked for next.
+std::function<bool()> marked(at::Device device) {
+  const auto event = std::make_shared<c10::Event>(device.type());
+  event->record(at::accelerator::getCurrentStream(device.index()));
+  return [event, device] {
+    const c10::DeviceGuard guard(device);
+    return event->query();
+  };
 }
 
 // For the watch, in its thread. A copy of LibTorch's own does not hold the tensors.
@@ -87,6 +100,7 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
                                place = rendezvous.place()] { return roll_call(store, place); },
                        .watch = std::make_unique<DeviceWatch>(std::move(peers), timeout,
                                                               [nccl] { nccl->abort(); }),
+                       .mark = [device] { return marked(device); },
                        .watched = [device](const auto& work) { return watched(work, device); }});
   });
 }
