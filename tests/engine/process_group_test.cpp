@@ -5,14 +5,48 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
 #include "dist/own_address.h"
 #include "dist/roll_call.h"
+#include "dist/true_cause.h"
+#include "support/counted_group.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;
+
+namespace {
+
+// Whose collectives have been aborted.
+class LostGroup : public CountedGroup {
+ public:
+  LostGroup() : CountedGroup(single_process(), collectives_) {}
+  void require_intact() override {
+    throw Error("dist: rank 0 has lost the others", ExitCode::lost_ranks);
+  }
+
+ private:
+  int collectives_ = 0;
+};
+
+int what_a_gpu_says() {
+  TORCH_CHECK(false, "CUDA error: unspecified launch failure");
+}
+
+}  // namespace
+
+TEST_CASE("process group: what a GPU says of an aborted exchange is not the cause") {
+  LostGroup lost;
+  const auto intact = single_process();
+  CHECK_THROWS_WITH_AS(with_true_cause(lost, what_a_gpu_says), "dist: rank 0 has lost the others",
+                       Error);
+  CHECK_THROWS_AS(with_true_cause(*intact, what_a_gpu_says), c10::Error);
+  CHECK_THROWS_WITH_AS(with_true_cause(lost, []() -> int { throw Error("dataset: no"); }),
+                       "dataset: no", Error);
+  CHECK(with_true_cause(lost, [] { return 7; }) == 7);
+}
 
 TEST_CASE("process group: collectives of 1 to 4 ranks") {
   for (const int world_size : {1, 2, 3, 4}) {

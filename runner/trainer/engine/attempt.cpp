@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "dist/roll_call.h"
+#include "dist/true_cause.h"
 #include "engine/checkpoint_writer.h"
 #include "engine/describe.h"
 #include "engine/hand_over.h"
@@ -98,6 +99,10 @@ void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& fol
   if (!problems.empty()) throw RecipeError(std::move(problems));
 }
 
+TrainingResult train(Trainer& trainer, const std::optional<Position>& start, ProcessGroup& group) {
+  return with_true_cause(group, [&] { return trainer.run(start.value_or(Position{})); });
+}
+
 // No rank leaves before all have come this far: rank 0 serves the rendezvous. Who lives on for long
 // behind the others is killed, so nothing that takes its time may follow.
 void leave_together(ProcessGroup& group) {
@@ -142,7 +147,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   CheckpointWriter saver(run.folder, ledger, recorder, start);  // removes what was never finished
   require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
   Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
-  const TrainingResult result = trainer.run(start.value_or(Position{}));
+  const TrainingResult result = train(trainer, start, *pipeline.group);
   saver.wait();
   metrics.flush();
   if (!result.message.empty()) recorder.event("error", "end", result.message);
@@ -161,14 +166,13 @@ bool is_loss_of_others(const std::exception& error) {
   return own && own->code() == ExitCode::lost_ranks;
 }
 
-ExitCode follow(const HandOver& hand_over, Rendezvous& rendezvous) {
-  const RankAttempt attempt(hand_over, &rendezvous);
+ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
   agree_on_kernels(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline());
   const std::optional<Position> start = attempt.restore(progress);
   StateGiver giver;
   Trainer trainer(attempt.pipeline(), {progress, &giver});
-  const TrainingResult result = trainer.run(start.value_or(Position{}));
+  const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
   leave_together(*attempt.pipeline().group);
   return exit_code(result);
 }
@@ -181,8 +185,11 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   const Heard heard = hear(rendezvous, recipe_hash);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour
+  // The others ask why for some seconds only, and its group may take as long to end: it is still
+  // there while that is said.
+  std::optional<RankAttempt> attempt;
   try {
-    return follow(std::get<HandOver>(heard), rendezvous);
+    return follow(attempt.emplace(std::get<HandOver>(heard), &rendezvous), rendezvous);
   } catch (const std::exception& error) {
     if (!is_loss_of_others(error)) say_why(rendezvous, explain_failure(error));
     throw;
