@@ -49,6 +49,14 @@ TEST_CASE("device: a program without CUDA trains on the CPU, and says so to who 
   CHECK(device_name(at::kCPU) == "cpu");
 }
 
+TEST_CASE("device: where no pinned memory can be had, a copy goes to other memory") {
+  const at::Device gpu(at::kCUDA, 0);  // without CUDA nothing is pinned
+  const at::Tensor memory = host_memory({2, 3}, at::TensorOptions(gpu).dtype(at::kDouble));
+  CHECK(memory.device().is_cpu());
+  CHECK(memory.numel() == 6);
+  CHECK((memory.scalar_type() == at::kDouble));
+}
+
 TEST_CASE("device: a rank's GPU is the only one that it sees, or the one of its number") {
   CHECK(gpu_of_rank(0, 1) == 0);
   CHECK(gpu_of_rank(5, 1) == 0);

@@ -58,7 +58,13 @@ void await(at::Device device) {
 }
 
 at::Tensor host_memory(at::IntArrayRef sizes, const at::TensorOptions& of_device) {
-  return at::empty(sizes, of_device.device(at::kCPU).pinned_memory(of_device.device().is_cuda()));
+  const at::TensorOptions here = of_device.device(at::kCPU);
+  try {
+    return at::empty(sizes, here.pinned_memory(of_device.device().is_cuda()));
+  } catch (const c10::Error& error) {
+    log(LogLevel::debug, std::string("gpu: no pinned memory: ") + error.what_without_backtrace());
+    return at::empty(sizes, here);
+  }
 }
 
 DeviceMemory device_memory(at::Device device) {
