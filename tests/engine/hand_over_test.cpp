@@ -73,6 +73,13 @@ TEST_CASE("hand-over: or none trains, where the recipe insists on GPUs") {
                "the launcher say which is a rank's own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
 }
 
+TEST_CASE("hand-over: ranks whose programs for GPUs differ do not train on them") {
+  CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}}).empty());
+  CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}, {"GPU-2", "", "bb"}}) ==
+        "dist: the program for GPUs is bb on rank 2 and aa on rank 0: install the same exprun and "
+        "LibTorch on all machines");
+}
+
 TEST_CASE("hand-over: where other machines do not come, nothing has begun, and nothing failed") {
   const TinyRun run;
   HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt};
@@ -111,7 +118,8 @@ TEST_CASE("hand-over: a rank does not begin again with the rank 0 of its former 
 TEST_CASE("hand-over: a rank does not wait for a rank 0 that has been there and is gone") {
   std::optional<ListeningSocket> listening = listen_on_loopback();
   RankPlace place = place_of(1, 2, *listening);
-  place.meeting_timeout = std::chrono::hours(2);
+  // Longer than the case; the thread that is left behind ends.
+  place.meeting_timeout = std::chrono::seconds(12);
   place.absence_timeout = std::chrono::seconds(1);
   const auto began = std::chrono::steady_clock::now();
   // Its launcher listens, and prepares data.

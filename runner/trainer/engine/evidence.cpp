@@ -25,8 +25,8 @@ std::string value_or_reason(Function&& function) {
   }
 }
 
-// The trainer for CPUs stands for what was built beside it: a rank whose machine has GPUs runs the
-// other one.
+// The trainer for CPUs, also of a rank whose machine has GPUs and runs the other one: whether they
+// train on them is not known yet (GpuClaim has that one).
 std::filesystem::path program() {
   return std::filesystem::read_symlink("/proc/self/exe").replace_filename("exprun-trainer");
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/hash.h"
 #include "base/host_name.h"
 #include "engine/device.h"
 
@@ -15,10 +16,11 @@ std::string own_gpu(const RankPlace& place) {
 
 GpuClaim claim_of(const RankPlace& place, const OwnGpu& own) {
   try {
-    return {own(place), ""};
+    return {own(place), "", hash_file_hex("/proc/self/exe")};
   } catch (const Error& error) {
-    return {"", "dist: rank " + std::to_string(place.rank) + " on " + host_name() + ": " +
-                    error.what()};
+    return {"",
+            "dist: rank " + std::to_string(place.rank) + " on " + host_name() + ": " + error.what(),
+            ""};
   }
 }
 
@@ -36,12 +38,21 @@ std::string gpu_problem(const std::vector<GpuClaim>& claims) {
   return "";
 }
 
+std::string program_problem(const std::vector<GpuClaim>& claims) {
+  for (size_t rank = 1; rank < claims.size(); ++rank)
+    if (claims[rank].program != claims[0].program)
+      return "dist: the program for GPUs is " + claims[rank].program + " on rank " +
+             std::to_string(rank) + " and " + claims[0].program +
+             " on rank 0: install the same exprun and LibTorch on all machines";
+  return "";
+}
+
 void to_json(nlohmann::json& json, const GpuClaim& claim) {
-  json = {{"uuid", claim.uuid}, {"problem", claim.problem}};
+  json = {{"uuid", claim.uuid}, {"problem", claim.problem}, {"program", claim.program}};
 }
 
 void from_json(const nlohmann::json& json, GpuClaim& claim) {
-  claim = {json.at("uuid"), json.at("problem")};
+  claim = {json.at("uuid"), json.at("problem"), json.at("program")};
 }
 
 }  // namespace exprun

@@ -14,6 +14,7 @@ namespace exprun {
 struct GpuClaim {
   std::string uuid;     // of the GPU that a rank would compute on
   std::string problem;  // why it has none
+  std::string program;  // the hash of what this rank runs, which `evidence` leaves out
 };
 
 // The uuid of a rank's GPU; throws Error where it has none.
@@ -24,6 +25,9 @@ GpuClaim claim_of(const RankPlace& place, const OwnGpu& own);
 
 // Why the ranks, in their order, cannot have a GPU each: the first reason, or nothing.
 std::string gpu_problem(const std::vector<GpuClaim>& claims);
+
+// Why ranks that have a GPU each cannot train together on them: not all run the same program.
+std::string program_problem(const std::vector<GpuClaim>& claims);
 
 void to_json(nlohmann::json& json, const GpuClaim& claim);
 void from_json(const nlohmann::json& json, GpuClaim& claim);

@@ -152,7 +152,10 @@ Answers answers_of_all(Rendezvous& rendezvous, GpuClaim own) {
 void settle_device(HandOver& hand_over, Answers& answers) {
   if (hand_over.device == kCpu) return;
   const std::string problem = gpu_problem(answers.gpus);
-  if (problem.empty()) return;
+  if (problem.empty()) {
+    answers.problem = program_problem(answers.gpus);
+    return;
+  }
   if (hand_over.wants_gpus()) {
     answers.problem = problem;
   } else {
