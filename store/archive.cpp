@@ -1,7 +1,7 @@
 #include "store/attempts.h"
-#include "store/packing.h"
 #include "store/query.h"
 #include "store/summary.h"
+#include "store/unpacking.h"
 
 namespace exprun {
 namespace {

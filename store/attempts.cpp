@@ -4,11 +4,11 @@
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "store/blobs.h"
-#include "store/packing.h"
 #include "store/process_identity.h"
 #include "store/run_row.h"
 #include "store/run_state.h"
 #include "store/store_impl.h"
+#include "store/unpacking.h"
 
 namespace exprun {
 namespace {

@@ -1,7 +1,7 @@
 // From what a person types to a run.
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/suggest.h"
 #include "store/run_row.h"
 #include "store/store_impl.h"
@@ -11,14 +11,6 @@ namespace {
 
 constexpr size_t kShortestPrefix = 4;
 constexpr size_t kShownChoices = 8;
-
-std::optional<int64_t> as_id(const std::string& text) {
-  int64_t id = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, id);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return id;
-}
 
 std::string which(Store::Among among) {
   return among == Store::Among::kept ? "WHERE removed_ms IS NULL "
@@ -35,7 +27,7 @@ std::vector<RunRow> exact(Connection& connection, const std::string& reference,
                                        "WHERE s.name = 'val/loss' AND s.min IS NOT NULL "
                                        "ORDER BY s.min, s.run LIMIT 1)");
   }
-  if (const auto id = as_id(reference)) {
+  if (const auto id = parse_number<int64_t>(reference)) {
     auto rows = select_runs(connection, where + "AND run = ?", *id);
     if (!rows.empty()) return rows;
   }

@@ -1,21 +1,14 @@
 // Bringing the runs of another store in.
-#include <algorithm>
-#include <limits>
-
-#include "base/atomic_file.h"
-#include "base/log.h"
+#include "store/merge_run_rows.h"
+#include "store/merge_values.h"
 #include "store/open.h"
-#include "store/packing.h"
 #include "store/points.h"
 #include "store/run_row.h"
 #include "store/store_impl.h"
-#include "store/summary.h"
+#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
-
-constexpr int64_t kStepsAtOnce = 50'000;
-constexpr size_t kValuesAtOnce = 50'000;
 
 // The other database under the name "other", for as long as this lives.
 class Attached {
@@ -61,221 +54,6 @@ bool continues(Connection& connection, const Standing& theirs, const Standing& o
   return query.step() && query.integer(0) == ours.attempt_began_ms;
 }
 
-// "a, b, c": the columns of a table that both stores have, without `left_out`.
-std::string columns_of(Connection& connection, const std::string& table,
-                       const std::vector<std::string>& left_out) {
-  std::string names;
-  Query query(connection, "SELECT name FROM pragma_table_info('" + table + "')");
-  while (query.step()) {
-    const std::string name = query.text(0);
-    if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  return names;
-}
-
-void copy_blobs(Connection& connection, int64_t theirs) {
-  Query(connection,
-        "INSERT INTO main.blob (hash, content) SELECT hash, content FROM other.blob WHERE id IN "
-        "(SELECT blob FROM other.run_blob WHERE run = ?1 UNION "
-        " SELECT blob FROM other.attempt_blob WHERE run = ?1 UNION "
-        " SELECT w.space FROM other.sweep AS w JOIN other.run AS r ON r.sweep = w.id "
-        "  WHERE r.id = ?1) ON CONFLICT DO NOTHING",
-        theirs)
-      .run();
-}
-
-// The blob here with the content of `column`, a blob of the other store.
-std::string blob_here(const std::string& column) {
-  return "(SELECT b.id FROM main.blob AS b JOIN other.blob AS o ON o.hash = b.hash WHERE o.id = " +
-         column + ")";
-}
-
-std::string sweep_here(const std::string& column) {
-  return "(SELECT w.id FROM main.sweep AS w JOIN other.sweep AS o ON o.name = w.name AND w.space "
-         "= " +
-         blob_here("o.space") + " WHERE o.id = " + column + ")";
-}
-
-void copy_sweep(Connection& connection, int64_t theirs) {
-  Query(connection,
-        "INSERT INTO main.sweep (uid, name, space, state, started_ms, ended_ms) "
-        "SELECT w.uid, w.name, " +
-            blob_here("w.space") +
-            ", w.state, w.started_ms, w.ended_ms FROM other.sweep AS w "
-            "JOIN other.run AS r ON r.sweep = w.id WHERE r.id = ? ON CONFLICT DO NOTHING",
-        theirs)
-      .run();
-}
-
-// Every point of the sweep, and this run as the one that it is of.
-void copy_trial(Connection& connection, int64_t theirs, int64_t ours) {
-  Query(connection,
-        "INSERT OR IGNORE INTO main.trial (sweep, trial, recipe_hash, changes) SELECT " +
-            sweep_here("t.sweep") +
-            ", t.trial, t.recipe_hash, t.changes FROM other.trial AS t "
-            "JOIN other.run AS r ON r.sweep = t.sweep WHERE r.id = ?",
-        theirs)
-      .run();
-  Query(connection,
-        "UPDATE main.trial SET run = ?1 WHERE (sweep, trial) IN "
-        "(SELECT sweep, trial FROM main.run WHERE id = ?1)",
-        ours)
-      .run();
-}
-
-int64_t copy_run_row(Connection& connection, const Standing& theirs,
-                     const std::optional<Standing>& ours) {
-  if (ours) {
-    Query(connection,
-          "UPDATE main.run SET attempt = (SELECT attempt FROM other.run WHERE id = ?) WHERE id = ?",
-          theirs.id, ours->id)
-        .run();
-    return ours->id;
-  }
-  const std::string columns = columns_of(connection, "run", {"id", "sweep"});
-  Query(connection,
-        "INSERT INTO main.run (sweep, " + columns + ") SELECT " + sweep_here("sweep") + ", " +
-            columns + " FROM other.run WHERE id = ?",
-        theirs.id)
-      .run();
-  return connection.database().getLastInsertRowid();
-}
-
-// Rows of a table whose key begins with the run; those that are here already are replaced.
-void copy_rows(Connection& connection, const std::string& table, int64_t theirs, int64_t ours) {
-  const std::string columns = columns_of(connection, table, {"run"});
-  Query(connection,
-        "INSERT OR REPLACE INTO main." + table + " (run, " + columns + ") SELECT ?1, " + columns +
-            " FROM other." + table + " WHERE run = ?2",
-        ours, theirs)
-      .run();
-}
-
-// Rows of a table with a number of its own, which are the same when all the rest is.
-void copy_log(Connection& connection, const std::string& table, int64_t theirs, int64_t ours) {
-  const std::string columns = columns_of(connection, table, {"run", "id"});
-  Query(connection,
-        "INSERT INTO main." + table + " (run, " + columns + ") SELECT ?1, " + columns +
-            " FROM other." + table + " AS t WHERE run = ?2 AND (" + columns + ") NOT IN (SELECT " +
-            columns + " FROM main." + table + " WHERE run = ?1) ORDER BY id",
-        ours, theirs)
-      .run();
-}
-
-void copy_parameters(Connection& connection, int64_t theirs, int64_t ours) {
-  Query(connection,
-        "INSERT INTO main.parameter_key (path) SELECT k.path FROM other.parameter_key AS k JOIN "
-        "other.parameter AS p ON p.key = k.id WHERE p.run = ? ON CONFLICT DO NOTHING",
-        theirs)
-      .run();
-  Query(connection,
-        "INSERT OR REPLACE INTO main.parameter (run, key, toml, value, changed) "
-        "SELECT ?1, (SELECT h.id FROM main.parameter_key AS h WHERE h.path = k.path), p.toml, "
-        "p.value, p.changed FROM other.parameter AS p JOIN other.parameter_key AS k "
-        "ON k.id = p.key WHERE p.run = ?2",
-        ours, theirs)
-      .run();
-}
-
-void copy_blob_links(Connection& connection, int64_t theirs, int64_t ours) {
-  Query(connection,
-        "INSERT OR REPLACE INTO main.run_blob (run, kind, blob) SELECT ?1, kind, " +
-            blob_here("l.blob") + " FROM other.run_blob AS l WHERE run = ?2",
-        ours, theirs)
-      .run();
-  Query(connection,
-        "INSERT OR REPLACE INTO main.attempt_blob (run, attempt, kind, blob) "
-        "SELECT ?1, attempt, kind, " +
-            blob_here("l.blob") + " FROM other.attempt_blob AS l WHERE run = ?2",
-        ours, theirs)
-      .run();
-}
-
-void copy_series(Connection& connection, int64_t theirs, int64_t ours) {
-  Query(connection,
-        "INSERT INTO main.series (run, name, timing) SELECT ?1, name, timing FROM other.series "
-        "WHERE run = ?2 ON CONFLICT DO NOTHING",
-        ours, theirs)
-      .run();
-}
-
-// Everything but the values, in one transaction.
-int64_t copy_run(Connection& connection, const Standing& theirs,
-                 const std::optional<Standing>& ours) {
-  return connection.write("merge a run into", Connection::Durability::synced, [&] {
-    copy_blobs(connection, theirs.id);
-    copy_sweep(connection, theirs.id);
-    const int64_t run = copy_run_row(connection, theirs, ours);
-    copy_trial(connection, theirs.id, run);
-    Query(connection, "DELETE FROM main.checkpoint WHERE run = ?", run).run();  // some may be gone
-    for (const char* table : {"attempt", "checkpoint", "tag"})
-      copy_rows(connection, table, theirs.id, run);
-    for (const char* table : {"event", "note"}) copy_log(connection, table, theirs.id, run);
-    copy_parameters(connection, theirs.id, run);
-    copy_blob_links(connection, theirs.id, run);
-    copy_series(connection, theirs.id, run);
-    return run;
-  });
-}
-
-// A part a transaction, so that nobody waits long for the lock.
-void copy_archived(Connection& connection, int64_t theirs, int64_t ours) {
-  const auto [first, last] = connection.guarded("read", [&] {
-    Query ends(connection,
-               "SELECT min(step), max(step) FROM other.metric_archived WHERE series = ?", theirs);
-    ends.step();
-    return std::pair(ends.optional_integer(0), ends.optional_integer(1));
-  });
-  if (!first) return;
-  for (int64_t step = *first; step <= *last; step += kStepsAtOnce) {
-    connection.write("merge values into", Connection::Durability::written, [&] {
-      Query(connection,
-            "INSERT OR REPLACE INTO main.metric_archived (series, attempt, step, value, time_ms) "
-            "SELECT ?1, attempt, step, value, time_ms FROM other.metric_archived "
-            "WHERE series = ?2 AND step >= ?3 AND step < ?4",
-            ours, theirs, step, step + kStepsAtOnce)
-          .run();
-    });
-  }
-}
-
-// Between two steps the live values of a series become these. What the other has no live value for,
-// it went on without: ours is in its archive, copied before. A packer may have come in between.
-void replace_live(Connection& connection, int64_t series, int64_t after, int64_t up_to,
-                  const std::vector<StampedValue>& values) {
-  connection.write("merge values into", Connection::Durability::written, [&] {
-    unpack(connection, series, after);
-    Query(connection, "DELETE FROM main.metric WHERE series = ? AND step > ? AND step <= ?", series,
-          after, up_to)
-        .run();
-    insert_points(connection, series, values);
-  });
-}
-
-// The other store is read on a connection of its own: it stays at one moment of it all the while.
-void copy_live(Connection& connection, Connection& other, int64_t theirs, int64_t ours) {
-  int64_t done = kBeforeAllSteps;
-  std::vector<StampedValue> part;
-  other.guarded("read", [&] {
-    each_point(other, theirs, kBeforeAllSteps, [&](const StampedValue& point) {
-      part.push_back(point);
-      if (part.size() < kValuesAtOnce) return;
-      replace_live(connection, ours, done, point.step, part);
-      done = point.step;
-      part.clear();
-    });
-  });
-  replace_live(connection, ours, done, std::numeric_limits<int64_t>::max(), part);
-}
-
-void copy_series_values(Connection& connection, Connection& other, int64_t theirs, int64_t ours) {
-  copy_archived(connection, theirs, ours);
-  copy_live(connection, other, theirs, ours);
-  connection.write("merge values into", Connection::Durability::written,
-                   [&] { recompute_summary(connection, ours); });
-}
-
 // (theirs, ours) of the series that both have; `all`, or those whose summaries differ.
 std::vector<std::pair<int64_t, int64_t>> series_of_both(Connection& connection, int64_t theirs,
                                                         int64_t ours, bool all) {
@@ -296,14 +74,16 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
                const std::optional<Standing>& ours) {
   const bool further =
       !ours || theirs.attempt > ours->attempt || theirs.last_beat_ms > ours->last_beat_ms;
-  const int64_t run = further ? copy_run(connection, theirs, ours) : ours->id;
+  const int64_t run =
+      further ? copy_run(connection, theirs.id, ours ? std::optional(ours->id) : std::nullopt)
+              : ours->id;
   const bool same = theirs.attempt == (ours ? ours->attempt : 0) &&
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
   if (!further && !same) return false;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
   if (!series.empty())  // beforehand, so that nobody waits for it
     unpack_in_parts(connection, run, kBeforeAllSteps);
-  for (const auto& [from, to] : series) copy_series_values(connection, other, from, to);
+  for (const auto& [from, to] : series) copy_series_values(connection, other, from, {run, to});
   return further || !series.empty();
 }
 

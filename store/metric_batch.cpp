@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "store/packing.h"
 #include "store/query.h"
 #include "store/summary.h"
+#include "store/unpacking.h"
 
 namespace exprun {
 namespace {

@@ -1,5 +1,5 @@
-// Where metrics go while the store cannot take them: "<database>.journals/<uid>-<attempt>", a line
-// a batch, with a checksum. The next opener of the store takes it in, once, and removes it.
+// Where metrics go while the store cannot take them: "<database>.journals/<uid>-<attempt>.jsonl", a
+// line a batch, with a checksum. The next opener of the store takes it in, once, and removes it.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
 #include "store/packing.h"
 
-#include <algorithm>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "store/packed_points.h"
 #include "store/store_impl.h"
-#include "store/summary.h"
 
 namespace exprun {
 namespace {
@@ -12,25 +13,11 @@ namespace {
 using Points = std::vector<StampedValue>;
 using Pack = std::span<const StampedValue>;
 
-constexpr size_t kPackPoints = 108;  // the format's: the tables have so many columns
-constexpr size_t kPacksInPart = 300;
-
-// For every column of a pack: "v0, v1, ..." of each("v0", 0) is its name.
-template <typename Each>
-std::string for_columns(const char* kinds, const std::string& separator, Each each) {
+// ", ?" for so many columns of each point.
+std::string places(size_t columns) {
   std::string sql;
-  for (const char* kind = kinds; *kind != '\0'; ++kind)
-    for (size_t i = 0; i < kPackPoints; ++i)
-      sql += (sql.empty() ? "" : separator) + each(*kind + std::to_string(i));
+  for (size_t i = 0; i < columns * kPackPoints; ++i) sql += ", ?";
   return sql;
-}
-
-std::string columns(const char* kinds) {
-  return for_columns(kinds, ", ", [](const std::string& name) { return name; });
-}
-
-std::string places(const char* kinds) {
-  return for_columns(kinds, ", ", [](const std::string&) { return "?"; });
 }
 
 // From parameter `index` on, one for each point; returns the next.
@@ -49,10 +36,9 @@ void bind_steps(SQLite::Statement& statement, int64_t run, Pack pack) {
 // The steps and times of the pack, which another series of the run may have too.
 int64_t steps_of(Connection& connection, int64_t run, Pack pack) {
   static const std::string kFind =
-      "SELECT id FROM packed_steps WHERE run = ? AND " +
-      for_columns("st", " AND ", [](const std::string& name) { return name + " = ?"; });
+      "SELECT id FROM packed_steps WHERE run = ? AND " + pack_columns("st", " AND ", " = ?");
   static const std::string kInsert =
-      "INSERT INTO packed_steps (run, " + columns("st") + ") VALUES (?, " + places("st") + ")";
+      "INSERT INTO packed_steps (run, " + pack_columns("st") + ") VALUES (?" + places(2) + ")";
   {
     SQLite::Statement& find = connection.prepared(kFind);
     bind_steps(find, run, pack);
@@ -70,7 +56,7 @@ int64_t steps_of(Connection& connection, int64_t run, Pack pack) {
 
 void insert_pack(Connection& connection, int64_t run, int64_t series, Pack pack) {
   static const std::string kInsert = "INSERT INTO packed_metric (series, first_step, steps, " +
-                                     columns("v") + ") VALUES (?, ?, ?, " + places("v") + ")";
+                                     pack_columns("v") + ") VALUES (?, ?, ?" + places(1) + ")";
   const int64_t steps = steps_of(connection, run, pack);
   SQLite::Statement& insert = connection.prepared(kInsert);
   insert.bind(1, series);
@@ -113,27 +99,6 @@ std::vector<int64_t> series_with_rows(Connection& connection, int64_t run) {
   return series;
 }
 
-std::vector<int64_t> series_with_packs(Connection& connection, int64_t run, int64_t after_step) {
-  std::vector<int64_t> series;
-  Query query(connection,
-              "SELECT DISTINCT p.series FROM packed_steps AS a JOIN packed_metric AS p ON p.steps "
-              "= a.id WHERE a.run = ? AND a.s107 > ?",
-              run, after_step);
-  while (query.step()) series.push_back(query.integer(0));
-  return series;
-}
-
-// Of a run without packs; only of a damaged store, or beside a merge.
-std::vector<int64_t> miscounted_series(Connection& connection, int64_t run) {
-  std::vector<int64_t> series;
-  Query query(connection,
-              "SELECT id FROM series WHERE run = ? AND count <> (SELECT count(*) FROM metric "
-              "WHERE series = series.id)",
-              run);
-  while (query.step()) series.push_back(query.integer(0));
-  return series;
-}
-
 bool may_be_packed(Connection& connection, int64_t run) {
   Query query(connection,
               "SELECT 1 FROM run AS r JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt "
@@ -142,44 +107,7 @@ bool may_be_packed(Connection& connection, int64_t run) {
   return query.step();
 }
 
-// Then rows that were made of its packs would be left behind.
-bool is_being_purged(Connection& connection, int64_t series) {
-  Query query(connection,
-              "SELECT 1 FROM series AS s JOIN run AS r ON r.id = s.run "
-              "WHERE s.id = ? AND r.purging = 1",
-              series);
-  return query.step();
-}
-
-// The first step of the earliest of the last packs that reach beyond `after_step`.
-std::optional<int64_t> last_packs(Connection& connection, int64_t series, int64_t after_step) {
-  Query query(connection,
-              "SELECT min(first_step) FROM (SELECT p.first_step FROM packed_metric AS p JOIN "
-              "packed_steps AS a ON a.id = p.steps WHERE p.series = ? AND a.s107 > ? "
-              "ORDER BY p.first_step DESC LIMIT ?)",
-              series, after_step, kPacksInPart);
-  query.step();
-  return query.optional_integer(0);
-}
-
 }  // namespace
-
-void each_packed_point(Connection& connection, int64_t series, int64_t after_step,
-                       const std::function<void(const StampedValue&)>& visit) {
-  static const std::string kSelect =
-      "SELECT " + columns("svt") +
-      " FROM packed_metric AS p JOIN packed_steps AS a ON a.id = p.steps "
-      "WHERE p.series = ? AND a.s107 > ? ORDER BY p.first_step";
-  constexpr int kPoints = static_cast<int>(kPackPoints);
-  Query query(connection, kSelect, series, after_step);
-  while (query.step()) {
-    for (int i = 0; i < kPoints; ++i) {
-      const int64_t step = query.integer(i);
-      if (step > after_step)
-        visit({step, query.real_or_nan(kPoints + i), query.integer(2 * kPoints + i)});
-    }
-  }
-}
 
 int64_t pack_part(Connection& connection, int64_t run) {
   if (!may_be_packed(connection, run)) return 0;
@@ -191,60 +119,9 @@ int64_t pack_part(Connection& connection, int64_t run) {
   return static_cast<int64_t>(packs * kPackPoints);
 }
 
-int64_t unpack_part(Connection& connection, int64_t series, int64_t after_step) {
-  const auto first = last_packs(connection, series, after_step);
-  if (!first || is_being_purged(connection, series)) return 0;
-  const int64_t rows =
-      Query(connection,
-            "INSERT OR IGNORE INTO metric (series, step, value, time_ms) SELECT series, step, "
-            "value, time_ms FROM points WHERE series = ? AND packed = 1 AND pack >= ?",
-            series, *first)
-          .run();
-  const int64_t packs =
-      Query(connection, "DELETE FROM packed_metric WHERE series = ? AND first_step >= ?", series,
-            *first)
-          .run();
-  Query(connection,
-        "DELETE FROM packed_steps WHERE run = (SELECT run FROM series WHERE id = ?) AND s0 >= ? "
-        "AND NOT EXISTS (SELECT 1 FROM packed_metric WHERE steps = packed_steps.id)",
-        series, *first)
-      .run();
-  const int64_t values = packs * static_cast<int64_t>(kPackPoints);
-  if (rows < values) recompute_summary(connection, series);  // some were rows too
-  return values;
-}
-
-void unpack(Connection& connection, int64_t series, int64_t after_step) {
-  while (unpack_part(connection, series, after_step) > 0) continue;
-}
-
-int64_t unpack_series_in_parts(Connection& connection, int64_t series, int64_t after_step) {
-  int64_t values = 0;
-  for (int64_t count = 1; count > 0; values += count) {
-    count = connection.write("unpack values of", Connection::Durability::written,
-                             [&] { return unpack_part(connection, series, after_step); });
-  }
-  return values;
-}
-
-int64_t unpack_in_parts(Connection& connection, int64_t run, int64_t after_step) {
-  int64_t values = 0;
-  const auto packed =
-      connection.guarded("read", [&] { return series_with_packs(connection, run, after_step); });
-  for (const int64_t series : packed)
-    values += unpack_series_in_parts(connection, series, after_step);
-  return values;
-}
-
 bool Store::has_unpacked(int64_t run) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] { return !series_with_rows(connection, run).empty(); });
-}
-
-bool Store::has_packed(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded(
-      "read", [&] { return !series_with_packs(connection, run, kBeforeAllSteps).empty(); });
 }
 
 int64_t Store::pack_run(int64_t run) {
@@ -254,16 +131,6 @@ int64_t Store::pack_run(int64_t run) {
     count = connection.write("pack values of", Connection::Durability::written,
                              [&] { return pack_part(connection, run); });
   }
-  return values;
-}
-
-int64_t Store::unpack_run(int64_t run) {
-  Connection& connection = *impl_->connection;
-  const int64_t values = unpack_in_parts(connection, run, kBeforeAllSteps);
-  const auto wrong = connection.guarded("read", [&] { return miscounted_series(connection, run); });
-  for (const int64_t series : wrong)
-    connection.write("sum up values of", Connection::Durability::written,
-                     [&] { recompute_summary(connection, series); });
   return values;
 }
 

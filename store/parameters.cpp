@@ -1,22 +1,12 @@
 #include "store/parameters.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
+#include "base/number.h"
 #include "store/query.h"
 
 namespace exprun {
 namespace {
-
-template <typename Number>
-std::optional<Number> whole_number(const std::string& text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 bool is_plain_string(const std::string& toml) {
   return toml.size() >= 2 && toml.front() == '"' && toml.find('"', 1) == toml.size() - 1 &&
@@ -30,9 +20,9 @@ void insert(Connection& connection, int64_t run, const ParameterRow& parameter) 
       "INSERT INTO parameter (run, key, toml, changed, value) "
       "VALUES (?, (SELECT id FROM parameter_key WHERE path = ?), ?, ?, ?)";
   const int64_t flag = changed;
-  if (const auto integer = whole_number<int64_t>(toml)) {
+  if (const auto integer = parse_number<int64_t>(toml)) {
     Query(connection, kInsert, run, path, toml, flag, *integer).run();
-  } else if (const auto real = whole_number<double>(toml)) {
+  } else if (const auto real = parse_number<double>(toml)) {
     Query(connection, kInsert, run, path, toml, flag, *real).run();
   } else {
     const std::string text = is_plain_string(toml) ? toml.substr(1, toml.size() - 2) : toml;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "store/packing.h"
+#include "store/packed_points.h"
 #include "store/query.h"
 
 namespace exprun {

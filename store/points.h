@@ -1,4 +1,4 @@
-// The live values of a series, whether they lie as rows of `metric` or in packs (packing.h).
+// The live values of a series, whether they lie as rows of `metric` or in packs (packed_points.h).
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/host_name.h"
+#include "base/machine/host_name.h"
 
 namespace exprun {
 namespace {

@@ -70,6 +70,7 @@ struct RunRow {
   int64_t seed = 0, steps = 0;
   int64_t last_step = 0;            // newest completed step recorded
   int64_t attempt = 1;              // the current or last attempt
+  int64_t from_step = 0;            // where that began
   int64_t started_ms = 0;           // Unix milliseconds of the first attempt
   std::optional<int64_t> ended_ms;  // of the last attempt
   double seconds = 0;               // over all attempts

@@ -14,7 +14,9 @@ const std::string kSelectRuns =
     "SELECT run, uid, name, recipe_hash, folder, working_directory, command_line, "
     "data_fingerprint, state, seed, steps, last_step, attempt, started_ms, last_beat_ms, ended_ms, "
     "seconds, exit_code, signal, message, host, boot_id, pid, sweep, trial, coalesce(tags, ''), "
-    "version, git_commit, git_dirty, removed_ms FROM all_runs ";
+    "version, git_commit, git_dirty, removed_ms, "
+    "(SELECT from_step FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
+    "all_runs.attempt) FROM all_runs ";
 
 RunRow read_run(Query& query) {
   RunRow row;
@@ -41,6 +43,7 @@ RunRow read_run(Query& query) {
   row.git_commit = query.optional_text(column++);
   row.git_dirty = query.optional_flag(column++);
   row.removed_ms = query.optional_integer(column++);
+  row.from_step = query.integer(column++);
   return row;
 }
 

@@ -135,11 +135,9 @@ class Store {
   // --- sweeps ------------------------------------------------------------------------------
   // The sweep with this space, or a new one. `space_json` is canonical.
   SweepRow find_or_create_sweep(const std::string& name, const std::string& space_json);
-  std::vector<SweepRow> sweeps() const;
   void end_sweep(int64_t sweep, const std::string& state);
   void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);  // known ones stay
   void record_trial_run(int64_t sweep, int64_t trial, int64_t run);
-  std::vector<TrialRow> trials(int64_t sweep) const;
 
   // --- any SQL, read-only --------------------------------------------------------------------
   struct Result {

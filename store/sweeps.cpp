@@ -42,16 +42,6 @@ SweepRow Store::find_or_create_sweep(const std::string& name, const std::string&
   });
 }
 
-std::vector<SweepRow> Store::sweeps() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<SweepRow> rows;
-    Query query(connection, std::string(kSelect) + "ORDER BY s.id DESC");
-    while (query.step()) rows.push_back(read_sweep(query));
-    return rows;
-  });
-}
-
 void Store::end_sweep(int64_t sweep, const std::string& state) {
   Connection& connection = *impl_->connection;
   connection.write("record the end of a sweep in", Connection::Durability::synced, [&] {
@@ -79,20 +69,6 @@ void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
   connection.write("record a trial in", Connection::Durability::synced, [&] {
     Query(connection, "UPDATE trial SET run = ? WHERE sweep = ? AND trial = ?", run, sweep, trial)
         .run();
-  });
-}
-
-std::vector<TrialRow> Store::trials(int64_t sweep) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<TrialRow> rows;
-    Query query(connection,
-                "SELECT trial, recipe_hash, changes, run FROM trial WHERE sweep = ? ORDER BY trial",
-                sweep);
-    while (query.step()) {
-      rows.push_back({query.integer(0), query.text(1), query.text(2), query.optional_integer(3)});
-    }
-    return rows;
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,10 @@ namespace exprun {
 // Replaces `file` with `bytes`. Throws Error; on failure the old file is untouched and no
 // temporary file stays.
 void write_file_atomically(const std::filesystem::path& file, std::string_view bytes);
+
+// Replaces `file`, but neither at once nor durably: for what fills an AtomicFolder, whose commit
+// sees to that. Throws Error.
+void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 // The folder that a file lies in: "." for a name alone.
 std::filesystem::path folder_of(const std::filesystem::path& file);
@@ -25,8 +30,8 @@ void sync_file(const std::filesystem::path& file_or_folder);
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path target);  // makes "<target>.tmp-<pid>"
-  // Filled at "<target>.partial", which stays where it is not committed, as another process left
-  // it: for work that goes on. Call it only under the lock that keeps other writers out.
+  // Filled at partial_folder(target), which stays where it is not committed, as another process
+  // left it: for work that goes on. Call it only under the lock that keeps other writers out.
   static AtomicFolder resumable(std::filesystem::path target);
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;
@@ -34,8 +39,12 @@ class AtomicFolder {
 
   const std::filesystem::path& path() const { return temporary_; }
 
-  // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent.
-  void commit();
+  // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent. A file
+  // named `progress`, with which work goes on, stays until all else is durable. `check` is for a
+  // folder that others may put something into: what it throws, right before the rename, leaves a
+  // resumable folder whole at `path()`, and of an older folder only what its manifest lists is then
+  // removed; all else stays at `path()`.
+  void commit(const std::string& progress = "", const std::function<void()>& check = {});
 
  private:
   AtomicFolder(std::filesystem::path target, std::filesystem::path temporary, bool stays);
@@ -45,8 +54,21 @@ class AtomicFolder {
   bool stays_;  // after this object
 };
 
-// Removes what killed processes left of AtomicFolders in `parent`. Call it only under the lock
-// that keeps other writers out of `parent`.
+// "<target>.partial"
+std::filesystem::path partial_folder(const std::filesystem::path& target);
+
+// The folder that an unfinished one becomes.
+std::filesystem::path committed_folder(const std::filesystem::path& unfinished);
+
+// Whether a name is that of an AtomicFolder before its commit.
+bool is_unfinished_folder(const std::filesystem::path& folder);
+
+// What cannot be removed stays, silently. A kill on the way leaves the folder known by its
+// manifest, or by the file that `known_by` names: these go last.
+void remove_known_folder(const std::filesystem::path& folder, const std::string& known_by = "");
+
+// Removes what killed processes left of AtomicFolders in `parent`, those excepted that can be gone
+// on with. Call it only under the lock that keeps other writers out of `parent`.
 void remove_unfinished_folders(const std::filesystem::path& parent);
 
 }  // namespace exprun

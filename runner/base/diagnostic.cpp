@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -30,6 +31,13 @@ std::string_view line_of(const SourceFile& file, uint32_t line) {
 std::string printable(const CodePoint& c) {
   const bool control = (c.value < 0x20 && c.value != '\t') || (c.value >= 0x7f && c.value < 0xa0);
   return c.valid && !control ? std::string(c.bytes) : "\xEF\xBF\xBD";
+}
+
+// Names in a message are what the user wrote.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const CodePoint& c : code_points(text)) shown += printable(c);
+  return shown;
 }
 
 std::string blank(const CodePoint& c) {
@@ -69,7 +77,7 @@ std::string excerpt(const SourceSpan& where, const std::string& help) {
 
 std::string place(const SourceSpan& where) {
   if (!where) return "";
-  std::string text = where.file->name;
+  std::string text = printable(where.file->name);
   if (where.line > 0) text += ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
   return text;
 }
@@ -84,20 +92,37 @@ auto order(const Diagnostic& d) {
 
 }  // namespace
 
+Diagnostic tolerable(Diagnostic diagnostic) {
+  diagnostic.tolerable = true;
+  return diagnostic;
+}
+
 Diagnostics sorted(Diagnostics diagnostics) {
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [](const auto& a, const auto& b) { return order(a) < order(b); });
   return diagnostics;
 }
 
+Diagnostics first_of(Diagnostics diagnostics) {
+  Diagnostics all = sorted(std::move(diagnostics));
+  if (all.size() <= kMostDiagnostics) return all;
+  const Diagnostics rest(all.begin() + kMostDiagnostics, all.end());
+  all.resize(kMostDiagnostics);
+  all.push_back({all.back().where,
+                 "there are " + with_thousands(static_cast<int64_t>(rest.size())) +
+                     " more, which are not shown",
+                 "", all.back().also, has_errors(rest) ? Severity::error : Severity::warning});
+  return all;
+}
+
 std::string render(const Diagnostic& diagnostic) {
   std::string text = place(diagnostic.where);
   if (!text.empty()) text += ": ";
   text += diagnostic.severity == Severity::error ? "error: " : "warning: ";
-  text += diagnostic.message + "\n";
-  const std::string shown =
-      diagnostic.where.line > 0 ? excerpt(diagnostic.where, diagnostic.help) : "";
-  if (shown.empty() && !diagnostic.help.empty()) text += kIndent + diagnostic.help + "\n";
+  text += printable(diagnostic.message) + "\n";
+  const std::string help = printable(diagnostic.help);
+  const std::string shown = diagnostic.where.line > 0 ? excerpt(diagnostic.where, help) : "";
+  if (shown.empty() && !help.empty()) text += kIndent + help + "\n";
   text += shown;
   for (const SourceSpan& child : diagnostic.also)
     text += kIndent + ("extended by " + place(child)) + "\n";

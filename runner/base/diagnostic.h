@@ -19,7 +19,11 @@ struct Diagnostic {
   std::string help = {};              // shown behind the caret: "did you mean 'weight_decay'?"
   std::vector<SourceSpan> also = {};  // the chain of `extends` that led to `where`, nearest first
   Severity severity = Severity::error;
+  bool tolerable = false;  // nothing that could not be trained with: a run begun with it may go on
 };
+
+// The same as an error of this kind.
+Diagnostic tolerable(Diagnostic diagnostic);
 
 // Collects; nothing throws on the first problem.
 using Diagnostics = std::vector<Diagnostic>;
@@ -29,6 +33,11 @@ std::string render(const Diagnostic& diagnostic);
 
 // By file (the recipe first, its parents, then overrides) and place.
 Diagnostics sorted(Diagnostics diagnostics);
+
+// Of a text that is no recipe there is no end: so many are shown, sorted, and how many there are
+// more.
+inline constexpr size_t kMostDiagnostics = 200;
+Diagnostics first_of(Diagnostics diagnostics);
 
 // All of them, sorted.
 std::string render(const Diagnostics& diagnostics);

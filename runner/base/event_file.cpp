@@ -10,7 +10,7 @@
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
-#include "base/host_name.h"
+#include "base/machine/host_name.h"
 #include "base/write_all.h"
 
 namespace exprun {

@@ -12,7 +12,7 @@ enum class ExitCode : int {
   store_error = 5,
   failed_trials = 6,       // a sweep ended, with failed trials
   lost_ranks = 74,         // between a rank and its launcher only, which answers 1
-  preempted = 75,          // saved; run me again (EX_TEMPFAIL)
+  preempted = 75,          // saved, or not begun; run me again (EX_TEMPFAIL)
   interrupted_int = 130,   // saved after SIGINT
   interrupted_term = 143,  // saved after SIGTERM
 };

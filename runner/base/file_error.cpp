@@ -26,13 +26,14 @@ const char* remedy(int error_number) {
 
 }  // namespace
 
-Error file_error(const std::string& action, const std::filesystem::path& file) {
+FileError file_error(const std::string& action, const std::filesystem::path& file) {
   return file_error(action, file, errno);
 }
 
-Error file_error(const std::string& action, const std::filesystem::path& file, int error_number) {
-  return Error("file: cannot " + action + " '" + file.string() +
-               "': " + std::generic_category().message(error_number) + remedy(error_number));
+FileError file_error(const std::string& action, const std::filesystem::path& file,
+                     int error_number) {
+  return FileError("file: cannot " + action + " '" + file.string() +
+                   "': " + std::generic_category().message(error_number) + remedy(error_number));
 }
 
 }  // namespace exprun

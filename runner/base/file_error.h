@@ -8,10 +8,17 @@
 
 namespace exprun {
 
+// Told apart from what is wrong in the file: another call may find it mended.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Reads errno: "file: cannot write 'runs/a': No space left on device; free some space ...".
-Error file_error(const std::string& action, const std::filesystem::path& file);
+FileError file_error(const std::string& action, const std::filesystem::path& file);
 
 // The same for an error number kept from before.
-Error file_error(const std::string& action, const std::filesystem::path& file, int error_number);
+FileError file_error(const std::string& action, const std::filesystem::path& file,
+                     int error_number);
 
 }  // namespace exprun

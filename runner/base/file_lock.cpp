@@ -1,6 +1,7 @@
 #include "base/file_lock.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,28 @@ bool FileLock::held(const std::filesystem::path& file) {
     throw file_error("open the lock file", file);
   }
   return is_taken(fd, range_of(kLock, F_WRLCK), file);
+}
+
+bool FileLock::is_of(const std::filesystem::path& file) const {
+  struct stat ours {
+  }, named{};
+  return ::fstat(fd(), &ours) == 0 && ::stat(file.c_str(), &named) == 0 &&
+         ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+std::optional<PassingLock> PassingLock::try_take(const std::filesystem::path& file) {
+  while (auto lock = FileLock::try_take(file))
+    if (lock->is_of(file)) return PassingLock(file, std::move(*lock));
+  return std::nullopt;
+}
+
+PassingLock PassingLock::take(const std::filesystem::path& file) {
+  for (;;)
+    if (FileLock lock = FileLock::take(file); lock.is_of(file)) return {file, std::move(lock)};
+}
+
+PassingLock::~PassingLock() {
+  if (lock_.fd() >= 0) ::unlink(file_.c_str());
 }
 
 }  // namespace exprun

@@ -34,11 +34,33 @@ class FileLock {
   // A lock handed over by descriptor from the launcher.
   static FileLock adopt(int fd) { return FileLock(UniqueFd(fd)); }
 
+  // Whether `file` names what is locked. Who waited for the lock of a file that may be renamed or
+  // removed may have got that of one which has another name by now, or none.
+  bool is_of(const std::filesystem::path& file) const;
+
   int fd() const { return fd_.get(); }
 
  private:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
+};
+
+// The same with a file that is there only as long as somebody holds the lock or was killed with it.
+class PassingLock {
+ public:
+  // As those of FileLock.
+  static std::optional<PassingLock> try_take(const std::filesystem::path& file);
+  static PassingLock take(const std::filesystem::path& file);
+  // Removes the file, under the lock.
+  ~PassingLock();
+  PassingLock(PassingLock&&) noexcept = default;
+  PassingLock& operator=(PassingLock&&) = delete;
+
+ private:
+  PassingLock(std::filesystem::path file, FileLock lock)
+      : file_(std::move(file)), lock_(std::move(lock)) {}
+  std::filesystem::path file_;
+  FileLock lock_;
 };
 
 }  // namespace exprun

@@ -13,7 +13,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kReadBytes = size_t{1} << 18;
 
 // Big endian, as xxhsum prints it.
 std::string hex_of(XXH128_hash_t hash) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include "base/number.h"
 
@@ -68,6 +69,15 @@ std::string age(int64_t then_ms, int64_t now_ms) {
   if (seconds < 3600) return std::to_string(seconds / 60) + "m ago";
   if (seconds < 86400) return std::to_string(seconds / 3600) + "h ago";
   return std::to_string(seconds / 86400) + "d ago";
+}
+
+std::string utc_time(int64_t ms) {
+  const std::time_t seconds = ms / 1000;
+  std::tm parts = {};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
 }
 
 }  // namespace exprun

@@ -62,8 +62,10 @@ ListeningSocket listen_on_all_interfaces(uint16_t port) {
   if (UniqueFd both = listening_on_both(port)) return {std::move(both), port};
   ListeningSocket socket{stream_socket(AF_INET), port};
   if (!listens(socket.fd.get(), ipv4(INADDR_ANY, port)))
-    throw Error("socket: cannot listen on port " + std::to_string(port) + ": " +
-                std::strerror(errno) + "; give --rdzv-endpoint another one");
+    throw Error("socket: cannot listen on port " + std::to_string(port) +
+                ", where the ranks are to meet: " + std::strerror(errno) +
+                "; another job may have it: give all ranks another one, by --rdzv-endpoint or, "
+                "under another launcher, MASTER_PORT");
   return socket;
 }
 

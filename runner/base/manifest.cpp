@@ -25,52 +25,73 @@ std::vector<std::string> files_below(const fs::path& folder) {
   return names;
 }
 
-json describe(const fs::path& folder) {
+json describe(const fs::path& folder, const std::string& left_out) {
   json files = json::object();
   for (const std::string& name : files_below(folder))
-    files[name] = {{"bytes", fs::file_size(folder / name)},
-                   {"xxh3_128", hash_file_hex(folder / name)}};
+    if (name != left_out)
+      files[name] = {{"bytes", fs::file_size(folder / name)},
+                     {"xxh3_128", hash_file_hex(folder / name)}};
   return files;
 }
 
 // What is wrong with one file that the manifest lists.
-std::optional<std::string> file_problem(const fs::path& folder, const std::string& name,
-                                        const json& listed, Verify verify) {
+std::optional<std::string> file_problem(const fs::path& file, const json& listed, Verify verify) {
   std::error_code error;
-  const uintmax_t size = fs::file_size(folder / name, error);
-  if (error) return name + " is missing";
+  const uintmax_t size = fs::file_size(file, error);
+  if (error) return "is missing";
   const auto expected = listed.at("bytes").get<uintmax_t>();
   if (size != expected)
-    return name + " has " + std::to_string(size) + " bytes, the manifest says " +
-           std::to_string(expected);
-  if (verify == Verify::hashes &&
-      hash_file_hex(folder / name) != listed.at("xxh3_128").get<std::string>())
-    return name + " has other content than the manifest says";
+    return "has " + std::to_string(size) + " bytes, the manifest says " + std::to_string(expected);
+  if (verify == Verify::hashes && hash_file_hex(file) != listed.at("xxh3_128").get<std::string>())
+    return "has other content than the manifest says";
   return std::nullopt;
+}
+
+std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, size_t most) {
+  std::error_code error;
+  if (!fs::exists(folder / kManifestName, error)) return {{kManifestName, "is missing"}};
+  try {
+    std::vector<ManifestProblem> problems;
+    const json manifest = parse_json<json>(read_file(folder / kManifestName));
+    for (const auto& [name, listed] : manifest.at("files").items()) {
+      if (problems.size() == most) break;
+      if (auto what = file_problem(folder / name, listed, verify))
+        problems.push_back({name, *what});
+    }
+    return problems;
+  } catch (const json::exception&) {
+    return {{kManifestName, "is damaged"}};
+  }
 }
 
 }  // namespace
 
-std::string manifest_of(const fs::path& folder) try {
-  const json manifest = {{"version", 1}, {"files", describe(folder)}};
+std::string manifest_of(const fs::path& folder, const std::string& left_out) try {
+  const json manifest = {{"version", 1}, {"files", describe(folder, left_out)}};
   return json_text(manifest, 2) + "\n";
 } catch (const fs::filesystem_error& error) {
   throw Error("manifest: cannot list '" + folder.string() + "': " + error.code().message());
 }
 
-std::optional<std::string> manifest_problem(const fs::path& folder, Verify verify) {
-  std::error_code error;
-  if (!fs::exists(folder / kManifestName, error)) return std::string(kManifestName) + " is missing";
-  try {
-    const json manifest = parse_json<json>(read_file(folder / kManifestName));
-    for (const auto& [name, listed] : manifest.at("files").items())
-      if (auto problem = file_problem(folder, name, listed, verify)) return problem;
-    return std::nullopt;
-  } catch (const json::exception&) {
-    return std::string(kManifestName) + " is damaged";
-  } catch (const Error& unreadable) {
-    return unreadable.what();
-  }
+std::set<std::string> listed_files(const fs::path& folder) try {
+  std::set<std::string> names;
+  const json manifest = parse_json<json>(read_file(folder / kManifestName));
+  for (const auto& [name, listed] : manifest.at("files").items()) names.insert(name);
+  return names;
+} catch (const std::exception&) {
+  return {};
+}
+
+std::optional<std::string> manifest_problem(const fs::path& folder, Verify verify) try {
+  const auto problems = problems_of(folder, verify, 1);
+  if (problems.empty()) return std::nullopt;
+  return problems[0].file + " " + problems[0].what;
+} catch (const Error& unreadable) {
+  return unreadable.what();
+}
+
+std::vector<ManifestProblem> manifest_problems(const fs::path& folder, Verify verify) {
+  return problems_of(folder, verify, SIZE_MAX);
 }
 
 }  // namespace exprun

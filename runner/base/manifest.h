@@ -4,19 +4,33 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace exprun {
 
 inline constexpr const char* kManifestName = "MANIFEST.json";
 
-// The text of the folder's manifest: every regular file below it is hashed. Throws Error.
-std::string manifest_of(const std::filesystem::path& folder);
+// The text of the folder's manifest: every regular file below it is hashed, but the one named
+// `left_out`. Throws Error.
+std::string manifest_of(const std::filesystem::path& folder, const std::string& left_out = "");
+
+// The names, below the folder, that its manifest lists; none without a valid manifest.
+std::set<std::string> listed_files(const std::filesystem::path& folder);
 
 enum class Verify { sizes, hashes };
 
 // What is wrong with the folder ("model.safetensors has 12 bytes, the manifest says 40"),
 // or nothing.
 std::optional<std::string> manifest_problem(const std::filesystem::path& folder, Verify verify);
+
+struct ManifestProblem {
+  std::string file;  // its name in the folder
+  std::string what;  // behind it: "has other content than the manifest says"
+};
+
+// Of all its files.
+std::vector<ManifestProblem> manifest_problems(const std::filesystem::path& folder, Verify verify);
 
 }  // namespace exprun

@@ -1,6 +1,5 @@
 #include "base/period.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/number.h"
@@ -62,10 +61,8 @@ std::optional<double> take_number(std::string_view& text) {
     digits += c;
     if (!is_digit(c) && c != '.' && !is_digit(text[used + 1])) digits += text[++used];  // its sign
   }
-  double value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto value = parse_number<double>(digits);
+  if (!value) return std::nullopt;
   text.remove_prefix(used);
   return value;
 }
@@ -96,7 +93,7 @@ std::string tokens(double count) {
   return counted(count, "token");
 }
 
-std::string duration(double seconds) {
+std::string in_largest_unit(double seconds) {
   if (seconds > 0 && std::fmod(seconds, 3600) == 0) return shortest(seconds / 3600) + " h";
   if (seconds > 0 && std::fmod(seconds, 60) == 0) return shortest(seconds / 60) + " min";
   return shortest(seconds) + " s";
@@ -127,7 +124,7 @@ std::string to_string(const Period& period) {
     case PeriodUnit::tokens:
       return tokens(period.count);
     case PeriodUnit::seconds:
-      return duration(period.count);
+      return in_largest_unit(period.count);
   }
   return "";
 }

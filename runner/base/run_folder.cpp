@@ -1,10 +1,10 @@
 #include "base/run_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/manifest.h"
+#include "base/number.h"
 
 namespace exprun {
 namespace {
@@ -15,10 +15,8 @@ constexpr std::string_view kPrefix = "step_";
 
 std::optional<int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  int64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-  if (error != std::errc{} || stop != end || step < 0) return std::nullopt;
+  const auto step = parse_number<int64_t>(std::string_view(name).substr(kPrefix.size()));
+  if (step.value_or(-1) < 0) return std::nullopt;
   return step;
 }
 

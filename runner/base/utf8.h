@@ -12,6 +12,9 @@ namespace exprun {
 // Stands for what is no character.
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
+// How many Unicode has room for.
+inline constexpr size_t kCodePoints = 0x110000;
+
 struct CodePoint {
   char32_t value = kReplacementCharacter;
   std::string_view bytes;  // a part of the text; one byte where it is broken

@@ -5,7 +5,7 @@
 #include "base/free_space.h"
 #include "base/humane.h"
 #include "recipe/quantities.h"
-#include "recipe/rules.h"
+#include "recipe/rules/rules.h"
 
 namespace exprun {
 

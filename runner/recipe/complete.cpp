@@ -7,7 +7,7 @@
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/table_schema.h"
-#include "recipe/validate_value.h"
+#include "recipe/validate/validate_value.h"
 #include "recipe/value_json.h"
 
 namespace exprun {
@@ -39,15 +39,18 @@ void add_defaults(const TablePlace& place) {
 
 // The schema's order; free names keep theirs, behind.
 void reorder(const TablePlace& place) {
-  const auto rank = [&](const Entry& entry) {
-    const auto& keys = place.schema.keys();
-    const auto found = std::find_if(keys.begin(), keys.end(),
-                                    [&](const auto& key) { return key.first == entry.key; });
-    return found - keys.begin();
-  };
+  const auto& keys = place.schema.keys();
   auto& entries = place.table.entries();
-  std::stable_sort(entries.begin(), entries.end(),
-                   [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+  std::vector<std::pair<std::ptrdiff_t, size_t>> order;  // in the schema, and here
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const auto& key) { return key.first == entries[i].key; });
+    order.emplace_back(found - keys.begin(), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Entry> ordered;
+  for (const auto& [rank, number] : order) ordered.push_back(std::move(entries[number]));
+  entries = std::move(ordered);
 }
 
 bool measures_val_loss(const Table& evaluation) {
@@ -77,8 +80,9 @@ void add_default_evaluation(Table& root) {
 void derive_all(const SchemaSet& schemas, Table& root, const DeriveInput& input) {
   visit_tables(schemas, root, [&](const TablePlace& place) {
     for (Entry& entry : place.table.entries()) {
+      if (!is_auto(entry.value)) continue;
       const Schema* schema = place.schema.find(entry.key);
-      if (schema == nullptr || !may_be_auto(*schema) || !is_auto(entry.value)) continue;
+      if (schema == nullptr || !may_be_auto(*schema)) continue;
       auto data = derive(input, join_path(place.path, entry.key), place.schema.type());
       if (!data) continue;
       entry.value.data = std::move(*data);
@@ -90,9 +94,9 @@ void derive_all(const SchemaSet& schemas, Table& root, const DeriveInput& input)
 }  // namespace
 
 Value normalized(const Schema& schema, Value value) {
-  const bool only_float = !allows_type(schema, "integer") && allows_type(schema, "number");
-  if (const auto* integer = value.as<int64_t>(); integer != nullptr && only_float)
-    value.data = static_cast<double>(*integer);
+  if (const auto* integer = value.as<int64_t>())
+    if (!allows_type(schema, "integer") && allows_type(schema, "number"))
+      value.data = static_cast<double>(*integer);
   if (auto* text = value.as<std::string>(); text != nullptr && schema.contains("x-period"))
     if (const auto period = parse_period(*text)) *text = to_string(*period);
   if (auto* array = value.as<Array>(); array != nullptr && schema.contains("items"))

@@ -12,6 +12,7 @@ namespace {
 
 using Derived = std::optional<Value::Data>;
 
+constexpr size_t kLongestName = 128;  // of run.name in its schema
 constexpr int64_t kByteVocabulary = 256;
 constexpr int64_t kMostMicroBatchTokens = 16384;
 
@@ -25,7 +26,7 @@ Derived run_name(const DeriveInput& input) {
   for (char& c : name)
     if (!is_name_character(c)) c = '_';
   const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
-  return good_start ? name : "_" + name;
+  return (good_start ? name : "_" + name).substr(0, kLongestName);
 }
 
 Derived vocab_size(const DeriveInput& input) {
@@ -46,16 +47,18 @@ Derived num_key_value_heads(const DeriveInput& input) {
 }
 
 Derived feed_forward_size(const DeriveInput& input) {
-  const auto width = integer_at(input.root, "model.hidden_size");
-  return width ? Derived(4 * *width) : std::nullopt;
+  const auto width = positive_at(input.root, "model.hidden_size");
+  int64_t size = 0;
+  if (!width || __builtin_mul_overflow(4, *width, &size)) return std::nullopt;
+  return size;
 }
 
 Derived micro_batch(const DeriveInput& input) {
   const auto sequences = batch_sequences(input.root);
   const auto length = sequence_length(input.root);
-  if (!sequences || !length || *sequences <= 0 || *length <= 0) return std::nullopt;
-  const int64_t ranks = integer_at(input.root, "parallelism.world_size").value_or(1);
-  const int64_t share = std::max<int64_t>(1, *sequences / ranks);  // of a rank
+  const auto ranks = world_size(input.root);
+  if (!sequences || !length || !ranks) return std::nullopt;
+  const int64_t share = std::max<int64_t>(1, *sequences / *ranks);  // of a rank
   const int64_t most = std::max<int64_t>(1, kMostMicroBatchTokens / *length);
   int64_t micro = std::min(share, most);
   while (share % micro != 0) --micro;

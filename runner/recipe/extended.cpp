@@ -11,7 +11,7 @@ Extended extend_files(const RecipeText& text, const SchemaSet& schemas, Diagnost
   for (const auto& file : text.files) {
     auto loaded = load_file(file, diagnostics);
     if (!loaded) throw RecipeError(diagnostics);
-    if (text.stored) take_new_names(schemas, loaded->root);
+    if (text.begun_with) take_new_names(schemas, loaded->root);
     files.push_back(std::move(*loaded));
   }
   Extended extended;

@@ -9,7 +9,7 @@
 #include "recipe/key_path.h"
 #include "recipe/renamed.h"
 #include "recipe/table_schema.h"
-#include "recipe/validate_value.h"
+#include "recipe/validate/validate_value.h"
 #include "recipe/value_json.h"
 
 namespace exprun {

@@ -13,14 +13,15 @@ struct DeclaredKey {
   const Schema* schema;
 };
 
-// All keys that the recipe declares, tables without a header included.
+// All keys that the recipe declares, tables without a header included, and below them their keys.
 void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std::string& path,
                   const Table* table, std::vector<DeclaredKey>& keys) {
   const auto descend = [&](const std::string& key, const Schema& node) {
     const Value* value = table == nullptr ? nullptr : table->find(key);
     const Table* inner = value == nullptr ? nullptr : value->as<Table>();
-    collect_keys(schemas, TableSchema(schemas, node, inner, key), join_path(path, key), inner,
-                 keys);
+    const std::string below = join_path(path, key);
+    keys.push_back({below, &node});
+    collect_keys(schemas, TableSchema(schemas, node, inner, key), below, inner, keys);
   };
   for (const auto& [key, node] : schema.keys()) {
     if (is_table(*node))
@@ -35,10 +36,17 @@ void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std
       descend(entry.key, *node);
 }
 
-std::vector<DeclaredKey> declared_keys(const SchemaSet& schemas, const Table& root) {
+std::vector<DeclaredKey> declared(const SchemaSet& schemas, const Table& root, bool tables) {
   std::vector<DeclaredKey> keys;
   collect_keys(schemas, TableSchema(schemas), "", &root, keys);
+  std::erase_if(keys, [&](const DeclaredKey& key) { return is_table(*key.schema) != tables; });
   return keys;
+}
+
+std::vector<std::string> paths_of(const std::vector<DeclaredKey>& keys) {
+  std::vector<std::string> paths;
+  for (const DeclaredKey& key : keys) paths.push_back(key.path);
+  return paths;
 }
 
 // `key` is the path or its end.
@@ -83,26 +91,26 @@ bool is_named_freely(const SchemaSet& schemas, const Table& root, const std::str
 
 std::optional<std::string> renamed_path(const SchemaSet& schemas, const Table& root,
                                         const std::string& key) {
-  for (const auto& [path, schema] : declared_keys(schemas, root))
+  for (const auto& [path, schema] : declared(schemas, root, false))
     for (const std::string& old : old_names(*schema))
       if (names(key, join_path(parent_path(path), old))) return path;
   return std::nullopt;
 }
 
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {
-  std::vector<std::string> paths;
-  for (const DeclaredKey& key : declared_keys(schemas, root)) paths.push_back(key.path);
-  return paths;
+  return paths_of(declared(schemas, root, false));
 }
 
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key) {
   if (split_path(key).empty()) return {};
   if (schema_at(schemas, root, key) != nullptr) return {key};
-  std::vector<std::string> matches;
-  for (const std::string& path : declared_paths(schemas, root))
-    if (names(key, path)) matches.push_back(path);
-  return matches;
+  for (const bool tables : {false, true}) {
+    std::vector<std::string> matches = paths_of(declared(schemas, root, tables));
+    std::erase_if(matches, [&](const std::string& path) { return !names(key, path); });
+    if (!matches.empty()) return matches;
+  }
+  return {};
 }
 
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {

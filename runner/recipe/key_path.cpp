@@ -14,15 +14,28 @@ bool is_bare(std::string_view key) {
 }
 
 // Takes `"a.b"` or `a_b` from the front.
-std::optional<std::string> take_part(std::string_view& path) {
+std::optional<std::string_view> take_part(std::string_view& path) {
   if (path.empty()) return std::nullopt;
   const bool quoted = path.front() == '"' || path.front() == '\'';
   const size_t end = quoted ? path.find(path.front(), 1) : path.find('.');
   if (quoted && end == std::string_view::npos) return std::nullopt;
-  const std::string part(quoted ? path.substr(1, end - 1) : path.substr(0, end));
+  const std::string_view part = quoted ? path.substr(1, end - 1) : path.substr(0, end);
   path.remove_prefix(std::min(path.size(), quoted ? end + 1 : end));
   if (!quoted && !is_bare(part)) return std::nullopt;
   return part;
+}
+
+// False if the path has no such form; what came before is taken all the same.
+template <class Take>
+bool each_part(std::string_view path, const Take& take) {
+  while (true) {
+    const std::optional<std::string_view> part = take_part(path);
+    if (!part) return false;
+    take(*part);
+    if (path.empty()) return true;
+    if (path.front() != '.') return false;
+    path.remove_prefix(1);
+  }
 }
 
 }  // namespace
@@ -34,25 +47,18 @@ std::string join_path(std::string_view path, std::string_view key) {
 
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts;
-  while (true) {
-    std::optional<std::string> part = take_part(path);
-    if (!part) return {};
-    parts.push_back(std::move(*part));
-    if (path.empty()) return parts;
-    if (path.front() != '.') return {};
-    path.remove_prefix(1);
-  }
+  const bool whole = each_part(path, [&](std::string_view part) { parts.emplace_back(part); });
+  return whole ? parts : std::vector<std::string>();
 }
 
 const Value* find_path(const Table& root, std::string_view path) {
   const Table* table = &root;
   const Value* value = nullptr;
-  for (const std::string& part : split_path(path)) {
+  const bool whole = each_part(path, [&](std::string_view part) {
     value = table == nullptr ? nullptr : table->find(part);
-    if (value == nullptr) return nullptr;
-    table = value->as<Table>();
-  }
-  return value;
+    table = value == nullptr ? nullptr : value->as<Table>();
+  });
+  return whole ? value : nullptr;
 }
 
 Value* find_path(Table& root, std::string_view path) {

@@ -1,10 +1,11 @@
 #include "recipe/load.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "base/suggest.h"
 #include "recipe/toml_source.h"
@@ -15,11 +16,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Larger is no recipe, and parsing it would take long.
+constexpr std::streamsize kLargestFile = 1 << 20;  // bytes
+
+// What tells files apart, by whatever path they are reached.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
 struct Reading {
   RecipeText text;
-  std::vector<fs::path> paths;            // of text.files, to find a cycle
+  std::vector<FileIdentity> read;         // to find a cycle
   std::vector<SourceSpan> extended_from;  // nearest first
 };
+
+// Without "a/.." where that names the same file: behind a symbolic link it does not.
+std::string shown(const fs::path& file) {
+  std::error_code error;
+  const fs::path plain = file.lexically_normal();
+  const bool none = !fs::exists(file, error) && !fs::exists(plain, error);
+  return (none || fs::equivalent(plain, file, error) ? plain : file).string();
+}
 
 [[noreturn]] void fail(const Reading& reading, const std::string& name, std::string message,
                        std::string help) {
@@ -44,11 +59,11 @@ std::string suggest_file(const fs::path& file) {
     if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   const auto near = nearest(file.stem().string(), names);
-  return near ? "did you mean '" + (folder / (*near + ".toml")).string() + "'?" : "";
+  return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
 }
 
 std::string read_text(const Reading& reading, const fs::path& file) {
-  const std::string name = file.string();
+  const std::string name = shown(file);
   const std::string subject = reading.extended_from.empty() ? "this" : "'" + name + "'";
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
@@ -59,18 +74,25 @@ std::string read_text(const Reading& reading, const fs::path& file) {
     fail(reading, name, subject + " is a folder, not a recipe", "name a .toml file in it");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::string text(static_cast<size_t>(kLargestFile) + 1, '\0');
+  stream.read(text.data(), kLargestFile + 1);
   if (!stream.is_open() || stream.bad())
     fail(reading, name, subject + " cannot be read: " + std::strerror(errno != 0 ? errno : EIO),
          "");
+  if (stream.gcount() > kLargestFile)
+    fail(reading, name, subject + " is larger than 1 MiB and no recipe", "is it another file?");
+  text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
 
-void refuse_cycle(const Reading& reading, const fs::path& file) {
-  for (const fs::path& earlier : reading.paths)
-    if (earlier == fs::weakly_canonical(file))
-      fail(reading, file.string(), "'" + file.lexically_normal().string() + "' extends itself",
-           "take one `extends` of the chain away");
+void refuse_cycle(Reading& reading, const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return;  // reading it says why
+  const FileIdentity identity{status.st_dev, status.st_ino};
+  if (std::find(reading.read.begin(), reading.read.end(), identity) != reading.read.end())
+    fail(reading, shown(file), "'" + shown(file) + "' extends itself",
+         "take one `extends` of the chain away");
+  reading.read.push_back(identity);
 }
 
 void refuse_too_deep(const Reading& reading) {
@@ -84,15 +106,14 @@ fs::path read_one(Reading& reading, const fs::path& file) {
   refuse_cycle(reading, file);
   refuse_too_deep(reading);
   reading.text.files.push_back(
-      std::make_shared<SourceFile>(SourceFile{file.string(), read_text(reading, file)}));
-  reading.paths.push_back(fs::weakly_canonical(file));
+      std::make_shared<SourceFile>(SourceFile{shown(file), read_text(reading, file)}));
   Diagnostics diagnostics;
   const std::optional<LoadedFile> loaded = load_file(reading.text.files.back(), diagnostics);
   for (Diagnostic& diagnostic : diagnostics) diagnostic.also = reading.extended_from;
   if (!loaded) throw RecipeError(diagnostics);
   if (loaded->extends.empty()) return {};
   reading.extended_from.insert(reading.extended_from.begin(), loaded->extends_where);
-  return (file.parent_path() / loaded->extends).lexically_normal();
+  return file.parent_path() / loaded->extends;
 }
 
 void take_version(Table& root, Diagnostics& diagnostics) {
@@ -141,6 +162,8 @@ std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& fil
 }
 
 RecipeText read_recipe(const fs::path& file, std::vector<std::string> overrides) {
+  if (file.empty())
+    throw Error("command line: the name of the recipe is empty", ExitCode::bad_recipe);
   Reading reading;
   reading.text.overrides = std::move(overrides);
   for (fs::path next = file; !next.empty();) next = read_one(reading, next);

@@ -9,14 +9,25 @@
 namespace exprun {
 namespace {
 
-bool declares(const Schema& component, const std::string& key) {
-  return component.contains("properties") && component["properties"].contains(key);
+// A child that says one of two keys, of which only one may be given, means it instead of the other.
+void take_places(const TableSchema& schema, Table& base, const Table& child) {
+  for (const Entry& entry : child.entries()) {
+    const Schema* node = schema.find(entry.key);
+    if (node == nullptr || !node->contains("x-instead-of")) continue;
+    const std::string other = (*node)["x-instead-of"].get<std::string>();
+    if (child.find(other) == nullptr) base.erase(other);
+  }
 }
 
 // `schema` is null below a table that no schema knows: it merges all the same and is judged later.
 void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& base, Table child,
                  Diagnostics& diagnostics) {
   if (child.where) base.where = child.where;
+  if (base.entries().empty()) {  // each for itself would be looked for in vain
+    base.entries() = std::move(child.entries());
+    return;
+  }
+  if (schema != nullptr) take_places(*schema, base, child);
   for (Entry& entry : child.entries()) {
     Table* into = base.find(entry.key) == nullptr ? nullptr : base.find(entry.key)->as<Table>();
     Table* from = entry.value.as<Table>();
@@ -46,7 +57,7 @@ void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, cons
   const Schema* new_component = schemas.find(now.kind(), *type);
   if (old_component == nullptr || new_component == nullptr) return;
   for (const std::string& key : table.keys()) {
-    if (!declares(*old_component, key) || declares(*new_component, key)) continue;
+    if (!declares_key(*old_component, key) || declares_key(*new_component, key)) continue;
     diagnostics.push_back(
         {table.entry(key)->where,
          "'" + key + "' is no key of " + now.kind() + " \"" + *type + "\" and is left out",

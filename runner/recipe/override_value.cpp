@@ -1,10 +1,12 @@
 #include "recipe/override_value.h"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/trimmed.h"
 #include "recipe/toml_source.h"
-#include "recipe/validate_value.h"
+#include "recipe/validate/validate_value.h"
 
 namespace exprun {
 namespace {
@@ -22,23 +24,77 @@ bool is_word(std::string_view text) {
   });
 }
 
-// [a,b] for an array of strings.
-Value bare_list(const File& file, size_t begin) {
-  Array array;
-  const size_t end = file->text.size() - 1;
-  for (size_t at = begin + 1; at < end;) {
-    size_t comma = std::min(file->text.find(',', at), end);
-    size_t first = std::min(file->text.find_first_not_of(' ', at), comma);
-    size_t last = comma;
-    while (last > first && file->text[last - 1] == ' ') --last;
-    array.push_back(bare(file, first, last - first));
-    at = comma + 1;
+// Behind the quote that closes the text that begins at `at`; npos if none does.
+size_t end_of_quoted(std::string_view text, size_t at) {
+  const char quote = text[at];
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == quote) return at + 1;
+    if (text[at] == '\\' && quote == '"') ++at;
   }
+  return text.npos;
+}
+
+// One element of a bare list, from `at` on: a quoted one is TOML. Its end is the comma behind it,
+// or `end`; nothing, and the reason, if it cannot be read.
+std::optional<size_t> read_element(const File& file, size_t at, size_t end, Array& array,
+                                   Diagnostics& diagnostics) {
+  const std::string_view text = std::string_view(file->text).substr(0, end);
+  const size_t first = std::min(text.find_first_not_of(' ', at), end);
+  const bool quoted = first < end && (text[first] == '"' || text[first] == '\'');
+  const size_t close = quoted ? end_of_quoted(text, first) : first;
+  const size_t comma = std::min(text.find(',', std::min(close, end)), end);
+  const std::string_view word = trimmed(text.substr(first, comma - first));
+  if (close == text.npos)
+    diagnostics.push_back({span_of(file, first, 1), "the closing quote is missing"});
+  else if (word.empty() && comma < end)
+    diagnostics.push_back({span_of(file, comma, 1), "a value is missing beside a comma",
+                           "write \"\" for empty text"});
+  else if (!quoted && !word.empty())
+    array.push_back(bare(file, first, word.size()));
+  else if (quoted)
+    if (auto value = parse_toml_value(file, first, word.size(), Origin::command_line, diagnostics))
+      array.push_back(std::move(*value));
+  return has_errors(diagnostics) ? std::nullopt : std::optional(comma);
+}
+
+// [a,b] for an array of strings.
+std::optional<Value> bare_list(const File& file, size_t begin, Diagnostics& diagnostics) {
+  Array array;
+  Diagnostics found;
+  const size_t end = file->text.size() - 1;
+  for (size_t at = begin + 1; at < end; ++at) {
+    const auto comma = read_element(file, at, end, array, found);
+    if (!comma) break;
+    at = *comma;
+  }
+  diagnostics.insert(diagnostics.end(), found.begin(), found.end());
+  if (!found.empty()) return std::nullopt;
   return Value(std::move(array), span_of(file, begin, end + 1 - begin), Origin::command_line);
 }
 
 bool may_be_text(const Schema& schema) {
   return allows_type(schema, "string") && schema.value("pattern", "") != "^auto$";
+}
+
+// Where a backslash stands that TOML would read, with what follows, as one character.
+size_t find_escape(std::string_view text) {
+  size_t at = text.find('\\');
+  while (at != text.npos && (at + 1 == text.size() || !std::strchr("bfnrtuU\"\\", text[at + 1])))
+    at = text.find('\\', at + 1);
+  return at;
+}
+
+// A shell hands "\n" on as it is, and nobody means those two characters without saying so.
+Value bare_text(const File& file, size_t begin, const Schema& schema, Diagnostics& diagnostics) {
+  const std::string text = file->text.substr(begin);
+  const size_t escape = schema.contains("x-path") ? text.npos : find_escape(text);
+  if (escape != text.npos)
+    diagnostics.push_back(
+        tolerable({span_of(file, begin + escape, 2),
+                   "'" + text.substr(escape, 2) + "' is two characters in a value without quotes",
+                   "write '\"" + text + "\"' for what TOML makes of it, \"'" + text +
+                       "'\" for the backslash"}));
+  return bare(file, begin, text.size());
 }
 
 // Nothing but text: what could be a number or a boolean is read as TOML first.
@@ -59,15 +115,17 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   const char first = text.empty() ? '\0' : text.front();
   const bool quoted = first == '"' || first == '\'';
   const bool list = first == '[' && allows_type(schema, "array");
-  if (takes_text(schema) && !quoted && !list) return bare(file, begin, text.size());
+  if (takes_text(schema) && !quoted && !list) return bare_text(file, begin, schema, diagnostics);
   if (text.empty()) {
     diagnostics.push_back({span_of(file, begin, 0), "a value is missing behind '='"});
     return std::nullopt;
   }
   Diagnostics syntax;
-  std::optional<Value> value = parse_toml_value(file, begin, Origin::command_line, syntax);
+  std::optional<Value> value =
+      parse_toml_value(file, begin, text.size(), Origin::command_line, syntax);
   if (value) return value;
-  if (list && takes_list_of_text(schema) && text.back() == ']') return bare_list(file, begin);
+  if (list && takes_list_of_text(schema) && text.back() == ']')
+    return bare_list(file, begin, diagnostics);
   if (is_word(text) || may_be_text(schema)) return bare(file, begin, text.size());
   if (text.find(',') != text.npos && first != '[' && first != '{')
     syntax = {{span_of(file, begin, text.size()), "one value is needed, not several",

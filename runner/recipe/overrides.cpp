@@ -10,7 +10,7 @@
 #include "recipe/merge.h"
 #include "recipe/override_value.h"
 #include "recipe/table_schema.h"
-#include "recipe/unknown_key.h"
+#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {
@@ -20,6 +20,7 @@ struct Override {
   std::string key;
   SourceSpan key_where;
   size_t value_begin = 0;
+  bool is_old = false;                                        // an earlier run was begun with it
   enum class Form { sets, adds, removes } form = Form::sets;  // key=value, +key=value, ~key
 };
 
@@ -56,12 +57,17 @@ std::optional<Override> split(const std::string& text, size_t number, Diagnostic
 
 // The one path that the key of an override means.
 std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
-                                   const Override& override_, bool stored,
-                                   Diagnostics& diagnostics) {
+                                   const Override& override_, Diagnostics& diagnostics) {
+  if (override_.key == "extends" || override_.key == "version") {
+    diagnostics.push_back({override_.key_where,
+                           "'" + override_.key + "' can stand in a recipe's file only",
+                           "write it above the first table"});
+    return std::nullopt;
+  }
   const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
   if (matches.size() == 1) return matches.front();
   const auto renamed = renamed_path(schemas, root, override_.key);
-  if (matches.empty() && renamed && stored) return renamed;
+  if (matches.empty() && renamed && override_.is_old) return renamed;
   if (matches.size() > 1)
     diagnostics.push_back({override_.key_where, "'" + override_.key + "' names several keys",
                            "write " + alternatives(matches)});
@@ -109,22 +115,57 @@ void erase(Table& root, const std::string& path) {
 }
 
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
-std::string type_help(const std::string& path, const std::string& text) {
-  return "did you mean " + path + ".type=" + text + "?";
+std::string table_help(const std::string& path, const Schema& schema, const Value& value) {
+  if (const auto* text = value.as<std::string>())
+    return "did you mean " + path + ".type=" + *text + "?";
+  const Schema keys = schema.value("properties", Schema::object());
+  return keys.empty() ? ""
+                      : "its keys are given alone: " + path + "." + keys.begin().key() + "=...";
+}
+
+// What decides which keys there are, and everything else.
+enum class Part { types, rest };
+
+bool is_type(const Entry& entry) {
+  return entry.key == "type" && entry.value.as<std::string>() != nullptr;
+}
+
+// Of a table as an override gives it.
+Table part_of(const Table& table, Part part) {
+  Table kept;
+  kept.where = table.where;
+  for (const Entry& entry : table.entries()) {
+    Entry copy = entry;
+    Table* inner = copy.value.as<Table>();
+    if (inner != nullptr) *inner = part_of(*inner, part);
+    const bool has_types = inner != nullptr ? !inner->entries().empty() : is_type(entry);
+    if (part == Part::types ? has_types : !is_type(entry))
+      kept.entries().push_back(std::move(copy));
+  }
+  return kept;
 }
 
 void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
-               const std::string& path, Diagnostics& diagnostics) {
+               const std::string& path, Part part, const Tolerance& tolerance,
+               Diagnostics& diagnostics) {
   const std::vector<std::string> parts = split_path(path);
   const Schema& schema = *schema_at(schemas, root, path);
+  Diagnostics found;
   std::optional<Value> value =
-      read_override_value(override_.file, override_.value_begin, schema, diagnostics);
-  if (!value) return;
+      read_override_value(override_.file, override_.value_begin, schema, found);
+  tolerance.apply(found, 0);
+  diagnostics.insert(diagnostics.end(), found.begin(), found.end());
+  if (!value || has_errors(found)) return;
   if (is_table(schema) && value->as<Table>() == nullptr) {
-    const auto* text = value->as<std::string>();
     diagnostics.push_back(
-        {value->where, "'" + path + "' is a table", text == nullptr ? "" : type_help(path, *text)});
+        {value->where, "'" + path + "' is a table", table_help(path, schema, *value)});
     return;
+  }
+  if (Table* table = value->as<Table>()) {
+    *table = part_of(*table, part);
+    if (part == Part::types && table->entries().empty()) return;
+  } else if (part == Part::types && parts.back() != "type") {
+    return;  // a text that begins like a table
   }
   Table over;  // a chain of tables that ends in the value, merged like a child recipe
   Table* at = table_for(over, parts, override_, diagnostics);
@@ -133,30 +174,48 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   merge(schemas, root, std::move(over), diagnostics);
 }
 
-void apply(const SchemaSet& schemas, Table& root, const Override& override_, bool stored,
-           Diagnostics& diagnostics) {
-  const auto path = path_of(schemas, root, override_, stored, diagnostics);
+void apply(const SchemaSet& schemas, Table& root, const Override& override_, Part part,
+           const Tolerance& tolerance, Diagnostics& diagnostics) {
+  const auto path = path_of(schemas, root, override_, diagnostics);
   if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return;
   if (override_.form == Override::Form::removes)
     erase(root, *path);
   else
-    set_value(schemas, root, override_, *path, diagnostics);
+    set_value(schemas, root, override_, *path, part, tolerance, diagnostics);
 }
 
-bool picks_type(const Override& override_) {
+bool is_type_alone(const Override& override_) {
   return override_.form != Override::Form::removes && override_.key.ends_with(".type");
+}
+
+bool is_inline_table(const Override& override_) {
+  return override_.form != Override::Form::removes &&
+         std::string_view(override_.file->text).substr(override_.value_begin).starts_with('{');
+}
+
+void apply_types(const SchemaSet& schemas, Table& root, const Override& override_,
+                 const Tolerance& tolerance, Diagnostics& diagnostics) {
+  Diagnostics found;
+  if (is_type_alone(override_) || is_inline_table(override_))
+    apply(schemas, root, override_, Part::types, tolerance, found);
+  // The rest of a table is read again, and its mistakes are found then.
+  if (is_type_alone(override_) || !has_errors(found))
+    diagnostics.insert(diagnostics.end(), found.begin(), found.end());
 }
 
 }  // namespace
 
 void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
-                     Diagnostics& diagnostics) {
+                     Diagnostics& diagnostics, const Tolerance& tolerance) {
   std::vector<Override> parsed;
   for (size_t i = 0; i < text.overrides.size(); ++i)
-    if (auto next = split(text.overrides[i], i + 1, diagnostics))
+    if (auto next = split(text.overrides[i], i + 1, diagnostics)) {
+      next->is_old = text.is_old(text.overrides[i]);
       parsed.push_back(std::move(*next));
-  std::stable_partition(parsed.begin(), parsed.end(), picks_type);
-  for (const Override& next : parsed) apply(schemas, root, next, text.stored, diagnostics);
+    }
+  for (const Override& next : parsed) apply_types(schemas, root, next, tolerance, diagnostics);
+  for (const Override& next : parsed)
+    if (!is_type_alone(next)) apply(schemas, root, next, Part::rest, tolerance, diagnostics);
 }
 
 }  // namespace exprun

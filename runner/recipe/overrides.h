@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "recipe/recipe_text.h"
 #include "recipe/schema.h"
+#include "recipe/tolerance.h"
 #include "recipe/value.h"
 
 namespace exprun {
@@ -11,6 +12,6 @@ namespace exprun {
 // In the order given, but what picks a component's `type` first: it decides which keys exist.
 // Values are judged later with the rest of the recipe; diagnostics point into the override.
 void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
-                     Diagnostics& diagnostics);
+                     Diagnostics& diagnostics, const Tolerance& tolerance = {});
 
 }  // namespace exprun

@@ -7,14 +7,29 @@
 
 namespace exprun {
 
-std::optional<int64_t> integer_at(const Table& root, std::string_view path) {
+const Value* sound_at(const Table& root, std::string_view path) {
   const Value* value = find_path(root, path);
+  return value == nullptr || value->refused ? nullptr : value;
+}
+
+bool is_refused(const Table& root, std::string_view path) {
+  const Value* value = find_path(root, path);
+  return value != nullptr && value->refused;
+}
+
+std::optional<int64_t> integer_at(const Table& root, std::string_view path) {
+  const Value* value = sound_at(root, path);
   const auto* integer = value == nullptr ? nullptr : value->as<int64_t>();
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
+std::optional<int64_t> positive_at(const Table& root, std::string_view path) {
+  const auto integer = integer_at(root, path);
+  return integer.value_or(0) >= 1 ? integer : std::nullopt;
+}
+
 std::optional<std::string> text_at(const Table& root, std::string_view path) {
-  const Value* value = find_path(root, path);
+  const Value* value = sound_at(root, path);
   const auto* text = value == nullptr ? nullptr : value->as<std::string>();
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
@@ -24,20 +39,27 @@ std::optional<Period> period_at(const Table& root, std::string_view path) {
   return text ? parse_period(*text) : std::nullopt;
 }
 
+std::optional<int64_t> world_size(const Table& root) {
+  if (is_refused(root, "parallelism.world_size")) return std::nullopt;
+  if (!integer_at(root, "parallelism.world_size")) return 1;
+  return positive_at(root, "parallelism.world_size");
+}
+
 std::optional<Period> run_length(const Table& root) {
-  if (const auto steps = integer_at(root, "run.steps"))
+  if (const auto steps = positive_at(root, "run.steps"))
     return Period{static_cast<double>(*steps), PeriodUnit::steps};
   return period_at(root, "run.length");
 }
 
 std::optional<int64_t> sequence_length(const Table& root) {
-  const std::optional<int64_t> written = integer_at(root, "batch.sequence_length");
-  return written ? written : integer_at(root, "model.context_length");
+  if (is_refused(root, "batch.sequence_length")) return std::nullopt;
+  const std::optional<int64_t> written = positive_at(root, "batch.sequence_length");
+  return written ? written : positive_at(root, "model.context_length");
 }
 
 std::optional<int64_t> batch_tokens(const Table& root) {
-  if (const auto tokens = integer_at(root, "batch.tokens")) return tokens;
-  const std::optional<int64_t> sequences = integer_at(root, "batch.sequences");
+  if (const auto tokens = positive_at(root, "batch.tokens")) return tokens;
+  const std::optional<int64_t> sequences = positive_at(root, "batch.sequences");
   const std::optional<int64_t> length = sequence_length(root);
   int64_t tokens = 0;
   if (!sequences || !length || __builtin_mul_overflow(*sequences, *length, &tokens))
@@ -46,10 +68,10 @@ std::optional<int64_t> batch_tokens(const Table& root) {
 }
 
 std::optional<int64_t> batch_sequences(const Table& root) {
-  if (const auto sequences = integer_at(root, "batch.sequences")) return sequences;
-  const std::optional<int64_t> tokens = integer_at(root, "batch.tokens");
+  if (const auto sequences = positive_at(root, "batch.sequences")) return sequences;
+  const std::optional<int64_t> tokens = positive_at(root, "batch.tokens");
   const std::optional<int64_t> length = sequence_length(root);
-  if (!tokens || !length || *length <= 0 || *tokens % *length != 0) return std::nullopt;
+  if (!tokens || !length || *tokens % *length != 0) return std::nullopt;
   return *tokens / *length;
 }
 
@@ -58,13 +80,14 @@ bool blocks_are_separate(const Table& root) {
 }
 
 int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length) {
-  const int64_t firsts = blocks_are_separate(root) ? (tokens + length - 1) / length : 1;
+  const int64_t blocks = tokens / length + (tokens % length != 0);
+  const int64_t firsts = blocks_are_separate(root) ? blocks : 1;
   return std::max<int64_t>(0, tokens - firsts);
 }
 
 int64_t tokens_per_epoch(const Table& root, const Facts& facts) {
   const std::optional<int64_t> length = sequence_length(root);
-  if (!facts.train_tokens || !length || *length <= 0) return 0;
+  if (!facts.train_tokens || !length) return 0;
   if (text_at(root, "dataset.order") == "random_offsets") return 0;
   // The last sample has one token more than its inputs where blocks overlap.
   const int64_t starts = *facts.train_tokens - !blocks_are_separate(root);
@@ -101,7 +124,7 @@ bool has_validation(const Table& root) {
   if (find_path(root, "dataset.validation") != nullptr) return true;
   for (const char* rule : {"dataset.validation_tokens", "dataset.validation_every"})
     if (integer_at(root, rule).value_or(0) > 0) return true;
-  const Value* fraction = find_path(root, "dataset.validation_fraction");
+  const Value* fraction = sound_at(root, "dataset.validation_fraction");
   if (fraction == nullptr) return true;  // the default keeps some
   if (const auto* real = fraction->as<double>()) return *real > 0;
   return integer_at(root, "dataset.validation_fraction").value_or(0) > 0;

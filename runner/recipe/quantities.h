@@ -12,14 +12,24 @@
 
 namespace exprun {
 
+// The value at a path; null if it is absent or refused.
+const Value* sound_at(const Table& root, std::string_view path);
+
+// Whether the value at a path is a mistake: what would stand in for an absent one must not then.
+bool is_refused(const Table& root, std::string_view path);
+
 std::optional<int64_t> integer_at(const Table& root, std::string_view path);
+std::optional<int64_t> positive_at(const Table& root, std::string_view path);  // 1 or more
 std::optional<std::string> text_at(const Table& root, std::string_view path);
 std::optional<Period> period_at(const Table& root, std::string_view path);
+
+// Ranks of the run; 1 where the machine decides.
+std::optional<int64_t> world_size(const Table& root);
 
 // run.length or run.steps.
 std::optional<Period> run_length(const Table& root);
 
-// batch.sequence_length, or the model's context_length.
+// batch.sequence_length, or the model's context_length; at least 1, as are the sizes of a batch.
 std::optional<int64_t> sequence_length(const Table& root);
 
 // Of the global batch.

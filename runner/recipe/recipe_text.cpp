@@ -1,5 +1,6 @@
 #include "recipe/recipe_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -19,6 +20,12 @@ std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
   return sources;
 }
 
+bool RecipeText::is_old(const std::string& override_) const {
+  if (begun_with == nullptr) return false;
+  const auto& old = begun_with->overrides;
+  return std::find(old.begin(), old.end(), override_) != old.end();
+}
+
 std::string RecipeText::to_json() const {
   nlohmann::ordered_json json;
   json["files"] = nlohmann::ordered_json::array();
@@ -33,12 +40,12 @@ RecipeText RecipeText::from_json(const std::string& text) {
   try {
     const nlohmann::json json = parse_json<nlohmann::json>(text);
     RecipeText recipe;
-    recipe.stored = true;
     for (const nlohmann::json& file : json.at("files"))
       recipe.files.push_back(std::make_shared<SourceFile>(
           SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));
     recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
     if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
+    recipe.begun_with = std::make_shared<RecipeText>(recipe);
     return recipe;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("recipe: the stored recipe is damaged: ") + error.what());

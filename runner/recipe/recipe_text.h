@@ -16,7 +16,12 @@ struct RecipeText {
   // write them from the working directory.
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
-  bool stored = false;                 // of an earlier run: keys may have the names of its time
+  // The recipe of an earlier run as it was stored, of which this is one with changes or none; null
+  // for a new recipe. Keys may have the names of its time, and values be refused since.
+  std::shared_ptr<const RecipeText> begun_with = nullptr;
+
+  // Whether an override is one that an earlier run was begun with.
+  bool is_old(const std::string& override_) const;
 
   // All texts that a diagnostic may point into: the files, and each override as one of its own.
   std::vector<std::shared_ptr<const SourceFile>> sources() const;

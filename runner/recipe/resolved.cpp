@@ -8,7 +8,7 @@
 #include "recipe/key_path.h"
 #include "recipe/load.h"
 #include "recipe/table_schema.h"
-#include "recipe/validate.h"
+#include "recipe/validate/validate.h"
 
 namespace exprun {
 namespace {

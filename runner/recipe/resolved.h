@@ -49,7 +49,8 @@ class ResolvedRecipe {
 };
 
 // Merge, overrides, schema, derived values, defaults, rules over several tables. Pure: reads no
-// file. Throws RecipeError with every diagnostic at once.
+// file. Throws RecipeError with every diagnostic at once. A recipe that a run was begun with is
+// not refused for rules that came later where it can be trained with: these are warnings.
 ResolvedRecipe resolve(const RecipeText& text, const Facts& facts = {},
                        const SchemaSet& schemas = SchemaSet::embedded());
 

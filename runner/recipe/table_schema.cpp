@@ -32,7 +32,9 @@ void visit(const SchemaSet& schemas, const TablePlace& place,
     const Schema* node = place.schema.find(entry.key);
     if (table == nullptr || node == nullptr || !is_table(*node)) continue;
     const TableSchema schema(schemas, *node, table, entry.key);
-    visit(schemas, {join_path(place.path, entry.key), entry.where, *table, schema}, visitor);
+    visit(schemas,
+          {join_path(place.path, entry.key), entry.where, *table, schema, entry.value.refused},
+          visitor);
   }
 }
 
@@ -40,6 +42,11 @@ void visit(const SchemaSet& schemas, const TablePlace& place,
 
 bool is_table(const Schema& schema) {
   return text(schema, "type") == "object";
+}
+
+bool declares_key(const Schema& schema, const std::string& key) {
+  const Schema* properties = member(schema, "properties");
+  return properties != nullptr && properties->contains(key);
 }
 
 TableSchema::TableSchema(const SchemaSet& schemas) {
@@ -57,13 +64,17 @@ TableSchema::TableSchema(const SchemaSet& schemas, const Schema& node, const Tab
   certain_ = keys_.size();
   const Schema* free = member(node, "additionalProperties");
   if (free != nullptr && free->is_object()) free_ = free;
+  free_names_ = member(node, "propertyNames");
   if (!kind_.empty()) pick_type(schemas, node, table, name);
 }
 
 void TableSchema::add_node(const Schema& node, bool with_required) {
-  if (const Schema* properties = member(node, "properties"))
+  if (const Schema* properties = member(node, "properties")) {
+    const size_t before = keys_.size();  // a schema has each key once
+    keys_.reserve(before + properties->size());
     for (const auto& [key, schema] : properties->items())
-      if (find(key) == nullptr) keys_.emplace_back(key, &schema);
+      if (before == 0 || find(key) == nullptr) keys_.emplace_back(key, &schema);
+  }
   const Schema* required = member(node, "required");
   if (required == nullptr || !with_required) return;
   for (const Schema& key : *required) required_.push_back(key.get<std::string>());

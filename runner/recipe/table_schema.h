@@ -36,6 +36,8 @@ class TableSchema {
   const std::string& description() const { return description_; }
 
   bool has_free_names() const { return free_ != nullptr; }
+  // What a free name must be; null if any may be given.
+  const Schema* free_names() const { return free_names_; }
   const std::string& kind() const { return kind_; }  // empty: picks no component
   const std::string& type() const { return type_; }  // as the table or a default says, or empty
   bool knows_type() const { return knows_type_; }
@@ -50,6 +52,7 @@ class TableSchema {
   std::vector<std::pair<std::string, const Schema*>> keys_;
   std::vector<std::string> required_;
   const Schema* free_ = nullptr;
+  const Schema* free_names_ = nullptr;
   std::string description_, kind_, type_, file_;
   size_t certain_ = 0;
   bool knows_type_ = false;
@@ -57,12 +60,16 @@ class TableSchema {
 
 bool is_table(const Schema& schema);
 
+// Whether a table's or a component's own schema has the key.
+bool declares_key(const Schema& schema, const std::string& key);
+
 // A table of a recipe and what it may hold.
 struct TablePlace {
   std::string path;   // empty for the recipe itself
   SourceSpan header;  // of its name
   Table& table;
   const TableSchema& schema;
+  bool is_refused = false;  // its name is a mistake that is reported already
 };
 
 // Visits every declared table, parents first. A visitor may change the entries of its table.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "recipe/toml_depth.h"
 #include "recipe/toml_error.h"
 
 namespace exprun {
@@ -19,6 +20,8 @@ class Converter {
   Table table(const toml::table& from) {
     Table to;
     to.where = span(from.source());
+    if (is_too_deep(to.where)) return to;
+    ++depth_;
     for (const auto& [key, node] : from) {
       Value value = convert(node);
       to.entries().push_back({std::string(key.str()), span(key.source()), std::move(value)});
@@ -26,12 +29,20 @@ class Converter {
     std::sort(to.entries().begin(), to.entries().end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
     });
+    --depth_;
     return to;
   }
 
   Value convert(const toml::node& node) { return Value(data(node), span(node.source()), origin_); }
 
  private:
+  bool is_too_deep(const SourceSpan& where) {
+    if (depth_ < kDeepestValue) return false;
+    diagnostics_.push_back(
+        {where, "tables stand more than " + std::to_string(kDeepestValue) + " deep in each other"});
+    return true;
+  }
+
   Value::Data data(const toml::node& node) {
     if (const auto* value = node.as_boolean()) return value->get();
     if (const auto* value = node.as_integer()) return value->get();
@@ -59,6 +70,7 @@ class Converter {
   std::shared_ptr<const SourceFile> file_;
   Origin origin_;
   Diagnostics& diagnostics_;
+  size_t depth_ = 0;  // of tables
 };
 
 // What toml++ would explain badly, or not at all.
@@ -77,6 +89,11 @@ bool is_text(const std::shared_ptr<const SourceFile>& file, Diagnostics& diagnos
 std::optional<toml::table> parse(const std::shared_ptr<const SourceFile>& file,
                                  std::string_view text, Diagnostics& diagnostics) {
   if (!is_text(file, diagnostics)) return std::nullopt;
+  if (const auto begin = find_long_key(text)) {
+    diagnostics.push_back({span_of(file, std::min(*begin, file->text.size()), 1),
+                           "a key has more than " + std::to_string(kMostKeyParts) + " parts"});
+    return std::nullopt;
+  }
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
@@ -99,18 +116,25 @@ std::optional<Table> parse_toml(const std::shared_ptr<const SourceFile>& file, O
 }
 
 std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& file, size_t begin,
-                                      Origin origin, Diagnostics& diagnostics) {
+                                      size_t size, Origin origin, Diagnostics& diagnostics) {
   // A key of the same width in front keeps every place.
   const std::string front = file->text.substr(0, begin);
   std::string document = "x" +
                          std::string(std::max<size_t>(code_points(front).size(), 2) - 2, ' ') +
-                         "=" + file->text.substr(begin);
+                         "=" + file->text.substr(begin, size);
   const std::optional<toml::table> tree = parse(file, document, diagnostics);
   if (!tree) return std::nullopt;
   const size_t before = diagnostics.size();
-  Value value = Converter(file, origin, diagnostics).convert(*tree->get("x"));
-  if (diagnostics.size() > before || tree->size() != 1) return std::nullopt;
-  return value;
+  Converter converter(file, origin, diagnostics);
+  if (tree->size() == 1) {
+    Value value = converter.convert(*tree->get("x"));
+    if (diagnostics.size() == before) return value;
+    return std::nullopt;
+  }
+  const Table table = converter.table(*tree);
+  diagnostics.push_back({table.entries()[1].where, "one value is needed, and this is another line",
+                         "give it as an override of its own"});
+  return std::nullopt;
 }
 
 }  // namespace exprun

@@ -12,8 +12,9 @@ namespace exprun {
 std::optional<Table> parse_toml(const std::shared_ptr<const SourceFile>& file, Origin origin,
                                 Diagnostics& diagnostics);
 
-// One value: the text of `file` from the byte `begin` on. Places count from the text's start.
+// One value: `size` bytes of the text of `file` from the byte `begin` on. Places count from the
+// text's start. Nothing, and the reason in `diagnostics`, if it is no value, or one and more.
 std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& file, size_t begin,
-                                      Origin origin, Diagnostics& diagnostics);
+                                      size_t size, Origin origin, Diagnostics& diagnostics);
 
 }  // namespace exprun

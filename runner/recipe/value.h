@@ -66,6 +66,7 @@ class Value {
   Data data;
   SourceSpan where;  // of the value itself
   Origin origin = Origin::file;
+  bool refused = false;  // a mistake that is reported already: nothing follows from it
 };
 
 struct Entry {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/utf8.h"
 #include "text/gpt2_split.h"
+#include "text/known_patterns.h"
 #include "text/merge_word.h"
 #include "text/pattern_split.h"
 #include "text/word_cache.h"
@@ -16,17 +19,32 @@ namespace {
 
 // What encoders read; shared by all threads.
 struct Bpe {
-  explicit Bpe(BpeVocabulary from) : vocabulary(std::move(from)), table(vocabulary.merges) {
-    if (vocabulary.pattern != kGpt2Pattern) pattern.emplace(vocabulary.pattern);
-    if (!vocabulary.whole_words) return;
+  explicit Bpe(BpeVocabulary from)
+      : vocabulary(std::move(from)), table(vocabulary.merges), added(vocabulary.added) {
+    const auto& all = vocabulary.patterns;
+    splits_as_gpt2 = !all.empty() && all.back() == kGpt2Pattern;
+    for (const std::string& pattern : std::span(all).first(all.size() - splits_as_gpt2))
+      patterns.emplace_back(pattern);
+    if (all.empty()) patterns.emplace_back("");
+    if (vocabulary.whole_words) find_words();
+  }
+
+  void find_words() {
     for (uint32_t id = 0; id < vocabulary.tokens.size(); ++id)
       if (!vocabulary.tokens[id].empty()) words.emplace(vocabulary.tokens[id], id);
     for (const auto& [text, id] : vocabulary.special) words.erase(text);
+    // Of the same bytes that of the model has come first: its id is lower.
+    for (const uint32_t id : vocabulary.beside_model)
+      if (const auto word = words.find(vocabulary.tokens[id]);
+          word != words.end() && word->second == id)
+        words.erase(word);
   }
 
   BpeVocabulary vocabulary;
   MergeTable table;
-  std::optional<WordPattern> pattern;  // none: GPT-2's, split by hand
+  AddedTokens added;
+  std::vector<WordPattern> patterns;
+  bool splits_as_gpt2;  // behind all patterns, by hand
   std::unordered_map<std::string_view, uint32_t> words;
 };
 
@@ -109,7 +127,7 @@ class Gpt2Encoder final : public Encoder {
 
 class PatternEncoder final : public Encoder {
  public:
-  explicit PatternEncoder(const Bpe& bpe) : splitter_(*bpe.pattern), words_(bpe) {}
+  PatternEncoder(const Bpe& bpe, const WordPattern& pattern) : splitter_(pattern), words_(bpe) {}
 
   void encode(std::string_view text, Tokens& tokens) override {
     splitter_.start(text);
@@ -123,23 +141,56 @@ class PatternEncoder final : public Encoder {
   WordEncoder words_;
 };
 
+// What one pattern leaves, for the patterns behind it.
+class PieceEncoder final : public Encoder {
+ public:
+  PieceEncoder(const WordPattern& pattern, std::unique_ptr<Encoder> inner)
+      : splitter_(pattern), inner_(std::move(inner)) {}
+
+  void encode(std::string_view text, Tokens& tokens) override {
+    splitter_.start(text);
+    for (auto piece = splitter_.next(); !piece.empty(); piece = splitter_.next())
+      inner_->encode(piece, tokens);
+  }
+
+ private:
+  PatternSplitter splitter_;
+  std::unique_ptr<Encoder> inner_;
+};
+
+std::unique_ptr<Encoder> make_encoder_of_words(const Bpe& bpe) {
+  std::span<const WordPattern> before = bpe.patterns;
+  std::unique_ptr<Encoder> encoder;
+  if (bpe.splits_as_gpt2) {
+    encoder = std::make_unique<Gpt2Encoder>(bpe);
+  } else {
+    encoder = std::make_unique<PatternEncoder>(bpe, before.back());
+    before = before.first(before.size() - 1);
+  }
+  for (; !before.empty(); before = before.first(before.size() - 1))
+    encoder = std::make_unique<PieceEncoder>(before.back(), std::move(encoder));
+  return encoder;
+}
+
 class BpeTokenizer final : public Tokenizer {
  public:
   BpeTokenizer(BpeVocabulary vocabulary, std::filesystem::path path)
-      : bpe_(std::move(vocabulary)), path_(std::move(path)) {}
+      : bpe_(std::move(vocabulary)),
+        family_(family_of(bpe_.vocabulary.patterns)),
+        path_(std::move(path)) {}
 
   int64_t vocab_size() const override {
     return static_cast<int64_t>(bpe_.vocabulary.tokens.size());
   }
 
   std::unique_ptr<Encoder> make_encoder() const override {
-    if (bpe_.pattern) return std::make_unique<PatternEncoder>(bpe_);
-    return std::make_unique<Gpt2Encoder>(bpe_);
+    return with_added_tokens(bpe_.added, make_encoder_of_words(bpe_));
   }
 
-  // Of other patterns nothing is known.
   size_t safe_cut(std::string_view text) const override {
-    return bpe_.pattern ? 0 : Gpt2Splitter().last_certain_end(text);
+    for (size_t end = last_end_of_word(text); end > 0; end = last_end_of_word(text.substr(0, end)))
+      if (!bpe_.added.any() || !bpe_.added.may_cover(text, end)) return end;
+    return 0;
   }
 
   std::string decode(std::span<const int64_t> tokens) const override {
@@ -164,7 +215,15 @@ class BpeTokenizer final : public Tokenizer {
   }
 
  private:
+  // One that is certain where there are words only; of unknown patterns nothing is.
+  size_t last_end_of_word(std::string_view text) const {
+    if (family_ == PatternFamily::unknown) return 0;
+    return family_ == PatternFamily::gpt2 ? Gpt2Splitter().last_certain_end(text)
+                                          : last_certain_end(text);
+  }
+
   Bpe bpe_;
+  PatternFamily family_;
   std::filesystem::path path_;
 };
 

@@ -43,7 +43,8 @@ void require_bytes(BpeVocabulary& vocabulary, const fs::path& path) {
   std::array<bool, 256> there{};
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string& bytes = vocabulary.tokens[id];
-    if (bytes.size() != 1) continue;
+    const auto& beside = vocabulary.beside_model;
+    if (bytes.size() != 1 || std::find(beside.begin(), beside.end(), id) != beside.end()) continue;
     const auto byte = static_cast<unsigned char>(bytes[0]);
     there[byte] = true;
     vocabulary.byte_tokens[byte] = static_cast<uint32_t>(id);

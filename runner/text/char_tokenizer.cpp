@@ -11,7 +11,6 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kCodePoints = 0x110000;
 constexpr size_t kMostCharacters = 65536;  // more are words rather than characters
 constexpr uint32_t kNoToken = UINT32_MAX;
 
@@ -142,14 +141,8 @@ std::u32string CharacterSet::sorted() const {
   return table;
 }
 
-std::unique_ptr<Tokenizer> make_char_tokenizer_of(std::u32string table) {
+std::unique_ptr<Tokenizer> make_char_tokenizer(std::u32string table) {
   return std::make_unique<CharTokenizer>(std::move(table));
-}
-
-std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text) {
-  CharacterSet characters;
-  characters.add(text);
-  return make_char_tokenizer_of(characters.sorted());
 }
 
 }  // namespace exprun

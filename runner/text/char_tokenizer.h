@@ -27,9 +27,6 @@ class CharacterSet {
 
 // Token i is table[i]. Throws Error on a character that is there twice, or more than 65,536 of
 // them.
-std::unique_ptr<Tokenizer> make_char_tokenizer_of(std::u32string table);
-
-// Of the characters of one text.
-std::unique_ptr<Tokenizer> make_char_tokenizer(std::string_view text);
+std::unique_ptr<Tokenizer> make_char_tokenizer(std::u32string table);
 
 }  // namespace exprun

@@ -29,7 +29,7 @@ std::u32string read_table(const json& table) {
 std::unique_ptr<Tokenizer> load_tokenizer(const json& description) try {
   const auto type = description.at("type").get<std::string>();
   if (type == "byte") return make_byte_tokenizer();
-  if (type == "char") return make_char_tokenizer_of(read_table(description.at("table")));
+  if (type == "char") return make_char_tokenizer(read_table(description.at("table")));
   if (type == "bpe") return load_bpe_tokenizer(description.at("vocabulary").get<std::string>());
   throw Error("tokenizer: type '" + type + "' is unknown; there are byte, char and bpe");
 } catch (const json::exception&) {

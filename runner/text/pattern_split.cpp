@@ -46,6 +46,11 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text);
 }
 
+bool may_match_nothing(const pcre2_code* code) {
+  uint32_t answer = 0;
+  return pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &answer) == 0 && answer != 0;
+}
+
 PCRE2_SPTR as_units(const char* text) {
   return reinterpret_cast<PCRE2_SPTR>(text);
 }
@@ -82,6 +87,10 @@ WordPattern::WordPattern(const std::string& pattern) : code_(std::make_unique<Co
   if (!code_->compiled)
     throw Error("tokenizer: PCRE2 does not take the pattern '" + pattern +
                 "': " + message_of(code) + "; use another tokenizer.json");
+  if (may_match_nothing(code_->compiled) && !pattern.empty())
+    throw Error("tokenizer: the pattern '" + pattern +
+                "' may match nothing, which is a word to some and none to others; use another "
+                "tokenizer.json");
   // Without JIT (some processors) the interpreter answers, slower and the same.
   pcre2_jit_compile(code_->compiled, PCRE2_JIT_COMPLETE);
 }

@@ -11,7 +11,7 @@ namespace exprun {
 // Compiled once; its matchers are for one thread each.
 class WordPattern {
  public:
-  // Throws Error that shows where the pattern is wrong.
+  // Throws Error that says what is wrong with the pattern. An empty one makes a text one word.
   explicit WordPattern(const std::string& pattern);
   ~WordPattern();
   WordPattern(WordPattern&&) noexcept;

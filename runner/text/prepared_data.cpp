@@ -1,7 +1,7 @@
 #include "text/prepared_data.h"
 
 #include "base/diagnostic.h"
-#include "base/json_text.h"
+#include "base/utf8.h"
 
 namespace exprun {
 namespace {
@@ -27,16 +27,31 @@ std::vector<TokenShard> shards_from_json(const json& list) {
   return shards;
 }
 
+void require_paths(const PreparedData& data) {
+  for (const auto* split : {&data.train, &data.validation})
+    for (const TokenShard& shard : *split) require_utf8_path(shard.path);
+  if (data.tokenizer.contains("vocabulary"))
+    require_utf8_path(data.tokenizer["vocabulary"].get<std::string>());
+}
+
 }  // namespace
 
-std::string PreparedData::to_json() const {
+void require_utf8_path(const std::string& path) {
+  if (first_invalid_byte(path))
+    throw Error(
+        "data: the path '" + path +
+        "' is not UTF-8, so that a run cannot write it down; rename it, or what it lies in");
+}
+
+std::string PreparedData::to_json(NotUtf8 bytes) const {
+  if (bytes == NotUtf8::throws) require_paths(*this);
   json data = {{"fingerprint", fingerprint},
                {"tokenizer", tokenizer},
                {"train", shards_to_json(train)},
                {"validation", shards_to_json(validation)}};
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
   if (!made_from.is_null()) data["made_from"] = made_from;
-  return json_text(data, 2) + "\n";
+  return json_text(data, 2, bytes) + "\n";
 }
 
 PreparedData PreparedData::from_json(const std::string& text) try {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "text/token_shard.h"
 
 namespace exprun {
@@ -21,8 +22,12 @@ struct PreparedData {
   std::vector<TokenShard> validation;
   nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
 
-  std::string to_json() const;
+  // Throws Error for a path that JSON cannot say, unless U+FFFD may stand for its bytes.
+  std::string to_json(NotUtf8 bytes = NotUtf8::throws) const;
   static PreparedData from_json(const std::string& json);  // throws Error
 };
+
+// Throws Error for a path of data that JSON, and so a run, cannot say.
+void require_utf8_path(const std::string& path);
 
 }  // namespace exprun

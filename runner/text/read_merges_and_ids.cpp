@@ -1,9 +1,10 @@
 // vocab.bpe and encoder.json: the merges a line, by rank, and the ids.
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "text/byte_alphabet.h"
 #include "text/gpt2_split.h"
+#include "text/id_object.h"
 #include "text/token_ids.h"
 #include "text/vocabulary_readers.h"
 
@@ -11,49 +12,17 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-// {"token": id, ...} without a tree of it. What is not of the alphabet of bytes is a special token:
-// <|endoftext|> is of it, but no merge makes it.
-class IdReader final : public nlohmann::json_sax<json> {
- public:
-  IdReader(BpeVocabulary& vocabulary, TokenIds& ids) : vocabulary_(vocabulary), ids_(ids) {}
-
-  bool start_object(size_t) override { return ++depth_ == 1; }
-  bool end_object() override { return true; }
-  bool key(string_t& name) override {
-    name_ = std::move(name);
-    return true;
-  }
-  bool number_unsigned(number_unsigned_t id) override {
-    if (depth_ == 0) return false;
-    const bool special = name_.starts_with("<|") && name_.ends_with("|>");
-    const auto bytes = special ? std::nullopt : bytes_of_alphabet(name_);
-    ids_.add(bytes.value_or(name_), id);
-    if (!bytes) vocabulary_.special.emplace_back(name_, static_cast<uint32_t>(id));
-    return true;
-  }
-
-  bool null() override { return false; }
-  bool boolean(bool) override { return false; }
-  bool number_integer(number_integer_t) override { return false; }
-  bool number_float(number_float_t, const string_t&) override { return false; }
-  bool string(string_t&) override { return false; }
-  bool binary(binary_t&) override { return false; }
-  bool start_array(size_t) override { return false; }
-  bool end_array() override { return false; }
-  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
-
- private:
-  BpeVocabulary& vocabulary_;
-  TokenIds& ids_;
-  std::string name_;
-  int depth_ = 0;
-};
-
+// What is not of the alphabet of bytes is a special token: <|endoftext|> is of it, but no merge
+// makes it.
 void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) {
-  IdReader reader(vocabulary, ids);
-  if (!json::sax_parse(read_file(file), &reader))
+  const auto add = [&](const std::string& name, uint64_t id) {
+    const bool special = name.starts_with("<|") && name.ends_with("|>");
+    auto bytes = special ? std::nullopt : bytes_of_alphabet(name);
+    ids.add(bytes ? std::move(*bytes) : name, id);
+    if (!bytes) vocabulary.special.emplace_back(name, static_cast<uint32_t>(id));
+  };
+  if (!read_id_object(read_file(file), add))
     throw Error("tokenizer: '" + file.string() +
                 "' is no JSON object of tokens and ids; fetch it again");
 }
@@ -83,7 +52,7 @@ void read_merges(TokenIds& ids, const fs::path& file) {
 
 BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
   BpeVocabulary vocabulary;
-  vocabulary.pattern = kGpt2Pattern;
+  vocabulary.patterns = {kGpt2Pattern};
   TokenIds tokens(vocabulary, merges);
   read_ids(vocabulary, tokens, ids);
   read_merges(tokens, merges);

@@ -70,7 +70,7 @@ void add_merges(BpeVocabulary& vocabulary, const TokenIds& ids) {
 
 BpeVocabulary read_ranks(const fs::path& file) {
   BpeVocabulary vocabulary;
-  vocabulary.pattern = kGpt2Pattern;
+  vocabulary.patterns = {kGpt2Pattern};
   vocabulary.whole_words = true;
   TokenIds ids(vocabulary, file);
   const std::string text = read_file(file);

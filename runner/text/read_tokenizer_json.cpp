@@ -1,11 +1,15 @@
-// tokenizer.json of HuggingFace's tokenizers: BPE over bytes, words by a pattern. What would give
-// other tokens than ours (a normalizer, other pre-tokenizers, byte fallback) is refused by name.
+// tokenizer.json of HuggingFace's tokenizers: BPE over bytes, words by a pattern, added tokens.
+// What would give other tokens than ours (a normalizer, other pre-tokenizers, byte fallback,
+// patterns that other libraries read otherwise) is refused by name.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "text/byte_alphabet.h"
 #include "text/gpt2_split.h"
+#include "text/known_patterns.h"
+#include "text/regex_dialect.h"
 #include "text/token_ids.h"
 #include "text/vocabulary_readers.h"
 
@@ -21,17 +25,28 @@ class Reader {
 
   BpeVocabulary read() {
     const json root = parse_json<json>(read_file(file_));
-    if (!root.value("normalizer", json()).is_null()) refuse("has a normalizer");
+    refuse_normalizer(root.value("normalizer", json()));
     read_words(root.at("pre_tokenizer"));
+    if (!has_bytes_) refuse("has no ByteLevel");
     read_model(root.at("model"));
-    for (const json& added : root.value("added_tokens", json::array())) read_added(added);
+    const json& model = root.at("model").at("vocab");
+    for (const json& added : root.value("added_tokens", json::array())) read_added(added, model);
     return std::move(vocabulary_);
   }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error("tokenizer: '" + file_.string() + "' " + what +
-                "; only byte-level BPE (ByteLevel, with or without a Split before it) is exact");
+    throw Error(
+        "tokenizer: '" + file_.string() + "' " + what +
+        "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) is exact");
+  }
+
+  // A sequence of none is what some files have.
+  void refuse_normalizer(const json& step) const {
+    if (step.is_null()) return;
+    const auto type = step.at("type").get<std::string>();
+    if (type != "Sequence") refuse("has the normalizer " + type);
+    for (const json& part : step.at("normalizers")) refuse_normalizer(part);
   }
 
   void read_words(const json& step) {
@@ -40,9 +55,13 @@ class Reader {
       for (const json& part : step.at("pretokenizers")) read_words(part);
     } else if (type == "Split") {
       read_split(step);
+    } else if (type == "Digits") {
+      take_pattern(step.value("individual_digits", false) ? kEachNumber : kRunsOfNumbers);
     } else if (type == "ByteLevel") {
+      if (has_bytes_) refuse("has ByteLevel twice");
       if (step.value("add_prefix_space", true)) refuse("adds a space before every text");
       if (step.value("use_regex", true)) take_pattern(kGpt2Pattern);
+      has_bytes_ = true;
     } else {
       refuse("has a pre_tokenizer of the type " + type);
     }
@@ -51,22 +70,22 @@ class Reader {
   void read_split(const json& split) {
     const json& pattern = split.at("pattern");
     if (!pattern.contains("Regex")) refuse("splits at a string");
+    const auto text = pattern.at("Regex").get<std::string>();
     const auto behavior = split.at("behavior").get<std::string>();
     const bool inverted = split.value("invert", false);
+    if (behavior == "Removed" && inverted && family_of(text) == PatternFamily::unknown)
+      refuse("removes what its pattern does not match");
     if (!(behavior == "Isolated" && !inverted) && !(behavior == "Removed" && inverted))
-      refuse("splits with the behavior " + behavior);
-    take_pattern(pattern.at("Regex").get<std::string>());
+      refuse("splits with the behavior " + behavior + (inverted ? ", inverted" : ""));
+    take_pattern(text);
   }
 
   void take_pattern(const std::string& pattern) {
-    if (!vocabulary_.pattern.empty()) refuse("splits twice");
-    vocabulary_.pattern = is_gpt2(pattern) ? kGpt2Pattern : pattern;
-  }
-
-  // GPT-2's pattern as OpenAI first wrote it.
-  static bool is_gpt2(const std::string& pattern) {
-    return pattern ==
-           R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+    if (has_bytes_) refuse("splits behind ByteLevel");
+    if (const std::string foreign = foreign_construct(pattern); !foreign.empty())
+      refuse("splits by a pattern with " + foreign + ", which PCRE2 reads otherwise");
+    const bool is_gpt2 = family_of(pattern) == PatternFamily::gpt2;
+    vocabulary_.patterns.push_back(is_gpt2 ? kGpt2Pattern : pattern);
   }
 
   void read_model(const json& model) {
@@ -98,17 +117,38 @@ class Reader {
     ids_.add_merge(*a, *b);
   }
 
-  void read_added(const json& added) {
+  // Tokenizers numbers them anew: as the model does, or behind all before.
+  uint64_t id_of_added(const std::string& text, const json& model) const {
+    if (const auto same = model.find(text); same != model.end()) return same->get<uint64_t>();
+    return std::max(uint64_t{model.size()}, last_added_ + 1);
+  }
+
+  void read_added(const json& added, const json& model) {
     const auto text = added.at("content").get<std::string>();
     const auto id = added.at("id").get<uint32_t>();
+    if (text.empty()) refuse("has an added token of no text");
+    if (const auto expected = id_of_added(text, model); id != expected)
+      refuse("gives the added token " + json_text(json(text)) + " the id " + std::to_string(id) +
+             ", where tokenizers gives it " + std::to_string(expected));
+    last_added_ = std::max(last_added_, uint64_t{id});
+    const bool special = added.value("special", false);
+    for (const char* key : {"single_word", "lstrip", "rstrip"})
+      if (!special && added.value(key, false))
+        refuse("has the added token " + json_text(json(text)) + " with " + key);
     const bool known = id < vocabulary_.tokens.size() && vocabulary_.tokens[id] == text;
-    if (!known) ids_.add(text, id);
-    vocabulary_.special.emplace_back(text, id);
+    if (!known) {
+      ids_.add_apart(text, id);
+      vocabulary_.beside_model.push_back(id);
+    }
+    vocabulary_.added.push_back({text, id, special, added.value("normalized", !special)});
+    if (special) vocabulary_.special.emplace_back(text, id);
   }
 
   fs::path file_;
   BpeVocabulary vocabulary_;
   TokenIds ids_;
+  uint64_t last_added_ = 0;
+  bool has_bytes_ = false;
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ class TokenIds {
 
   // Throws Error for an id that another token has, or that is absurdly large.
   void add(std::string bytes, uint64_t id);
+  // Of a token beside the model, which may have another of the same bytes: find() does not know it.
+  // Behind all merges.
+  void add_apart(std::string bytes, uint64_t id);
   // A merge of the next rank; throws Error if it is of unknown tokens.
   void add_merge(std::string_view left, std::string_view right);
   // nothing if no token has these bytes
@@ -28,14 +31,17 @@ class TokenIds {
   Error error(const std::string& problem) const;
 
  private:
-  // A part of the hash tells most tokens that are not the one wanted, without a look at their
-  // bytes.
+  // Short bytes are their own key, of longer ones it is a hash.
   struct Slot {
-    uint32_t mark, id;
+    uint64_t key;
+    uint32_t id;
   };
 
+  // Where the bytes of a new id belong.
+  std::string& bytes_of(uint64_t id, const std::string& bytes);
   // Of the token, or the free one where it belongs.
-  size_t slot_of(std::string_view bytes, uint64_t hash) const;
+  size_t slot_of(std::string_view bytes, uint64_t key) const;
+  std::optional<uint32_t> find_merged(std::string_view left, std::string_view right) const;
   void grow();
 
   BpeVocabulary& vocabulary_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 
 #include "base/file_error.h"
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "shards are mapped as they lie");
 
 constexpr int64_t kHeaderBytes = 1024;
-constexpr int64_t kWriteAheadBytes = int64_t{8} << 20;
+constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr int64_t kWriteAheadBytes = int64_t{2} << 20;
 constexpr int64_t kNarrow = sizeof(uint16_t), kWide = sizeof(uint32_t);
 constexpr int32_t kBaseModelTrainMagic = 20250211;
 
@@ -46,6 +48,7 @@ int64_t size_of(int fd, const fs::path& file) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw file_error("read", file);
   if (S_ISDIR(status.st_mode)) throw file_error("read", file, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw shard_error(file, "is no file (a pipe or a device)");
   return status.st_size;
 }
 
@@ -65,7 +68,7 @@ const Kind& checked_kind(const Header& header, const fs::path& file) {
   if (header[1] != kind->version)
     throw shard_error(file, "has version " + std::to_string(header[1]) +
                                 ", of this magic version " + std::to_string(kind->version) +
-                                " can be read");
+                                " can be read; fetch or make it again");
   return *kind;
 }
 
@@ -83,7 +86,7 @@ void check_size(int64_t size, const TokenShard& shard, const fs::path& file) {
 
 TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
   const Header header = read_header(fd, file);
-  if (const Kind* kind = kind_of(header[0]); kind && header[1] == kind->version)
+  if (kind_of(header[0]))
     throw shard_error(file, "begins with a shard's header; write format = \"auto\"");
   if (size % kNarrow != 0)
     throw shard_error(file, "has an odd number of bytes (" + std::to_string(size) +
@@ -94,7 +97,7 @@ TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
 }  // namespace
 
 TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
   if (!fd) throw file_error("open", file);
   const int64_t size = size_of(fd.get(), file);
   if (size == 0) throw shard_error(file, "is empty; fetch or make it again");
@@ -132,21 +135,34 @@ ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes, int64_t toke
       tokens_(tokens),
       sent_(tokens) {
   const off_t end = kHeaderBytes + tokens * token_bytes;
-  if (!fd_ || size_of(fd_.get(), file_) < end || ::ftruncate(fd_.get(), end) != 0 ||
-      ::lseek(fd_.get(), end, SEEK_SET) != end)
+  if (fd_ && size_of(fd_.get(), file_) < end)
+    throw shard_error(file_, "is shorter than what was made durable of it");
+  if (!fd_ || ::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
     throw file_error("continue", file_);
 }
 
 void ShardWriter::append(std::span<const uint32_t> tokens) {
+  const size_t begin = buffer_.size();
+  buffer_.resize(begin + tokens.size() * static_cast<size_t>(token_bytes_));
+  char* to = buffer_.data() + begin;
   if (token_bytes_ == kNarrow) {
-    narrow_.resize(tokens.size());
-    for (size_t i = 0; i < tokens.size(); ++i) narrow_[i] = static_cast<uint16_t>(tokens[i]);
-    write_all(fd_.get(), narrow_.data(), narrow_.size() * kNarrow, file_);
+    for (const uint32_t token : tokens) {
+      const auto narrow = static_cast<uint16_t>(token);
+      std::memcpy(to, &narrow, sizeof narrow);
+      to += sizeof narrow;
+    }
   } else {
-    write_all(fd_.get(), tokens.data(), tokens.size_bytes(), file_);
+    std::memcpy(to, tokens.data(), tokens.size_bytes());
   }
   tokens_ += static_cast<int64_t>(tokens.size());
+  if (buffer_.size() < kBufferBytes) return;
+  flush();
   write_ahead();
+}
+
+void ShardWriter::flush() {
+  write_all(fd_.get(), buffer_.data(), buffer_.size(), file_);
+  buffer_.clear();
 }
 
 // The disk writes while the next tokens are made, so that the sync at the end has little to wait
@@ -160,12 +176,14 @@ void ShardWriter::write_ahead() {
 }
 
 void ShardWriter::sync() {
+  flush();
   if (::fdatasync(fd_.get()) != 0) throw file_error("write", file_);
 }
 
 TokenShard ShardWriter::finish() {
   if (tokens_ > std::numeric_limits<int32_t>::max())
     throw std::logic_error("ShardWriter: more tokens than a header can count");
+  flush();
   const bool wide = token_bytes_ == kWide;
   const int32_t header[] = {wide ? kWideShardMagic : kShardMagic, wide ? 7 : 1,
                             static_cast<int32_t>(tokens_)};

@@ -41,7 +41,8 @@ inline int64_t token_bytes_for(int64_t vocab_size) {
 // version, a truncated or over-long file, an odd size.
 TokenShard inspect_shard(const std::filesystem::path& file, ShardFormat format);
 
-// Writes one shard with a header, piece by piece. Without finish() the file is no valid shard.
+// Writes one shard with a header, piece by piece, buffered. Without finish() the file is no valid
+// shard.
 class ShardWriter {
  public:
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes);  // throws Error
@@ -49,20 +50,21 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes, int64_t tokens);
 
   void append(std::span<const uint32_t> tokens);  // throws Error
-  void sync();                                    // makes durable what was appended
-  TokenShard finish();                            // throws Error
+  void sync();                                    // makes durable what was appended and finished
+  TokenShard finish();                            // writes the header; throws Error
   const std::filesystem::path& file() const { return file_; }
   int64_t tokens() const { return tokens_; }
 
  private:
+  void flush();
   void write_ahead();
 
   std::filesystem::path file_;
   UniqueFd fd_;
   int64_t token_bytes_;
   int64_t tokens_ = 0;
-  int64_t sent_ = 0;  // tokens whose way to the disk has begun
-  std::vector<uint16_t> narrow_;
+  int64_t sent_ = 0;          // tokens whose way to the disk has begun
+  std::vector<char> buffer_;  // appended and not yet written
 };
 
 }  // namespace exprun

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace exprun {
 namespace {
-
-constexpr size_t kCodePoints = 0x110000;
 
 std::vector<CharClass> filled() {
   std::vector<CharClass> classes(kCodePoints, CharClass::other);

@@ -8,20 +8,22 @@
 #include <iostream>
 #include <iterator>
 
-#include "base/cores.h"
 #include "base/diagnostic.h"
 #include "base/diagnostic_json.h"
 #include "base/error_file.h"
 #include "base/file_lock.h"
 #include "base/json_text.h"
+#include "base/machine/cores.h"
 #include "base/signals.h"
+#include "base/spare_memory.h"
 #include "base/version.h"
-#include "engine/attempt.h"
+#include "engine/attempt/attempt.h"
 #include "engine/describe.h"
+#include "engine/device/gpu.h"
+#include "engine/device/library_log.h"
+#include "engine/device/machine.h"
+#include "engine/device/torch_error.h"
 #include "engine/evaluate_run.h"
-#include "engine/gpu.h"
-#include "engine/machine.h"
-#include "engine/torch_error.h"
 #include "options.h"
 
 namespace exprun {
@@ -77,6 +79,11 @@ ExitCode follow(const TrainerOptions& options) {
   return follow_attempt(options.place, options.recipe_hash);
 }
 
+// Another launcher shows it to people and scripts, as exprun would show its own.
+ExitCode for_launcher(const TrainerOptions& options, ExitCode code) {
+  return options.place.joined && code == ExitCode::lost_ranks ? ExitCode::failed : code;
+}
+
 ExitCode perform(const TrainerOptions& options) {
   switch (options.task) {
     case TrainerOptions::Task::describe:
@@ -86,8 +93,8 @@ ExitCode perform(const TrainerOptions& options) {
     case TrainerOptions::Task::follow:
       return follow(options);
     case TrainerOptions::Task::dismiss:
-      dismiss_others(options.place, options.dismissed_with);
-      return options.dismissed_with;
+      dismiss_others(options.place, options.dismissal);
+      return options.dismissal.code;
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:
@@ -146,12 +153,15 @@ ExitCode explain(const TrainerOptions& options) {
 int main(int argc, char** argv) {
   using namespace exprun;
   std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to ranks that may be gone: an error, no end
+  SpareMemory spare(size_t{256} << 20);
   TrainerOptions options;
   try {
     options = parse_trainer_options(argc, argv);
     set_log_level(options.log_level);
-    end(perform(options));
+    set_library_log(options.log_level);
+    end(for_launcher(options, perform(options)));
   } catch (...) {
-    end(explain(options));
+    spare.release();
+    end(for_launcher(options, explain(options)));
   }
 }

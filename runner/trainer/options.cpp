@@ -1,11 +1,12 @@
 #include "options.h"
 
-#include <charconv>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/number.h"
 
 namespace exprun {
 
@@ -15,78 +16,96 @@ Error wrong_usage(const std::string& what) {
   return Error("exprun-trainer: " + what + "\n" + kTrainerUsage, ExitCode::bad_recipe);
 }
 
-int64_t number(const std::string& option, const std::string& text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end)
-    throw wrong_usage(option + " takes a number, not '" + text + "'");
-  return value;
-}
-
-int small(const std::string& option, const std::string& text) {
-  return static_cast<int>(number(option, text));
-}
-
-void set_rendezvous(RankPlace& place, const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos) throw wrong_usage("--rendezvous takes HOST:PORT");
-  place.address = text.substr(0, colon);
-  place.port = static_cast<uint16_t>(number("--rendezvous", text.substr(colon + 1)));
-}
-
 using Options = TrainerOptions;
-using Setter = std::function<void(Options&, const std::string&)>;
+using Flag = std::function<void(Options&)>;
+using Setter = std::function<void(Options&, const std::string& name, const std::string& text)>;
 
-const std::map<std::string, Setter, std::less<>>& flags() {
-  static const std::map<std::string, Setter, std::less<>> table{
-      {"--follow", [](Options& o, auto&) { o.task = Options::Task::follow; }},
-      {"--rendezvous-served", [](Options& o, auto&) { o.place.store_is_served = true; }},
-      {"--describe", [](Options& o, auto&) { o.task = Options::Task::describe; }},
-      {"--evaluate", [](Options& o, auto&) { o.task = Options::Task::evaluate; }},
-      {"--version", [](Options& o, auto&) { o.task = Options::Task::version; }},
-      {"--help", [](Options& o, auto&) { o.task = Options::Task::help; }},
-      {"--quiet", [](Options& o, auto&) { o.log_level = LogLevel::warning; }},
-      {"--verbose", [](Options& o, auto&) { o.log_level = LogLevel::debug; }},
+template <typename Number>
+void read_number(Number& into, const std::string& name, std::string_view text) {
+  const auto value = parse_number<Number>(text);
+  if (!value) throw wrong_usage(name + " takes a number, not '" + std::string(text) + "'");
+  into = *value;
+}
+
+template <typename Number>
+void read_number(std::optional<Number>& into, const std::string& name, std::string_view text) {
+  read_number(into.emplace(), name, text);
+}
+
+// Each for the value of an Options that `value` returns a reference to.
+template <typename Value>
+Setter text_into(Value value) {
+  return [value](Options& o, auto&, const std::string& text) { value(o) = text; };
+}
+
+template <typename Value>
+Setter number_into(Value value) {
+  return [value](Options& o, auto& name, auto& text) { read_number(value(o), name, text); };
+}
+
+template <typename Value>
+Setter seconds_into(Value value) {
+  return [value](Options& o, auto& name, auto& text) {
+    int64_t seconds = 0;
+    read_number(seconds, name, text);
+    value(o) = std::chrono::seconds(seconds);
+  };
+}
+
+void set_rendezvous(Options& options, const std::string& name, const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) throw wrong_usage(name + " takes HOST:PORT");
+  options.place.address = text.substr(0, colon);
+  read_number(options.place.port, name, std::string_view(text).substr(colon + 1));
+}
+
+void set_dismissal(Options& options, const std::string& name, const std::string& text) {
+  int code = 0;
+  read_number(code, name, text);
+  options.task = Options::Task::dismiss;
+  options.dismissal.code = static_cast<ExitCode>(code);
+}
+
+const std::map<std::string, Flag, std::less<>>& flags() {
+  static const std::map<std::string, Flag, std::less<>> table{
+      {"--follow", [](Options& o) { o.task = Options::Task::follow; }},
+      {"--joined", [](Options& o) { o.place.joined = true; }},
+      {"--rendezvous-served", [](Options& o) { o.place.store_is_served = true; }},
+      {"--describe", [](Options& o) { o.task = Options::Task::describe; }},
+      {"--evaluate", [](Options& o) { o.task = Options::Task::evaluate; }},
+      {"--version", [](Options& o) { o.task = Options::Task::version; }},
+      {"--help", [](Options& o) { o.task = Options::Task::help; }},
+      {"--quiet", [](Options& o) { o.log_level = LogLevel::warning; }},
+      {"--verbose", [](Options& o) { o.log_level = LogLevel::debug; }},
   };
   return table;
 }
 
 const std::map<std::string, Setter, std::less<>>& valued() {
   static const std::map<std::string, Setter, std::less<>> table{
-      {"--run-folder", [](Options& o, auto& text) { o.run.folder.path = text; }},
-      {"--store", [](Options& o, auto& text) { o.run.store = text; }},
-      {"--run-id", [](Options& o, auto& text) { o.run.id = number("--run-id", text); }},
-      {"--attempt", [](Options& o, auto& text) { o.run.attempt = number("--attempt", text); }},
-      {"--lock-fd", [](Options& o, auto& text) { o.lock_fd = small("--lock-fd", text); }},
-      {"--resume-from", [](Options& o, auto& text) { o.checkpoint = text; }},
-      {"--rank", [](Options& o, auto& text) { o.place.rank = small("--rank", text); }},
-      {"--world-size",
-       [](Options& o, auto& text) { o.place.world_size = small("--world-size", text); }},
-      {"--local-rank",
-       [](Options& o, auto& text) { o.place.local_rank = small("--local-rank", text); }},
-      {"--rendezvous", [](Options& o, auto& text) { set_rendezvous(o.place, text); }},
-      {"--recipe-hash", [](Options& o, auto& text) { o.recipe_hash = text; }},
-      {"--restarts", [](Options& o, auto& text) { o.place.restarts = small("--restarts", text); }},
-      {"--restarts-fd",
-       [](Options& o, auto& text) { o.place.restarts_fd = small("--restarts-fd", text); }},
+      {"--run-folder", text_into([](Options & o) -> auto& { return o.run.folder.path; })},
+      {"--store", text_into([](Options & o) -> auto& { return o.run.store; })},
+      {"--run-id", number_into([](Options & o) -> auto& { return o.run.id; })},
+      {"--attempt", number_into([](Options & o) -> auto& { return o.run.attempt; })},
+      {"--lock-fd", number_into([](Options & o) -> auto& { return o.lock_fd; })},
+      {"--resume-from", text_into([](Options & o) -> auto& { return o.checkpoint; })},
+      {"--rank", number_into([](Options & o) -> auto& { return o.place.rank; })},
+      {"--world-size", number_into([](Options & o) -> auto& { return o.place.world_size; })},
+      {"--local-rank", number_into([](Options & o) -> auto& { return o.place.local_rank; })},
+      {"--ranks-here", number_into([](Options & o) -> auto& { return o.place.ranks_here; })},
+      {"--rendezvous", set_rendezvous},
+      {"--rendezvous-fd", number_into([](Options & o) -> auto& { return o.place.listening_fd; })},
+      {"--restarts", number_into([](Options & o) -> auto& { return o.place.restarts; })},
+      {"--restarts-fd", number_into([](Options & o) -> auto& { return o.place.restarts_fd; })},
+      {"--command", text_into([](Options & o) -> auto& { return o.place.command; })},
+      {"--job", text_into([](Options & o) -> auto& { return o.place.job; })},
       {"--meeting-seconds",
-       [](Options& o, auto& text) {
-         o.place.meeting_timeout = std::chrono::seconds(number("--meeting-seconds", text));
-       }},
+       seconds_into([](Options & o) -> auto& { return o.place.meeting_timeout; })},
       {"--absence-seconds",
-       [](Options& o, auto& text) {
-         o.place.absence_timeout = std::chrono::seconds(number("--absence-seconds", text));
-       }},
-      {"--ranks-here",
-       [](Options& o, auto& text) { o.place.ranks_here = small("--ranks-here", text); }},
-      {"--dismiss",
-       [](Options& o, auto& text) {
-         o.task = Options::Task::dismiss;
-         o.dismissed_with = static_cast<ExitCode>(number("--dismiss", text));
-       }},
-      {"--rendezvous-fd",
-       [](Options& o, auto& text) { o.place.listening_fd = small("--rendezvous-fd", text); }},
+       seconds_into([](Options & o) -> auto& { return o.place.absence_timeout; })},
+      {"--recipe-hash", text_into([](Options & o) -> auto& { return o.recipe_hash; })},
+      {"--dismiss", set_dismissal},
+      {"--because", text_into([](Options & o) -> auto& { return o.dismissal.why; })},
   };
   return table;
 }
@@ -104,33 +123,33 @@ void check_complete(const Options& options) {
 }  // namespace
 
 const char* const kTrainerUsage =
-    "usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N\n"
-    "                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]\n"
-    "                      [PLACE --rendezvous-fd FD]\n"
-    "       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank but "
-    "0)\n"
-    "       exprun-trainer --dismiss EXIT_CODE PLACE   (rank 0, when it does not train; ends so "
-    "itself)\n"
-    "       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)\n"
-    "       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR\n"
-    "                      (a request as JSON on standard input; its results as JSON)\n"
-    "       exprun-trainer --version\n"
-    "PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]\n"
-    "       [--rendezvous-served] [--meeting-seconds N] [--absence-seconds N] [--ranks-here N]\n"
-    "It is started by exprun, which takes the lock, prepares the data and records the run.";
+    R"(usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N
+                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]
+                      [PLACE --rendezvous-fd FD]
+       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank but 0)
+       exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
+                      ends so itself)
+       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)
+       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR
+                      (a request as JSON on standard input; its results as JSON)
+       exprun-trainer --version
+PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]
+       [--rendezvous-served --command ID] [--meeting-seconds N] [--absence-seconds N]
+       [--ranks-here N] [--joined [--job ID]]
+It is started by exprun, which takes the lock, prepares the data and records the run.)";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {
   TrainerOptions options;
   for (int i = 1; i < count; ++i) {
     const std::string name = arguments[i];
     if (const auto flag = flags().find(name); flag != flags().end()) {
-      flag->second(options, name);
+      flag->second(options);
     } else if (const auto option = valued().find(name); option == valued().end()) {
       throw wrong_usage("unknown option '" + name + "'");
     } else if (++i == count) {
       throw wrong_usage(name + " needs a value");
     } else {
-      option->second(options, arguments[i]);
+      option->second(options, name, arguments[i]);
     }
   }
   check_complete(options);

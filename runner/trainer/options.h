@@ -8,7 +8,8 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "dist/rank_place.h"
-#include "engine/store_recorder.h"
+#include "engine/attempt/dismissal.h"
+#include "engine/record/store_recorder.h"
 
 namespace exprun {
 
@@ -16,8 +17,8 @@ struct TrainerOptions {
   enum class Task { train, follow, dismiss, describe, evaluate, version, help } task = Task::train;
   StoredRun run;
   RankPlace place;
-  ExitCode dismissed_with = ExitCode::done;  // --dismiss
-  std::optional<std::string> recipe_hash;    // of the recipe that this rank was started with
+  Dismissal dismissal;                     // --dismiss, --because
+  std::optional<std::string> recipe_hash;  // of the recipe that this rank was started with
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
   LogLevel log_level = LogLevel::info;

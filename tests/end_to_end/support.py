@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -64,6 +65,14 @@ def fixture(test, relative):
             test.fail(f"fixture {path} is missing below EXPRUN_FIXTURES")
         test.skipTest(f"no fixture {path}")
     return path
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 class Result:
@@ -133,6 +142,11 @@ class ExprunTest(unittest.TestCase):
     def state(self):
         """State of the newest run."""
         return self.rows("SELECT state FROM runs ORDER BY run DESC LIMIT 1")[0][0]
+
+    def series(self, run):
+        """All that must come out the same when a run is made again: what is no timing, by name and step."""
+        return self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
+                         "WHERE NOT timing AND run = ? ORDER BY name, step", run)
 
     def run_folder(self):
         (name,) = self.rows("SELECT folder FROM runs ORDER BY run DESC LIMIT 1")[0]

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from support import TINY, ExprunTest, kill
+from support import BUILD, TINY, ExprunTest, kill
 
 SHARDS = TINY.replace('name = "tiny"', 'name = "shards"').replace(
     'type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\ntrain = "train.bin"').replace(
@@ -45,6 +45,45 @@ class BadInput(ExprunTest):
 class BadRecipe(BadInput):
     def test_a_missing_file(self):
         self.assert_refused(["missing.toml"], 2, "missing.toml: error: no such file\n")
+
+    def test_a_recipe_without_a_name(self):
+        for command, name in (("check", "RECIPE"), ("new", "NAME"), ("show", "RECIPE|RUN")):
+            result = self.exprun(command, "", code=2)
+            self.assertIn(f"{command}: {name} is empty\n  usage: exprun {command} ", result.err)
+        for command in (["sweep", ""], ["data", "prepare", ""]):
+            self.assert_refused(command, 2, "exprun: error: command line: the name of the recipe is empty\n")
+        for name in (".", "..", "./", ".toml"):
+            self.assert_refused(["new", name], 2,
+                                f"exprun: error: new: '{name}' is no name of a recipe; give one such as mine\n")
+
+    def shell(self, script):
+        """What a shell makes of it, with exprun as $0."""
+        result = subprocess.run(["sh", "-c", script, BUILD / "exprun"], cwd=self.folder, capture_output=True, text=True,
+                                timeout=60)
+        return result.returncode, result.stderr
+
+    def test_pipes_are_recipes(self):
+        self.write("child.toml", 'extends = "/dev/stdin"\n')
+        for recipe in ("/dev/stdin", "child.toml"):
+            code, error = self.shell(f'cat tiny.toml | "$0" check --quick {recipe}')
+            self.assertEqual((code, error), (0, ""))
+        self.write("sweep.toml", (self.folder / "tiny.toml").read_text() + '[sweep.axes]\n"run.seed" = [1, 2]\n')
+        self.assertEqual(self.shell('cat sweep.toml | "$0" check --quick /dev/stdin'), (0, ""))
+
+    def test_a_standard_input_that_is_closed(self):
+        self.assertEqual(self.shell('"$0" check tiny.toml hidden_size=24 tokenizer=byte <&-'), (0, ""))
+
+    def test_a_working_directory_that_is_gone(self):
+        self.assertEqual(self.shell('mkdir gone && cd gone && rmdir ../gone && "$0" ls'), (1, (
+            "exprun: error: command line: the working directory cannot be found (No such file or directory); "
+            "go to one that is there\n")))
+
+    def test_a_store_behind_a_linked_folder(self):
+        (self.folder / "there" / "inner").mkdir(parents=True)
+        (self.folder / "link").symlink_to("there/inner")
+        self.exprun("data", "prepare", "tiny.toml", "--store", "link/../store")
+        self.assertTrue((self.folder / "there" / "store" / "data").is_dir())
+        self.assertFalse((self.folder / "store").exists())
 
     def test_a_folder(self):
         (self.folder / "recipes").mkdir()

@@ -6,7 +6,7 @@ import sqlite3
 import unittest
 from unittest import mock
 
-from support import ExprunTest, fixture
+from support import ROOT, ExprunTest, fixture
 
 
 class Check(ExprunTest):
@@ -83,6 +83,19 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertEqual(self.exprun("check", *words).err, "<override 1>:1:27: warning: " + message)
         self.assertEqual(self.exprun(*words, code=2).err, "<override 1>:1:27: error: " + message)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_missing_shards_of_a_public_set_come_with_the_command_that_fetches_them(self):
+        (self.folder / "recipes").symlink_to(ROOT / "recipes")
+        place, lines = "recipes/gpt2_fineweb10b.toml", (ROOT / "recipes/gpt2_fineweb10b.toml").read_text().splitlines()
+        expected = ""
+        for line in ('train = "data/fineweb10b/fineweb_train_*.bin"', 'validation = "data/fineweb10b/fineweb_val_*.bin"'):
+            start, pattern = line.index('"'), line.split('"')[1]
+            expected += (f"{place}:{lines.index(line) + 1}:{start + 1}: warning: no file matches '{pattern}'\n    {line}\n"
+                         f"    {' ' * start}{'^' * (len(pattern) + 2)} get it: exprun data fetch fineweb10b\n")
+        said = self.exprun("check", place).err
+        self.assertIn(expected, said)
+        for fetched in ("gpt2_tokenizer", "hellaswag"):
+            self.assertEqual(said.count(f"exprun data fetch {fetched}\n"), 1)
 
     def test_examples_are_one_file(self):
         for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is no regular file")):

@@ -1,4 +1,5 @@
 """`exprun data prepare|info|verify|head` as a user types them."""
+import base64
 import json
 import os
 import pathlib
@@ -9,6 +10,11 @@ import tempfile
 import unittest
 
 from support import BUILD, TIMEOUT, fixture
+
+# The characters that stand for bytes in byte-level vocabularies: printable ones for themselves.
+PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+ALPHABET_BYTES = [*PRINTABLE, *(byte for byte in range(256) if byte not in PRINTABLE)]
+ALPHABET = [*map(chr, PRINTABLE), *(chr(256 + number) for number in range(256 - len(PRINTABLE)))]
 
 # A program's peak memory is at least that of the process it was forked from: this one is small.
 PEAK = """
@@ -28,7 +34,7 @@ class Data(unittest.TestCase):
         result = subprocess.run([BUILD / "exprun", "data", *words], cwd=self.folder, input=text, capture_output=True,
                                 timeout=TIMEOUT, env={**os.environ, "NO_COLOR": "1"})
         self.assertEqual(result.returncode, code, result.stderr.decode())
-        return result.stdout.decode() if code in (0, 1) and result.stdout else result.stderr.decode()
+        return (result.stdout if code in (0, 1) and result.stdout else result.stderr).decode(errors="replace")
 
     def test_prepare_once_and_look(self):
         (self.folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
@@ -53,6 +59,103 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("head", "made"), "hello\n")
         self.assertIn("standard input cannot be prepared so: exprun data prepare --out FOLDER reads it",
                       self.data("prepare", "path=-", "validation_fraction=0.0", text=b"hello", code=2))
+
+    def test_standard_input_says_how_it_can_be_split(self):
+        said = self.data("prepare", "path=-", "--out", "made", text=b"hello", code=2)
+        self.assertIn("error: standard input cannot be prepared so: its length is known at its end only\n", said)
+        self.assertIn("^ write validation_fraction=0 or validation_tokens=N, or save it in a file\n", said)
+        said = self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"", code=2)
+        self.assertIn("error: no text is in the sources, so there is no token to train on\n", said)
+        said = self.data("prepare", "path=/dev/stdin", "--out", "made", text=b"hello", code=2)
+        self.assertIn("error: '/dev/stdin' is no regular file\n", said)
+        self.assertIn("^ a pipe is read by exprun data prepare path=- --out FOLDER\n", said)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_folder_may_be_a_link_and_end_with_a_slash(self):
+        (self.folder / "a.txt").write_text("hello world")
+        (self.folder / "disk").mkdir()
+        (self.folder / "link").symlink_to("disk")
+        for out in ("made/", "link/", "link"):
+            self.data("prepare", "path=a.txt", "--out", out)
+        self.assertEqual(os.readlink(self.folder / "link"), "disk")
+        self.assertTrue((self.folder / "disk/train_000000.bin").exists())
+        self.assertTrue((self.folder / "made/train_000000.bin").exists())
+        before = sorted(os.listdir(self.folder))
+        self.assertEqual(self.data("prepare", "path=a.txt", "--out", ".", code=1),
+                         "exprun: error: data: '.' cannot be made anew as a whole, as data are; give a folder in it\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_names_need_not_be_utf8(self):
+        here = os.fsencode(self.folder) + b"/in\xe9"
+        os.mkdir(here)
+        self.folder = pathlib.Path(os.fsdecode(here))
+        (self.folder / os.fsdecode(b"caf\xe9.txt")).write_text("hello world")
+        for words in ["--out", os.fsdecode(b"d\xe9/made")], []:
+            said = json.loads(self.data("prepare", 'path="*.txt"', "--json", *words))
+            self.assertEqual(said["made_from"]["files"], ["caf\ufffd.txt"])
+            self.assertIn("/in\ufffd/", said["train"][0]["path"])
+        self.assertEqual(json.loads((self.folder / os.fsdecode(b"d\xe9/made/data.json")).read_text())["made_from"]["files"],
+                         ["caf\ufffd.txt"])
+        rows = json.loads(self.data("info", os.fsdecode(b"d\xe9/made"), "--json"))
+        self.assertEqual([row["file"] for row in rows], [f"d\ufffd/made/{name}_000000.bin" for name in ("train", "validation")])
+        os.mkdir(self.folder / "ranks")
+        bytes_of = {character: byte for byte, character in zip(ALPHABET_BYTES, ALPHABET)}
+        ids = json.loads(fixture(self, "data/encoder.json").read_text(encoding="utf-8"))
+        lines = [base64.b64encode(bytes(bytes_of[character] for character in text)) + b" %d\n" % number
+                 for text, number in ids.items() if text != "<|endoftext|>"]
+        (self.folder / "ranks" / os.fsdecode(b"gpt\xe9.tiktoken")).write_bytes(b"".join(lines))
+        self.data("prepare", 'path="*.txt"', "tokenizer=huggingface", "vocabulary=ranks", "validation_fraction=0",
+                  "--out", "words")
+        self.assertEqual(self.data("head", "words"), "hello world\n")
+
+    def gc(self, *words):
+        result = subprocess.run([BUILD / "exprun", "gc", *words], cwd=self.folder, capture_output=True, timeout=TIMEOUT,
+                                text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def test_unfinished_data_are_taken_off_the_disk_without_a_run(self):
+        (self.folder / "a.txt").write_text("hello world")
+        self.data("prepare", "path=a.txt")
+        before = sorted(os.listdir(self.folder / "runs/data"))
+        left = self.folder / "runs/data/0123.partial"
+        left.mkdir()
+        self.assertEqual(self.gc("--dry-run"), "exprun: would take 0123.partial off the disk, which nobody prepares\n")
+        self.assertTrue(left.exists())
+        self.assertEqual(self.gc(), "exprun: taking 0123.partial off the disk, which nobody prepares\n")
+        self.assertEqual(self.gc(), "exprun: no data are unfinished, and there are no runs\n")
+        self.assertEqual(sorted(os.listdir(self.folder / "runs/data")), before)
+        self.assertEqual(os.listdir(self.folder / "runs"), ["data"])
+
+    def test_files_of_both_splits(self):
+        (self.folder / "a.txt").write_text("one")
+        (self.folder / "held.txt").write_text("two!")
+        os.link(self.folder / "held.txt", self.folder / "linked.txt")
+        said = "".join(f"  {split} {count} tokens in 1 shard\n" for split, count in (("train      ", 3), ("validation ", 4)))
+        self.assertIn(said, self.data("prepare", 'path="*.txt"', "validation=held.txt", "--out", "made"))
+        said = self.data("prepare", "path=held.txt", "validation=linked.txt", "--out", "made")
+        self.assertIn("  train       4 tokens in 1 shard\n  validation  4 tokens in 1 shard\n", said)
+        words = [BUILD / "exprun", "data", "prepare", 'path="*.txt"', 'validation="*.txt"', "--out", "made"]
+        result = subprocess.run(words, cwd=self.folder, capture_output=True, timeout=TIMEOUT, text=True, check=True)
+        self.assertIn("exprun: warning: data: the model is validated on what it is trained on, 'a.txt': val/loss will not "
+                      "show when it only remembers\n", result.stderr)
+        self.assertIn("error: all files that match are for validation, none to train on\n",
+                      self.data("prepare", 'path="held*"', "validation=held.txt", "--out", "made", code=2))
+
+    def test_threads_have_a_sensible_most(self):
+        (self.folder / "a.txt").write_text("hello world")
+        self.assertEqual(self.data("prepare", "path=a.txt", "--threads=100000", code=2),
+                         "exprun: error: data prepare: --threads takes 1 to 1024, or 0 for all cores\n")
+
+    def test_a_separator_of_a_shell_is_no_line_end(self):
+        (self.folder / "a.txt").write_text("one\n\ntwo")
+        said = self.data("prepare", "path=a.txt", "separator=\\n\\n", "--out", "made", code=2)
+        self.assertIn("error: '\\n' is two characters in a value without quotes\n", said)
+        self.data("prepare", "path=a.txt", 'separator="\\n\\n"', "validation_fraction=0", "--out", "made")
+        self.assertEqual(json.loads((self.folder / "made/data.json").read_text())["made_from"]["documents"], 2)
+        result = subprocess.run([BUILD / "exprun", "data", "prepare", "path=a.txt", "separator='\\n'", "--out", "other"],
+                                cwd=self.folder, capture_output=True, timeout=TIMEOUT, check=True, text=True)
+        self.assertIn('separator "\\\\n" stands nowhere in the texts: each file is one document\n', result.stderr)
 
     def test_memory_is_bounded(self):
         line = b"All work and no play makes a dull text, %d times over.\n"
@@ -92,6 +195,49 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("verify", "made", code=1),
                          "made: train_000000.bin has other content than the manifest says\n"
                          "made/train_000000.bin: token 60000 is not in the vocabulary of 50257\n")
+
+    def test_a_vocabulary_that_is_not_the_one_of_the_tokenizer(self):
+        (self.folder / "a.txt").write_text("hello")
+        (self.folder / "small.json").write_text(json.dumps({
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "added_tokens": [],
+            "model": {"vocab": {text: number for number, text in enumerate(ALPHABET)}, "merges": []}}))
+        words = "prepare", "path=a.txt", "validation_fraction=0.0", "--out", "made"
+        self.assertIn("'small.json' has 256 tokens, GPT-2 has 50,257\n",
+                      said := self.data(*words, "tokenizer=gpt2", "vocabulary=small.json", code=2))
+        self.assertIn("write tokenizer = \"huggingface\", or get GPT-2's: exprun data fetch gpt2_tokenizer\n", said)
+        self.assertIn("train       5 tokens", self.data(*words, "tokenizer=huggingface", "vocabulary=small.json"))
+        said = self.data(*words[:-1], "other", "tokenizer=huggingface", "vocabulary=none.json", code=2)
+        self.assertIn("name the tokenizer.json of a byte-level BPE, or its folder\n", said)
+
+    def test_a_shard_with_other_content_is_not_good(self):
+        (self.folder / "a.txt").write_text("hello, hello, hello")
+        self.data("prepare", "path=a.txt", "validation_fraction=0.5", "shard_tokens=4", "--out", "made")
+        for name in ("train_000001.bin", "train_000002.bin"):
+            with open(self.folder / "made" / name, "r+b") as file:
+                file.seek(1024)
+                file.write(b"J")
+        self.assertEqual(self.data("verify", "made", code=1),
+                         "made: train_000001.bin has other content than the manifest says\n"
+                         "made: train_000002.bin has other content than the manifest says\n"
+                         "made/train_000000.bin: good\n"
+                         "made/train_000001.bin: has other content than the manifest says\n"
+                         "made/train_000002.bin: has other content than the manifest says\n"
+                         "made/validation_000000.bin: good\nmade/validation_000001.bin: good\n"
+                         "made/validation_000002.bin: good\n")
+
+    def test_info_shows_what_is_good_beside_what_is_broken(self):
+        (self.folder / "shards").mkdir()
+        (self.folder / "shards/a.bin").write_bytes(b"")
+        (self.folder / "shards/b.bin").write_bytes(struct.pack("<3H", 5, 6, 7))
+        os.mkfifo(self.folder / "shards/c.bin")
+        for words, key, expected in ([], "file", ["shards/b.bin"]), (["--histogram", "9"], "token", [5, 6, 7]):
+            result = subprocess.run([BUILD / "exprun", "data", "info", "shards", "--json", *words], cwd=self.folder,
+                                    text=True, capture_output=True, timeout=TIMEOUT)
+            self.assertEqual(result.stderr,
+                             "exprun: error: token shard: 'shards/a.bin' is empty; fetch or make it again\n"
+                             "exprun: error: token shard: 'shards/c.bin' is no file (a pipe or a device)\n")
+            self.assertEqual([row[key] for row in json.loads(result.stdout)], expected)
+            self.assertEqual(result.returncode, 1)
 
 
 if __name__ == "__main__":

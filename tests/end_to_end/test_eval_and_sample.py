@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from support import ExprunTest
+from support import ROOT, ExprunTest
 
 LINES = "".join(
     json.dumps({"ctx": f"{n} little ships", "endings": [" mite", " went out to sea", " unseen", " at 99"], "label": 1}) + "\n"
@@ -25,6 +25,8 @@ class EvalAndSample(ExprunTest):
         self.write("hellaswag.jsonl", LINES)
         results = json.loads(self.exprun("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl").out)
         self.assertEqual(set(results["metrics"]), {"val/loss", "hellaswag/acc", "hellaswag/acc_norm"})
+        self.assertEqual(set(results["metrics"]), {series for schema in (ROOT / "schemas/evaluation").iterdir()
+                                                   for series in json.loads(schema.read_text())["x-series"]})
         self.assertGreater(results["metrics"]["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
 
     def test_eval_judges_a_prompt_as_check_does(self):

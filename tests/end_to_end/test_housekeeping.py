@@ -1,12 +1,16 @@
 """What is done with runs after they have ended: looked at, labelled, removed, exported, merged, run again."""
 import csv
+import fcntl
 import io
 import json
+import os
+import struct
 import subprocess
 import unittest
 
 from support import ExprunTest
 
+F_OFD_SETLK = 37  # of Linux; the module has no name for it
 EVALUATION = '\n[evaluation.val_loss]\nevery = "20 steps"\n'
 
 
@@ -56,6 +60,20 @@ class Housekeeping(ExprunTest):
         self.assertGreater(everything["environment"]["memory_bytes"], 0)
         self.assertEqual(everything["libraries"]["libtorch"].split("+")[0], "2.11.0")
         self.assertIn("finished", self.exprun("show", "@last", "--attempts").out)
+
+    def test_what_a_killed_preparation_left_is_taken_by_gc(self):
+        self.exprun("tiny.toml")
+        left = self.folder / "runs/data/0123.partial"
+        left.mkdir()
+        with open(self.folder / "runs/data/prepare.lock", "w+b") as lock:  # as who prepares holds it
+            fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+            self.exprun("gc")
+            self.assertTrue(left.exists())
+        self.assertIn("exprun: would take 0123.partial off the disk, which nobody prepares\n", self.exprun("gc", "--dry-run").err)
+        self.assertTrue(left.exists())
+        self.assertIn("exprun: taking 0123.partial off the disk, which nobody prepares\n", self.exprun("gc").err)
+        self.assertFalse(left.exists())
+        self.assertEqual(len([path for path in (self.folder / "runs/data").iterdir() if len(path.name) == 32]), 1)
 
     def test_the_code_that_ran_is_recorded(self):
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -140,9 +158,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("1 runs added, 0 brought further, 0 as they were", self.exprun("merge", "elsewhere").err)
         self.assertIn("0 runs added, 0 brought further, 1 as they were", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(len(self.names()), 2)
-        both = [self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
-                          "WHERE NOT timing AND run = ? ORDER BY 1, 2", run) for run in (1, 2)]
-        self.assertEqual(*both)
+        self.assertEqual(self.series(1), self.series(2))
 
     def test_run_again(self):
         self.exprun("tiny.toml")

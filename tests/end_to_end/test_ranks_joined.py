@@ -1,15 +1,16 @@
 """Ranks that another launcher starts, told of it as torchrun does: what all of them do when one command is theirs."""
 import fcntl
+import json
 import os
 import pathlib
-import signal
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import unittest
 
-from support import BUILD, ExprunTest, end, kill
+from support import BUILD, ExprunTest, children, end, kill
 
 WORDS = ("tiny.toml", "sequences=8", "steps=600", "checkpoint.every='50 steps'")
 
@@ -100,6 +101,16 @@ class JoinedRanks(ExprunTest):
                 lock.close()
                 self.assertEqual(list(self.folder.glob("runs/tiny-*")), [])
 
+    def test_a_mistake_stands_in_the_error_files_of_all_ranks(self):
+        """Whichever rank ends first, torchrun shows its file as the root cause."""
+        port = free_port()
+        files = [self.folder / f"error-{rank}.json" for rank in (0, 1)]
+        ranks = [self.start_rank(rank, port, *WORDS, "lr=-1", TORCHELASTIC_ERROR_FILE=str(files[rank]))
+                 for rank in (1, 0)]
+        self.assert_codes(2, [self.finish(rank, timeout=20) for rank in ranks])
+        for file in files:
+            self.assertIn("'lr' must be > 0", json.loads(file.read_text())["message"]["message"])
+
     def hold_launches(self):
         """As a launch does that takes long: all others wait for the lock."""
         (self.folder / "runs").mkdir(exist_ok=True)
@@ -168,6 +179,47 @@ class JoinedRanks(ExprunTest):
         self.assert_codes(2, refused)
         self.assertIn("cannot go on with another recipe", refused[1].err)
         self.assert_codes(4, self.all_ranks("resume", "nothing"))
+
+    def test_rank_0_that_is_killed_ends_the_others_with_codes_for_their_launcher(self):
+        port = free_port()
+        ranks = [self.start_rank(rank, port, *WORDS, "steps=100000000", "checkpoint.every='1000000 steps'") for rank in (1, 0)]
+        self.wait_for_step(20, ranks[1])
+        (trainer,) = children(ranks[1].pid)
+        os.kill(trainer, signal.SIGKILL)
+        results = [self.finish(rank, timeout=15) for rank in ranks]
+        self.assertEqual([result.code for result in results], [1, 128 + signal.SIGKILL])
+        self.assertRegex(results[0].err, "^exprun: error: dist: rank 1 has lost the others in all-reduce: [^\n]*; "
+                         "rank 0 does not answer: it hangs, or is gone\n$")
+        self.assertEqual(self.rows("SELECT state, message FROM runs"),
+                         [("killed", "rank 0: ended by SIGKILL (kill -9, or out of memory)")])
+
+    def test_a_port_that_another_has_ends_rank_0_at_once_with_what_to_do(self):
+        with socket.socket() as other:
+            other.bind(("", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            result = self.finish(self.start_rank(0, port, *WORDS), timeout=10)
+        self.assertEqual(result.code, 1)
+        self.assertEqual(result.err, f"exprun: error: socket: cannot listen on port {port}, where the ranks are to meet: "
+                         "Address already in use; another job may have it: give all ranks another one, by --rdzv-endpoint "
+                         "or, under another launcher, MASTER_PORT\n")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_an_address_without_a_host_ends_every_rank_at_once(self):
+        for rank in (0, 1):
+            result = self.finish(self.start_rank(rank, free_port(), *WORDS, MASTER_ADDR="no-such-host.invalid"),
+                                 timeout=10)
+            self.assertEqual(result.code, 1)
+            self.assertRegex(result.err, r"^exprun: error: network: the address of no-such-host.invalid is unknown "
+                             r"\(.*\): give all ranks the name of rank 0's machine as others know it, or its address in "
+                             "numbers, by --rdzv-endpoint or, under another launcher, MASTER_ADDR\n$")
+
+    def test_rank_0_that_connects_to_where_nobody_is_can_be_stopped(self):
+        process = self.start_rank(0, free_port(), *WORDS, MASTER_ADDR="192.0.2.1")
+        self.wait_until(lambda: any(catches(pid, signal.SIGUSR2) for pid in children(process.pid)), process)
+        process.terminate()
+        self.assertEqual(self.finish(process, timeout=10).code, 143)
+        self.assertEqual(self.state(), "interrupted")
 
     def test_one_that_waits_for_rank_0_can_be_stopped_and_preempted(self):
         for number, code in ((signal.SIGTERM, -signal.SIGTERM), (signal.SIGUSR2, 75)):

@@ -29,9 +29,7 @@ class Mpirun(ExprunTest):
         result = self.finish(self.mpirun(*WORDS))
         self.assertEqual(result.code, 0, result.err)
         self.exprun(*WORDS, "world_size=2", "--new")
-        first, second = (self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
-                                   "WHERE NOT timing AND run = ? ORDER BY name, step", run) for run in (1, 2))
-        self.assertEqual(first, second)
+        self.assertEqual(self.series(1), self.series(2))
 
     def test_a_rank_that_dies_ends_the_others(self):
         process = self.mpirun(*WORDS, "steps=1000000", "checkpoint.every='100000 steps'")

@@ -1,16 +1,15 @@
 """Ranks that a real SLURM starts, a small one of this test's own: srun's tasks join, and a job script is requeued."""
-import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 import unittest
 
-from support import BUILD, ROOT, ExprunTest, Result
+from support import BUILD, ROOT, ExprunTest, Result, free_ports
 
 WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "strategy=zero1")
 CONFIGURATION = """\
@@ -34,17 +33,10 @@ ReturnToService=2
 SwitchType=switch/none
 MpiDefault=none
 SelectType=select/cons_tres
+SlurmdParameters=config_overrides
 NodeName=localhost CPUs={cpus} State=UNKNOWN
 PartitionName=test Nodes=localhost Default=YES MaxTime=INFINITE State=UP
 """
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 class Cluster:
@@ -68,7 +60,7 @@ class Cluster:
         (self.folder / "munge.key").write_bytes(os.urandom(128))
         (self.folder / "munge.key").chmod(0o600)
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            folder=self.folder, controller_port=controller_port, daemon_port=daemon_port, cpus=os.cpu_count()))
+            folder=self.folder, controller_port=controller_port, daemon_port=daemon_port, cpus=max(4, os.cpu_count())))
         self.daemon("munged", "--foreground", "--force", f"--socket={self.folder}/munge.sock",
                     f"--key-file={self.folder}/munge.key", f"--pid-file={self.folder}/munge.pid",
                     f"--log-file={self.folder}/munge.log", f"--seed-file={self.folder}/munge.seed")
@@ -106,16 +98,18 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def recommended_options(script):
+    """Of sbatch, as the head of the script says, for this one machine."""
+    (options,) = re.findall(r"^#   sbatch \[(.*) \.\.\.\]", script.read_text(encoding="utf-8"), re.MULTILINE)
+    return options.replace("--nodes=2", "--nodes=1").replace("--ntasks-per-node=8", "--ntasks-per-node=4").split()
+
+
 class Slurm(ExprunTest):
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster()
         cls.addClassCleanup(cls.cluster.stop)
         cls.cluster.start()
-
-    def series(self, run):
-        return self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
-                         "WHERE NOT timing AND run = ? ORDER BY name, step", run)
 
     def srun(self, *words):
         return self.cluster.run("srun", "-n2", "--overcommit", "exprun", *words, cwd=self.folder)
@@ -132,8 +126,9 @@ class Slurm(ExprunTest):
 
     def test_a_job_that_is_preempted_goes_back_into_the_queue_and_on(self):
         words = (*WORDS, "steps=3000", "checkpoint.every='100 steps'")
-        submitted = self.cluster.run("sbatch", "--parsable", "--overcommit", ROOT / "tools/slurm/train.sbatch", *words,
-                                     cwd=self.folder)
+        script = ROOT / "tools/slurm/train.sbatch"
+        submitted = self.cluster.run("sbatch", "--parsable", "--overcommit", *recommended_options(script), script,
+                                     *words, cwd=self.folder)
         self.assertEqual(submitted.code, 0, submitted.err)
         job = submitted.out.strip()
         self.cluster.wait(lambda: self.last_step() > 100, "the job does not train")
@@ -145,8 +140,18 @@ class Slurm(ExprunTest):
         self.cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
         self.cluster.wait(lambda: self.state() == "finished", "the job did not end", timeout=300)
         self.assertEqual(self.rows("SELECT attempt, last_step FROM runs"), [(2, 3000)])
-        self.exprun(*words, "world_size=2", "--new")
+        self.exprun(*words, "world_size=4", "--new")
         self.assertEqual(self.series(1), self.series(2))
+
+    def test_the_job_script_resumes_a_run(self):
+        process = self.start(*WORDS, "steps=2000", "checkpoint.every='50 steps'")
+        self.wait_for_step(60, process)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 130)
+        submitted = self.cluster.run("sbatch", "--wait", "--overcommit", ROOT / "tools/slurm/train.sbatch", "resume",
+                                     "@last", cwd=self.folder)
+        self.assertEqual(submitted.code, 0, submitted.err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 2000)])
 
 
 if __name__ == "__main__":

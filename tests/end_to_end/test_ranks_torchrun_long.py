@@ -6,13 +6,12 @@ one that runs this test is tried, and else these tests are skipped.
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
 import unittest
 
-from support import BUILD, ExprunTest, end
+from support import BUILD, ExprunTest, end, free_ports
 
 WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "max_grad_norm=1.0", "strategy=zero1")
 
@@ -27,24 +26,21 @@ def torch_python():
     raise unittest.SkipTest("no Python with torch: EXPRUN_TORCH_PYTHON names one")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Torchrun(ExprunTest):
     @classmethod
     def setUpClass(cls):
         cls.python = torch_python()
 
     def torchrun(self, *words, restarts=0):
+        return self.torchrun_program(BUILD / "exprun", *words, restarts=restarts)
+
+    def torchrun_program(self, *program, restarts=0):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
         environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
         process = subprocess.Popen(
             [self.python, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", "2", "--rdzv-backend",
-             "static", "--master-addr", "127.0.0.1", "--master-port", str(free_port()), "--max-restarts",
-             str(restarts), "--monitor-interval", "0.2", BUILD / "exprun", *words],
+             "static", "--master-addr", "127.0.0.1", "--master-port", str(*free_ports(1)), "--max-restarts",
+             str(restarts), "--monitor-interval", "0.2", *program],
             cwd=self.folder, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(end, process)
@@ -61,10 +57,6 @@ class Torchrun(ExprunTest):
             except OSError:  # it has just ended
                 pass
         return found
-
-    def series(self, run):
-        return self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
-                         "WHERE NOT timing AND run = ? ORDER BY name, step", run)
 
     def assert_nothing_left(self):
         late = time.monotonic() + 10
@@ -96,6 +88,13 @@ class Torchrun(ExprunTest):
         self.assert_nothing_left()
         self.exprun(*words, "world_size=2", "--new")
         self.assertEqual(self.series(1), self.series(2))
+
+    def test_a_job_of_several_commands_runs_them_one_after_another(self):
+        script = ' '.join(['"$0" -q', *WORDS])
+        result = self.finish(self.torchrun_program(
+            "bash", "-c", f"{script} lr=1e-3; {script} lr=-1; exec {script} lr=2e-3", BUILD / "exprun"))
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)] * 2)
 
     def test_a_mistake_in_the_recipe_is_torchruns_root_cause(self):
         result = self.finish(self.torchrun(*WORDS, "lr=-1"))

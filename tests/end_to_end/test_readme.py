@@ -78,7 +78,7 @@ class Readme(ExprunTest):
         """A source and a schema are all that is added for one, the README's schedule and a copy of another kind each;
         both programs are linked anew from the built objects."""
         (source,) = blocks("cpp")
-        schedule = re.search(r"schedule/(\w+)\.cpp", README)[1]
+        schedule = re.search(r"schemas/schedule/(\w+)\.schema\.json`, a copy", README)[1]
         self.schemas = shutil.copytree(ROOT / "schemas", self.folder / "schemas_with_them")
         sources = [self.added("schedule", "constant", schedule, source)]
         for kind, of in (("model", "mlp"), ("optimizer", "sgd"), ("dataset", "token_shards")):

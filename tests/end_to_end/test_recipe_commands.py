@@ -1,17 +1,19 @@
-"""The commands around recipes: check, show, schema, new and completion, as a user and a script see them."""
+"""The commands around recipes: check, show, schema and new, as a user and a script see them."""
+import contextlib
 import json
-import os
-import pathlib
 import re
-import shlex
-import shutil
-import subprocess
+import sqlite3
 import tomllib
 import unittest
 
-from support import BUILD, ROOT, ExprunTest
+from support import ROOT, ExprunTest
 
-MODELS = sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/model").glob("*.json"))
+
+def types(kind):
+    return sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas" / kind).glob("*.json"))
+
+
+MODELS, DATASETS = types("model"), types("dataset")
 
 
 class Check(ExprunTest):
@@ -37,6 +39,17 @@ class Check(ExprunTest):
         self.write("bad.toml", "[run\n")
         (item,) = self.report("bad.toml", code=2)["diagnostics"]
         self.assertEqual(item["where"], {"file": "bad.toml", "line": 1, "column": 5, "length": 1})
+
+    def test_a_plan_that_cannot_be_made_loses_nothing_that_was_found(self):
+        words = ("tiny.toml", "tokenizer=byte", "hidden_size=1000000000", "checkpoint.every=1000000 steps", "steps=2")
+        report = self.report(*words, code=1)
+        self.assertEqual([item["message"] for item in report["diagnostics"]], ["'every' is longer than the run"])
+        self.assertEqual((report["plan"], report["plan_error"]),
+                         (None, "launch: exprun-trainer --describe failed: standard error says why"))
+        self.assertRegex(self.exprun("check", *words, code=1).err,
+                         r"(?s)^exprun: error: memory: Storage size calculation overflowed with sizes=\[\d+, \d+\]; "
+                         r"lower batch\.micro_batch or the model's size\n<override 3>.*"
+                         r"exprun: error: launch: exprun-trainer --describe failed: standard error says why\n$")
 
     def test_what_components_refuse_has_its_place(self):
         report = self.report("tiny.toml", "tokenizer=byte", "steps=2", code=0)
@@ -90,7 +103,16 @@ class Check(ExprunTest):
     def test_more_threads_than_cores_are_a_warning(self):
         (item,) = self.report("tiny.toml", "threads=9999", "tokenizer=byte")["diagnostics"]
         self.assertEqual((item["severity"], item["where"]["file"]), ("warning", "<override 1>"))
-        self.exprun("check", "tiny.toml", "threads=9999", "--strict", code=2)
+        strict = self.exprun("check", "tiny.toml", "threads=9999", "--strict", code=2)
+        loose = self.exprun("check", "tiny.toml", "threads=9999")
+        self.assertEqual((strict.out, strict.err), ("", loose.err.replace(": warning: ", ": error: ", 1)))
+        (item,) = self.report("tiny.toml", "threads=9999", "tokenizer=byte", "--strict", code=2)["diagnostics"]
+        self.assertEqual(item["severity"], "error")
+
+    def test_quiet(self):
+        self.assertEqual(self.exprun("check", "tiny.toml", "-q").out, "")
+        loud, quiet = (self.exprun("check", "tiny.toml", "threads=9999", *words) for words in ((), ("-q",)))
+        self.assertEqual((quiet.out, quiet.err), ("", loud.err))
 
 
 class Show(ExprunTest):
@@ -130,6 +152,32 @@ class Show(ExprunTest):
         self.assertEqual((row["key"], row["this"], row["other"]), ("run.steps", "40", "2"))
         same = self.exprun("show", "tiny.toml", "name=other", "--diff", "tiny.toml")
         self.assertEqual((same.out, "no difference" in same.err), ("", True))
+
+    def test_one_view_at_a_time(self):
+        self.exprun("tiny.toml", "steps=2")
+        for words in (("--origin", "--diff", "@last"), ("--origin", "--schedule"), ("--schedule", "--diff", "@last"),
+                      ("--attempts", "--origin"), ("--attempts", "--git-diff")):
+            self.assertEqual(self.exprun("show", "@last", *words, code=2).err,
+                             "exprun: error: show: give one of --origin, --diff, --schedule, --attempts and --git-diff\n")
+        self.assertEqual(self.exprun("show", "@last", "--attempts", "--json", code=2).err,
+                         "exprun: error: show: give one of --json, --attempts and --git-diff\n")
+
+
+    def test_a_run_of_a_newer_exprun_is_shown_as_it_was_recorded(self):
+        self.exprun("tiny.toml", "steps=2")
+        before = json.loads(self.exprun("show", "1", "--json").out)
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
+            for old, new in (("steps = 40", "steps = 40\\nwings = 2"), ("[run]\n", "[run]\nwings = 2\n")):
+                store.execute("UPDATE blob SET content = CAST(replace(CAST(content AS TEXT), ?, ?) AS BLOB)", (old, new))
+        shown = self.exprun("show", "1").out
+        self.assertIn("wings = 2\n", shown)
+        after = json.loads(self.exprun("show", "1", "--json").out)
+        self.assertEqual(after["recipe"]["run"].pop("wings"), 2)
+        self.assertEqual((after["recipe"], after["hash"]), (before["recipe"], before["hash"]))
+        for words in (("1", "--origin"), ("tiny.toml", "--diff", "1")):
+            self.assertEqual(self.exprun("show", *words, code=1).err,
+                             "exprun: error: show: this exprun does not understand the recipe of 1 (unknown key 'wings' "
+                             "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
 
 
 class Schema(ExprunTest):
@@ -188,6 +236,25 @@ class Schema(ExprunTest):
         self.assertEqual(self.exprun("schema", "schedule/cosin", code=2).err,
                          "exprun: error: schema: there is no table, type or key 'schedule/cosin', "
                          "did you mean 'schedule/cosine'?\n")
+        for name, meant in (("weigth_decay", "weight_decay"), ("betsa", "betas"), ("batas", "betas"), ("extend", "extends"),
+                            ("model.norm.esp", "model.norm.eps"), ("optimizer.groups.NAME.mach", "optimizer.groups.NAME.match"),
+                            ("optimiser", "optimizer")):
+            self.assertEqual(self.exprun("schema", name, code=2).err,
+                             f"exprun: error: schema: there is no table, type or key '{name}', did you mean '{meant}'?\n")
+
+    def test_the_keys_outside_of_the_tables(self):
+        version = """\
+  version             1; default 1
+                      version of the recipe language; within one no default
+                      changes and no key loses its meaning
+"""
+        self.assertEqual(self.exprun("schema", "version").out, "outside of the tables\n" + version)
+        self.assertIn("outside of the tables\n  extends  ", self.exprun("schema", "extends").out)
+        (item,) = json.loads(self.exprun("schema", "extends", "--json").out)
+        self.assertEqual((item["table"], item["types"], list(item["schema"]["properties"])), ("", [], ["extends"]))
+        all_of_them = self.exprun("schema").out
+        self.assertIn("\nOutside of the tables:\n  extends  ", all_of_them)
+        self.assertIn(version + "\nexprun schema TABLE explains its keys.\n", all_of_them)
 
 
 class New(ExprunTest):
@@ -198,6 +265,20 @@ class New(ExprunTest):
                 self.exprun("new", name, "--model", model, "--path", "text.txt")
                 self.assertEqual(self.exprun("check", f"{name}.toml", "--strict").err, "")
                 self.exprun(f"{name}.toml", "steps=2", "schedule.warmup=1 step", "deterministic=true", "threads=1")
+
+    def test_every_model_and_kind_of_data_pass_check_together(self):
+        shards = ["path=text.txt", "shard_tokens=10_000", "validation_tokens=10_000"]
+        self.exprun("data", "prepare", *shards, "--out", "shards")
+        paths = {"text": "text.txt", "token_shards": "shards/train_*.bin"}
+        self.assertEqual(DATASETS, sorted(paths))
+        for model in MODELS:
+            for data, path in paths.items():
+                with self.subTest(model=model, data=data):
+                    name = f"{model}_{data}"
+                    self.exprun("new", name, "--model", model, "--data", data, "--path", path)
+                    checked = self.exprun("check", f"{name}.toml", "--strict")
+                    self.assertEqual(checked.err, "")
+                    self.assertIn(f"{name}.toml: no mistakes\n  parameters  ", checked.out)
 
     def test_what_is_commented_out_is_the_default(self):
         self.exprun("new", "mine", "--path", "text.txt")
@@ -224,62 +305,6 @@ class New(ExprunTest):
         self.assertEqual(self.exprun("new", "x", "--data", "token_shards", code=2).err,
                          "exprun: error: new: where are the data? say it with --path FILES\n")
         self.assertEqual(sorted(path.name for path in self.folder.glob("*.toml")), ["tiny.toml"])
-
-
-class Completion(ExprunTest):
-    def candidates(self, line):
-        """What a shell is offered for the line behind `exprun`."""
-        return self.exprun("completion", "candidates", "--", *line.split(" ")).out.split("\n")[:-1]
-
-    def test_what_fits_each_place(self):
-        self.exprun("tiny.toml", "steps=1")
-        run = self.run_folder().name
-        for line, offered in (("", ["check", "sweep", "tiny.toml", "--help"]), ("check ", ["tiny.toml"]),
-                              ("check tiny.toml ", ["lr=", "optimizer.lr=", "checkpoint.every="]),
-                              ("tiny.toml order=", ["order=sequential", "order=random_offsets"]),
-                              ("tiny.toml schedule.type=", ["schedule.type=wsd"]),
-                              ("tiny.toml bias=", ["bias=true", "bias=false"]), ("tiny.toml ~", ["~lr"]),
-                              ("show ", ["tiny.toml", run, "tiny", "@last"]), ("resume ", [run]),
-                              (f"resume {run} ", ["keep_last="]), ("schema ", ["optimizer", "optimizer/adamw"]),
-                              ("show tiny.toml --", ["--origin", "--diff", "--store"]), ("completion ", ["fish"]),
-                              ("new x --model ", MODELS)):
-            found = self.candidates(line)
-            for word in offered:
-                self.assertIn(word, found, line)
-        self.assertNotIn("every=", self.candidates("check tiny.toml "))  # it names several keys
-        self.assertEqual(self.candidates("tiny.toml --store "), [])
-
-    def complete(self, shell, line):
-        """What the script makes of a line, in the shell itself."""
-        script = self.exprun("completion", shell).out
-        self.write(f"completion.{shell}", script)
-        program = {
-            "bash": f"""source completion.bash
-                COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}
-                IFS=' =' read -ra COMP_WORDS <<<"$COMP_LINE"; [[ $COMP_LINE == *[\\ =] ]] && COMP_WORDS+=("")
-                COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _exprun; printf '%s\\n' "${{COMPREPLY[@]}}" """,
-            "zsh": f"""compadd() {{ print -l -- "${{(@P)argv[-1]}}"; }}
-                words=({line}); [[ {shlex.quote(line)} == *' ' ]] && words+=(''); CURRENT=$#words
-                source completion.zsh; _exprun""",
-            "fish": f"source completion.fish; complete -C {shlex.quote(line)}",
-        }[shell]
-        options = {"bash": ["--norc", "-c"], "zsh": ["-f", "-c"], "fish": ["--no-config", "-c"]}[shell]
-        environment = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "HOME": str(self.folder)}
-        result = subprocess.run([shell, *options, program], cwd=self.folder, env=environment, capture_output=True,
-                                text=True, stdin=subprocess.DEVNULL, timeout=60)
-        self.assertEqual(result.stderr, "")
-        return result.stdout.split()
-
-    def test_in_the_shells_themselves(self):
-        for shell in ("bash", "zsh", "fish"):
-            if not shutil.which(shell):
-                self.skipTest(f"{shell} is not installed")
-            with self.subTest(shell=shell):
-                self.assertIn("check", self.complete(shell, "exprun ch"))
-                self.assertIn("tiny.toml", self.complete(shell, "exprun check t"))
-                self.assertIn("weight_decay=", self.complete(shell, "exprun tiny.toml weight"))
-        self.assertEqual(self.complete("bash", "exprun tiny.toml order=seq"), ["sequential"])
-        self.assertIn("order=sequential", self.complete("fish", "exprun tiny.toml order=seq"))
 
 
 if __name__ == "__main__":

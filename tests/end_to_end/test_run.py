@@ -90,10 +90,8 @@ class Run(ExprunTest):
     def test_equal_recipes_train_to_equal_bits(self):
         self.exprun("tiny.toml")
         self.exprun("tiny.toml", "--new")
-        values = [self.rows("SELECT step, name, value FROM metrics JOIN series USING (run, name) "
-                            "WHERE run = ? AND NOT timing ORDER BY name, step", run) for run in (1, 2)]
-        self.assertGreater(len(values[0]), 100)
-        self.assertEqual(values[0], values[1])
+        self.assertGreater(len(self.series(1)), 100)
+        self.assertEqual(self.series(1), self.series(2))
 
     def test_a_recipe_that_this_version_reads_otherwise(self):
         self.exprun("tiny.toml", "steps=1")

@@ -1,4 +1,5 @@
 """`exprun show --schedule` prints and plots the learning rates of every group."""
+import json
 import unittest
 
 from support import ExprunTest
@@ -31,6 +32,12 @@ class ShowSchedule(ExprunTest):
         self.assertEqual(plot[-1], " " * 9 + "+" + "-" * 60)
         columns = [line[10:].rfind("*") for line in plot[:-1] if "*" in line]
         self.assertEqual(columns, sorted(columns), "it falls")
+
+    def test_as_json(self):
+        shown = json.loads(self.exprun("show", "tiny.toml", "--schedule", "run.steps=4", "schedule.type=linear", "--json").out)
+        self.assertEqual(shown, {"type": "linear", "steps": 4, "peaks": {"default": 0.01}, "factors": [
+            {"update": 1, "factor": 1.0}, {"update": 2, "factor": 0.75}, {"update": 3, "factor": 0.5},
+            {"update": 4, "factor": 0.25}]})
 
     def test_a_length_in_epochs_needs_the_data(self):
         words = ("tiny.toml", "~steps", "run.length='2 epochs'", "dataset.order=sequential")

@@ -1,4 +1,4 @@
-#include "engine/checkpoint.h"
+#include "engine/checkpoint/checkpoint.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/manifest.h"
-#include "engine/checkpoint_writer.h"
-#include "engine/resume.h"
+#include "engine/checkpoint/checkpoint_writer.h"
+#include "engine/checkpoint/resume.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {
@@ -23,6 +23,15 @@ struct Ledger : CheckpointLedger {
   }
   void forget(int64_t step) override { calls.push_back("forget " + std::to_string(step)); }
   std::vector<std::string> calls;
+};
+
+// What a writer of checkpoints works with.
+struct WritersRun {
+  const TinyRun run;
+  const Pipeline pipeline = run.build();
+  MemoryRecorder recorder;
+  Ledger ledger;
+  const RunFolder folder{run.folder()};
 };
 
 Position at_step(int64_t step) {
@@ -115,12 +124,9 @@ TEST_CASE("checkpoint: a newer format is refused") {
                        Error);
 }
 
-TEST_CASE("checkpoint writer: metrics first, then the folder, then its row, then the old ones") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(
+    WritersRun,
+    "checkpoint writer: metrics first, then the folder, then its row, then the old ones") {
   CheckpointWriter writer(folder, ledger, recorder, std::nullopt);
   for (const int64_t step : {10, 20}) writer.save(pipeline, at_step(step));
   writer.save_last(pipeline, at_step(30));
@@ -134,12 +140,9 @@ TEST_CASE("checkpoint writer: metrics first, then the folder, then its row, then
   CHECK(recorder.events.empty());
 }
 
-TEST_CASE("checkpoint writer: what cannot be written is an event, but the last one an error") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(
+    WritersRun,
+    "checkpoint writer: what cannot be written is an event, but the last one an error") {
   std::ofstream(folder.checkpoints()) << "a file where the folder should be";
   CheckpointWriter writer(folder, ledger, recorder, std::nullopt);
   writer.save(pipeline, at_step(10));
@@ -149,12 +152,9 @@ TEST_CASE("checkpoint writer: what cannot be written is an event, but the last o
       "warning checkpoint: the checkpoint of step 10 was not written, training goes on: "));
 }
 
-TEST_CASE("checkpoint writer: the last one is written again when its step has been evaluated") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(
+    WritersRun,
+    "checkpoint writer: the last one is written again when its step has been evaluated") {
   const Position stopped{30, {}, Best{1.5, 20}, 0, {}};
   write_checkpoint(take_snapshot(pipeline, stopped), folder.checkpoints() / checkpoint_name(30));
   CheckpointWriter writer(folder, ledger, recorder, stopped);
@@ -165,24 +165,16 @@ TEST_CASE("checkpoint writer: the last one is written again when its step has be
   CHECK((read_checkpoint_state(folder.checkpoints() / checkpoint_name(30)).position == finished));
 }
 
-TEST_CASE("checkpoint writer: a failure in the background is told although none follows") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(WritersRun,
+                  "checkpoint writer: a failure in the background is told although none follows") {
   std::ofstream(folder.checkpoints()) << "a file where the folder should be";
   CheckpointWriter(folder, ledger, recorder, std::nullopt).save(pipeline, at_step(10));
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with("warning checkpoint: the checkpoint of step 10 was not"));
 }
 
-TEST_CASE("checkpoint writer: who waits finds what was begun in the background") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(WritersRun,
+                  "checkpoint writer: who waits finds what was begun in the background") {
   CheckpointWriter writer(folder, ledger, recorder, std::nullopt);
   writer.wait();
   writer.save(pipeline, at_step(10));
@@ -191,12 +183,7 @@ TEST_CASE("checkpoint writer: who waits finds what was begun in the background")
   CHECK(complete_checkpoints(folder).size() == 1);
 }
 
-TEST_CASE("checkpoint writer: what a death within a removal left is removed") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(WritersRun, "checkpoint writer: what a death within a removal left is removed") {
   const fs::path old = folder.checkpoints() / (checkpoint_name(10) + ".tmp-old");
   fs::create_directories(old / "inner");
   CheckpointWriter writer(folder, ledger, recorder, std::nullopt);
@@ -208,12 +195,9 @@ TEST_CASE("checkpoint writer: what a death within a removal left is removed") {
   CHECK_FALSE(fs::exists(folder.checkpoints() / checkpoint_name(10)));
 }
 
-TEST_CASE("checkpoint writer: newer checkpoints of an earlier life do not push out new ones") {
-  const TinyRun run;
-  const Pipeline pipeline = run.build();
-  MemoryRecorder recorder;
-  Ledger ledger;
-  const RunFolder folder{run.folder()};
+TEST_CASE_FIXTURE(
+    WritersRun,
+    "checkpoint writer: newer checkpoints of an earlier life do not push out new ones") {
   for (const int64_t step : {80, 90})
     write_checkpoint(take_snapshot(pipeline, at_step(step)),
                      folder.checkpoints() / checkpoint_name(step));

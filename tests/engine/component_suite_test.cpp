@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/buffers/optimizer_groups.h"
 #include "engine/evaluation.h"
 #include "engine/model.h"
 #include "engine/optimizer.h"
-#include "engine/optimizer_groups.h"
 #include "engine/schedule.h"
 #include "engine/tiny_run.h"
 #include "support/sections.h"

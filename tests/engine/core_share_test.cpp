@@ -1,4 +1,4 @@
-#include "engine/core_share.h"
+#include "engine/attempt/core_share.h"
 
 #include <doctest/doctest.h>
 

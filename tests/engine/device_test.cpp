@@ -1,5 +1,5 @@
 // What the engine does for GPUs, as far as a machine without one can tell.
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
@@ -10,11 +10,10 @@
 
 #include "base/diagnostic.h"
 #include "dist/group_by_device.h"
+#include "engine/checkpoint/resume.h"
 #include "engine/dataset.h"
-#include "engine/format_support.h"
-#include "engine/mfu.h"
-#include "engine/resume.h"
-#include "engine/stochastic_rounding.h"
+#include "engine/precision/format_support.h"
+#include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"
 

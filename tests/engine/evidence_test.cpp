@@ -1,5 +1,5 @@
 // What ranks compare before they begin.
-#include "engine/evidence.h"
+#include "engine/attempt/evidence.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/flat_buffers.h"
+#include "engine/buffers/flat_buffers.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>

@@ -1,4 +1,4 @@
-#include "engine/gradient_sync.h"
+#include "engine/buffers/gradient_sync.h"
 
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/ownership.h"
+#include "engine/buffers/ownership.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

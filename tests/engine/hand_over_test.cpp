@@ -1,5 +1,5 @@
 // How ranks meet, and what comes of it when they do not.
-#include "engine/hand_over.h"
+#include "engine/attempt/hand_over.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/diagnostic.h"
-#include "base/host_name.h"
+#include "base/machine/host_name.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 
@@ -80,22 +80,41 @@ TEST_CASE("hand-over: ranks whose programs for GPUs differ do not train on them"
         "LibTorch on all machines");
 }
 
-TEST_CASE("hand-over: where other machines do not come, nothing has begun, and nothing failed") {
+TEST_CASE(
+    "hand-over: other machines that do not come may be late, and a launcher's ranks are lost") {
   const TinyRun run;
   HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt};
   const ListeningSocket listening = listen_on_loopback();
-  RankPlace place = place_of(0, 3, listening);
-  place.meeting_timeout = std::chrono::seconds(1);
-  Rendezvous rendezvous(place);
-  try {
-    tell(rendezvous, hand_over);
-    FAIL("they met");
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "dist: rank 0 of 3 cannot meet the others at 127.0.0.1:" +
-                                           std::to_string(listening.port) +
-                                           ": after 1 s there is no rank 1, 2");
-    CHECK(error.code() == ExitCode::preempted);
+  for (const bool by_launcher : {false, true}) {
+    RankPlace place = place_of(0, 3, listening);
+    place.meeting_timeout = std::chrono::seconds(1);
+    place.joined = by_launcher;
+    Rendezvous rendezvous(place);
+    try {
+      tell(rendezvous, hand_over);
+      FAIL("they met");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()) == "dist: rank 0 of 3 cannot meet the others at 127.0.0.1:" +
+                                             std::to_string(listening.port) +
+                                             ": after 1 s there is no rank 1, 2");
+      CHECK(error.code() == (by_launcher ? ExitCode::lost_ranks : ExitCode::preempted));
+    }
   }
+}
+
+TEST_CASE("hand-over: a rank does not join the rank 0 of another job that had the port first") {
+  const ListeningSocket listening = listen_on_loopback();
+  Rendezvous rank_0(place_of(0, 2, listening));
+  rank_0.set("hand-over", R"({"job": "17.0"})");
+  RankPlace place = place_of(1, 2, listening);
+  place.job = "15017.0";
+  CHECK_THROWS_WITH_AS(meet_rank_0(place),
+                       ("dist: rank 0 at 127.0.0.1:" + std::to_string(listening.port) +
+                        " is of job '17.0', and this rank of job '15017.0': give the ranks of each "
+                        "job a MASTER_PORT of their own")
+                           .c_str(),
+                       Error);
+  CHECK_FALSE(rank_0.has("answer/1"));
 }
 
 TEST_CASE("hand-over: a rank does not begin again with the rank 0 of its former life") {
@@ -138,4 +157,30 @@ TEST_CASE("hand-over: a rank does not wait for a rank 0 that has been there and 
   const auto seconds = std::chrono::steady_clock::now() - began;
   CHECK(seconds > std::chrono::seconds(3));
   CHECK(seconds < std::chrono::seconds(8));
+}
+
+TEST_CASE("hand-over: the ranks' next command in a launcher's store meets none of the former") {
+  const ListeningSocket listening = listen_on_loopback();
+  const Rendezvous launcher(place_of(0, 2, listening));
+  const auto place = [&](int rank, const std::string& command) {
+    RankPlace place = place_of(1, 2, listening);
+    place.rank = rank;
+    place.store_is_served = place.joined = true;
+    place.command = command;
+    place.meeting_timeout = std::chrono::seconds(20);
+    return place;
+  };
+  for (const ExitCode code : {ExitCode::done, ExitCode::bad_recipe}) {
+    const std::string command = std::to_string(static_cast<int>(code));
+    ExitCode heard = ExitCode::failed;
+    std::thread other([&] {
+      const auto rendezvous = meet_rank_0(place(1, "first " + command));
+      heard = std::get<ExitCode>(hear(*rendezvous, std::nullopt));
+    });
+    { Rendezvous of_another_process(place(0, "second " + command)); }  // of the same command
+    Rendezvous rendezvous(place(0, "second " + command));
+    dismiss(rendezvous, {code, ""});
+    other.join();
+    CHECK(heard == code);
+  }
 }

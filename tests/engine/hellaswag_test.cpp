@@ -11,6 +11,7 @@
 #include "engine/completion_loss.h"
 #include "engine/evaluation.h"
 #include "support/fixtures.h"
+#include "support/foreign_names.h"
 #include "support/sections.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
@@ -31,9 +32,8 @@ struct Gpt2 {
             "num_heads = " + number("n_head") + "hidden_size = " + number("n_embd") +
             "context_length = " + number("n_positions") + "vocab_size = " + number("vocab_size")));
     model = Registry<Model>::instance().find("gpt")(recipe->section("model"), parameters);
-    for (const ForeignNames& names : model->foreign_names())
-      if (names.system == "huggingface_gpt2")
-        load_foreign(names, Safetensors(folder / "model.safetensors"), parameters.items());
+    load_foreign(names_of("huggingface_gpt2"), Safetensors(folder / "model.safetensors"),
+                 parameters.items());
     model->set_training(false);
   }
 

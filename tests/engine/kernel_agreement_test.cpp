@@ -1,10 +1,10 @@
-#include "engine/kernel_agreement.h"
+#include "engine/attempt/kernel_agreement.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "engine/kernel_choices.h"
+#include "engine/device/kernel_choices.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 

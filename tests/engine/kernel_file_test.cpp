@@ -1,10 +1,10 @@
-#include "engine/kernel_file.h"
+#include "engine/device/kernel_file.h"
 
 #include <doctest/doctest.h>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
-#include "engine/kernel_choices.h"
+#include "engine/device/kernel_choices.h"
 #include "support/temporary_folder.h"
 
 namespace exprun {

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/kernel_choices.h"
+#include "engine/device/kernel_choices.h"
 #include "engine/model.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"

@@ -1,4 +1,4 @@
-#include "engine/look_ahead.h"
+#include "engine/data/look_ahead.h"
 
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>

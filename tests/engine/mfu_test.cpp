@@ -1,4 +1,4 @@
-#include "engine/mfu.h"
+#include "engine/record/mfu.h"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
-#include "engine/optimizer_groups.h"
+#include "engine/buffers/optimizer_groups.h"
 
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "engine/buffers/optimizers.h"
 #include "engine/name_glob.h"
-#include "engine/optimizers.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {

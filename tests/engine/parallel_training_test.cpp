@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
-#include "engine/checkpoint_writer.h"
-#include "engine/state_giver.h"
+#include "engine/checkpoint/checkpoint_writer.h"
+#include "engine/checkpoint/state_giver.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"

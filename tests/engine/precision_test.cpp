@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
-#include "base/processor.h"
-#include "engine/format_support.h"
-#include "engine/stochastic_rounding.h"
+#include "base/machine/processor.h"
+#include "engine/precision/format_support.h"
+#include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/recorded_run.h"
 

@@ -8,9 +8,11 @@
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/diagnostic.h"
 #include "dist/own_address.h"
-#include "dist/roll_call.h"
 #include "dist/true_cause.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
@@ -102,24 +104,69 @@ TEST_CASE("process group: collectives under way at once end as they began") {
       CHECK(at::equal(tensors[i], at::full({1000}, 3.0 * (static_cast<double>(i) + 1))));
 }
 
-TEST_CASE("process group: a rank that is gone is an error that says so") {
-  const auto messages = from_ranks<std::string>(2, [](const auto& group) -> std::string {
-    if (group->rank() == 1) return "";
+TEST_CASE("process group: every rank is told within 10 s which one is gone") {
+  struct Gone {
+    int rank, world_size;
+  };
+  for (const Gone gone : {Gone{0, 6}, Gone{6, 12}}) {
+    CAPTURE(gone.rank);
+    const auto began = std::chrono::steady_clock::now();
+    const auto messages =
+        from_ranks<std::string>(gone.world_size, [&](const auto& group) -> std::string {
+          sum_over_ranks(*group, {1});
+          if (group->rank() == gone.rank) return "";
+          try {
+            group->all_reduce(at::zeros({1 << 20}))->wait();
+            return "no error";
+          } catch (const Error& error) {
+            return error.what();
+          }
+        });
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+    for (int rank = 0; rank < gone.world_size; ++rank) {
+      if (rank == gone.rank) continue;
+      const std::string& message = messages[static_cast<size_t>(rank)];
+      const std::string last =
+          "; rank " + std::to_string(gone.rank) + " does not answer: it hangs, or is gone";
+      INFO(message);
+      CHECK(message.find("dist: rank " + std::to_string(rank) +
+                         " has lost the others in all-reduce: ") == 0);
+      CHECK(message.find("; rank") == message.size() - last.size());
+      CHECK(message.ends_with(last));
+    }
+  }
+}
+
+TEST_CASE("process group: a rank that lives and does not come to an exchange is named") {
+  std::vector<std::string> messages(3);
+  on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
+    if (group->rank() == 1) {
+      while (rendezvous.roll_call()->trouble().empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(std::chrono::seconds(4));  // until the others have ended
+      return;
+    }
+    if (group->rank() == 2) {
+      messages[2] = rendezvous.roll_call()->cause();  // as when its exchange has timed out
+      return;
+    }
     try {
       group->all_reduce(at::zeros({1 << 20}))->wait();
-      return "no error";
     } catch (const Error& error) {
-      return error.what();
+      messages[0] = error.what();
     }
   });
-  CHECK(messages[0].find("dist: rank 0 has lost the others in all-reduce: ") == 0);
-  CHECK(messages[0].ends_with("; rank 1 does not answer: it hangs, or is gone"));
+  const std::string named = "; rank 1 lives, but has not come to the exchange";
+  CHECK(messages[2] == named);
+  CHECK(messages[0] ==
+        "dist: rank 0 has lost the others in all-reduce: an exchange of another rank has failed" +
+            named);
 }
 
 TEST_CASE("process group: a rank that fails for a reason of its own tells the others") {
   std::string message;
   on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
-    if (group->rank() == 1) return say_why(rendezvous, "memory: there is not enough");
+    if (group->rank() == 1) return rendezvous.roll_call()->say_why("memory: there is not enough");
     try {
       group->all_reduce(at::zeros({1 << 20}))->wait();
     } catch (const Error& error) {
@@ -159,8 +206,7 @@ TEST_CASE("own address: the loopback towards the loopback, and an error for a ho
     own_address_towards("no-such-host.invalid");
     FAIL("it has an address");
   } catch (const Error& error) {
-    CHECK(
-        std::string(error.what()).find("dist: the address of no-such-host.invalid is unknown (") ==
-        0);
+    CHECK(std::string(error.what())
+              .find("network: the address of no-such-host.invalid is unknown (") == 0);
   }
 }

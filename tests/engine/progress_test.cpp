@@ -1,4 +1,4 @@
-#include "engine/progress.h"
+#include "engine/record/progress.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

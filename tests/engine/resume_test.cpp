@@ -1,5 +1,5 @@
 // A run that was stopped anywhere and resumed ends with the same bits as one that was not.
-#include "engine/resume.h"
+#include "engine/checkpoint/resume.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/safetensors.h"
+#include "engine/checkpoint/safetensors.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>

@@ -1,4 +1,4 @@
-#include "engine/sample_order.h"
+#include "engine/data/sample_order.h"
 
 #include <doctest/doctest.h>
 

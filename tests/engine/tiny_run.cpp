@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "base/random.h"
-#include "engine/resume.h"
+#include "engine/checkpoint/resume.h"
 
 namespace exprun {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint_writer.h"
+#include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/pipeline.h"
-#include "engine/recorder.h"
+#include "engine/record/recorder.h"
 #include "engine/trainer.h"
 #include "support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "engine/token_dataset.h"
+#include "engine/data/token_dataset.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/diagnostic.h"
 #include "base/random.h"
+#include "engine/data/token_reader.h"
 #include "engine/model.h"
-#include "engine/token_reader.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "engine/torch_error.h"
+#include "engine/device/torch_error.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
@@ -26,6 +26,14 @@ TEST_CASE("torch errors: memory that ran out says what to lower, in one line") {
   CHECK(text.find("4503599627370496 bytes") != text.npos);
   CHECK(text.ends_with("; lower batch.micro_batch or the model's size"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 0);
+}
+
+TEST_CASE("torch errors: more bytes than can be counted are memory too") {
+  CHECK(explanation([] {
+          at::empty({int64_t{1} << 40, int64_t{1} << 40});
+        }) ==
+        "memory: Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]; "
+        "lower batch.micro_batch or the model's size");
 }
 
 TEST_CASE("torch errors: a GPU's memory and a GPU's failure are told from bugs") {

@@ -1,5 +1,6 @@
-// The readers of data on any bytes: files of tokens, JSON Lines, one JSON array. The first byte
-// chooses. They refuse with an error, or what they give is what a whole parse gives.
+// The readers of data on any bytes: files of tokens, JSON Lines, one JSON array, a tokenizer.json,
+// and the cutting of texts. The first byte chooses. They refuse with an error, or what they give is
+// what a whole parse gives.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,9 +11,12 @@
 
 #include "base/diagnostic.h"
 #include "base/unique_fd.h"
-#include "control/data/record_readers.h"
-#include "control/data/record_template.h"
+#include "control/data/read/record_readers.h"
+#include "control/data/read/record_template.h"
 #include "control/data/shard_contents.h"
+#include "text/known_patterns.h"
+#include "text/pattern_split.h"
+#include "text/vocabulary_readers.h"
 
 using namespace exprun;
 using nlohmann::json;
@@ -63,6 +67,38 @@ void read_array(const std::string& file, std::string_view bytes) try {
   require(!json::parse(bytes, nullptr, false).is_array());
 }
 
+void read_tokenizer(const std::string& file) try {
+  read_tokenizer_json(file);
+} catch (const Error&) {
+}
+
+std::vector<std::string_view> words_of(const WordPattern& pattern, std::string_view text) {
+  PatternSplitter splitter(pattern);
+  std::vector<std::string_view> words;
+  splitter.start(text);
+  for (auto word = splitter.next(); !word.empty(); word = splitter.next()) words.push_back(word);
+  return words;
+}
+
+std::vector<WordPattern> patterns_of_cl100k() {
+  std::vector<WordPattern> patterns;
+  for (const KnownPattern& known : known_patterns())
+    if (known.family == PatternFamily::cl100k) patterns.emplace_back(std::string(known.pattern));
+  return patterns;
+}
+
+// A word ends at the last certain place of every beginning, and the words before it are the same.
+void cut_text(std::string_view text) {
+  static const std::vector<WordPattern> patterns = patterns_of_cl100k();
+  const size_t cut = last_certain_end(text.substr(0, text.size() / 2));
+  if (cut == 0) return;
+  for (const WordPattern& pattern : patterns) {
+    auto parts = words_of(pattern, text.substr(0, cut));
+    for (const auto word : words_of(pattern, text.substr(cut))) parts.push_back(word);
+    require(parts == words_of(pattern, text));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -77,7 +113,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     read_shard(file);
   else if (data[0] == 'l')
     read_lines(file);
-  else
+  else if (data[0] == 'j')
+    read_tokenizer(file);
+  else if (data[0] == 'c')
+    cut_text(bytes);
+  else if (bytes.find('\0') == bytes.npos)  // where the other parser's text ends
     read_array(file, bytes);
   return 0;
 }

@@ -46,18 +46,12 @@ Pipeline pipeline_of(const ResolvedRecipe& recipe, const ParitySettings& setting
           {}};
 }
 
-ForeignNames names_of(const Model& model, const std::string& system) {
-  for (const ForeignNames& names : model.foreign_names())
-    if (names.system == system) return names;
-  throw std::logic_error("parity: the model knows no names of " + system);
-}
-
 }  // namespace
 
 ParityRun::ParityRun(const ParitySettings& settings)
     : recipe_(resolve_text(settings.recipe + kNoDataset)),
       pipeline_(pipeline_of(recipe_, settings)),
-      names_(names_of(pipeline_.model(), settings.system)),
+      names_(names_of(settings.system)),
       step_(pipeline_, [] { return false; }) {
   load_foreign(names_, Safetensors(settings.init), parameters());
 }

@@ -8,6 +8,7 @@
 #include "engine/pipeline.h"
 #include "engine/step.h"
 #include "recipe/resolved.h"
+#include "support/foreign_names.h"
 
 namespace exprun {
 

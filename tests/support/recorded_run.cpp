@@ -4,9 +4,10 @@
 #include <sstream>
 
 #include "base/number.h"
-#include "engine/safetensors.h"
+#include "engine/checkpoint/safetensors.h"
 #include "support/coded_text.h"
 #include "support/fixtures.h"
+#include "support/foreign_names.h"
 #include "support/replay.h"
 
 namespace exprun {
@@ -95,7 +96,7 @@ ReplayedRun::ReplayedRun(const RecordedRun& recorded, const std::string& more)
     : schemas(replay_schemas()),
       recipe(resolve(recipe_text(recorded, folder, more), {}, schemas)),
       pipeline(build_pipeline(recipe, data)) {
-  load_foreign(pipeline.model().foreign_names().front(), Safetensors(recorded.init),
+  load_foreign(names_of("nanogpt"), Safetensors(recorded.init),
                pipeline.learner.parameters->items());
 }
 

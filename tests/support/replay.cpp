@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include "engine/checkpoint/safetensors.h"
 #include "engine/dataset.h"
 #include "engine/evaluation.h"
-#include "engine/safetensors.h"
 
 namespace exprun {
 namespace {

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "engine/kernel_choices.h"
+#include "engine/device/kernel_choices.h"
 #include "engine/step.h"
 #include "support/recorded_run.h"
 

@@ -1,5 +1,5 @@
 # Sources of one folder are compiled a few at a time, as one: what they include is parsed and instantiated once.
-# Names in their unnamed namespaces must differ. Components and tests are compiled alone, since adding one must not
+# Names in their unnamed namespaces must differ (tools/check_batches). Components and tests are compiled alone, since adding one must not
 # depend on what others call things, and so are kernels, which are large as they are.
 option(EXPRUN_BATCHES "Compile sources of a folder in batches" ON)
 

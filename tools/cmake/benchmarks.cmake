@@ -6,6 +6,7 @@ endfunction()
 
 exprun_benchmark(store_cost exprun_store)
 exprun_benchmark(store_contention exprun_store ${CMAKE_SOURCE_DIR}/tests/unit/store/contention.cpp)
+exprun_benchmark(store_scale exprun_control ${CMAKE_SOURCE_DIR}/tests/unit/store/many_runs.cpp)
 exprun_benchmark(tokenize_speed exprun_text)
 
 if(EXPRUN_TRAINER)

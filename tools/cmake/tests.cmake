@@ -10,7 +10,7 @@ exprun_precompiled(tests <doctest/doctest.h> exprun_doctest)
 
 # Runs that are made up and runs that are replayed: for tests of the engine, for those on GPUs and for benchmarks.
 if(EXPRUN_TRAINER)
-  foreach(name support/recorded_run support/replay support/coded_text support/rank_threads support/sections engine/tiny_run)
+  foreach(name support/recorded_run support/replay support/coded_text support/rank_threads support/sections support/foreign_names engine/tiny_run)
     list(APPEND test_runs ${CMAKE_SOURCE_DIR}/tests/${name}.cpp)
   endforeach()
   add_library(exprun_test_runs OBJECT ${test_runs})

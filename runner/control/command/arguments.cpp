@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
 #include "base/diagnostic.h"
+#include "base/number.h"
 #include "base/suggest.h"
+#include "control/command/candidates.h"
+#include "control/command/places.h"
 #include "control/report/terminal.h"
 #include "control/report/wrapped.h"
 
@@ -13,40 +15,12 @@ namespace exprun {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
-constexpr const char* kListOptions = "--list-options";
 
 // Two columns; the help's further lines stand below its first.
 std::string help_line(std::string left, const std::string& help) {
   left = "  " + left;
   left += left.size() < kHelpColumn ? std::string(kHelpColumn - left.size(), ' ') : "  ";
   return left + wrapped(help, kHelpColumn, left.size()) + '\n';
-}
-
-const char* meaning(ExitCode code) {
-  switch (code) {
-    case ExitCode::done:
-      return "done";
-    case ExitCode::failed:
-      return "it failed";
-    case ExitCode::bad_recipe:
-      return "a mistake in the recipe or the command line";
-    case ExitCode::diverged:
-      return "the loss is no number any more";
-    case ExitCode::no_such_run:
-      return "no such run";
-    case ExitCode::store_error:
-      return "the store cannot be used";
-    case ExitCode::failed_trials:
-      return "the sweep ended, and trials failed";
-    case ExitCode::lost_ranks:
-      return "a rank has lost the others";
-    case ExitCode::preempted:
-      return "saved; run the same line again";
-    case ExitCode::interrupted_int:
-    case ExitCode::interrupted_term:
-      return "saved after a signal; the same line continues";
-  }
-  return "";
 }
 
 // "--csv" of "-c,--csv"
@@ -60,7 +34,8 @@ struct Arguments::Impl {
   CLI::App app;
   std::string usage, description;
   std::string positionals, options, notes, codes, examples;  // lines of the help
-  std::vector<std::string> option_names;
+  Places places;
+  std::vector<CLI::Option*> never_empty;
 
   // "show"; what runs a recipe has no name of its own.
   std::string command() const {
@@ -68,12 +43,17 @@ struct Arguments::Impl {
     return first == "RECIPE" ? "exprun" : first;
   }
 
-  void add_option_help(const std::string& names, const std::string& value,
-                       const std::string& help) {
+  void add_word(const std::string& name, const std::string& help, Offer offer, bool again = false) {
+    positionals += help_line(name, help);
+    places.add_word(std::move(offer), again);
+  }
+
+  void add_option(const std::string& names, const std::string& value, const std::string& help,
+                  Offer offer = {}) {
     std::string left;
     for (const char c : names) left += c == ',' ? std::string(", ") : std::string(1, c);
     options += help_line(value.empty() ? left : left + ' ' + value, help);
-    option_names.push_back(long_name(names));
+    places.add_option(long_name(names), !value.empty(), std::move(offer));
   }
 
   std::string help() const {
@@ -88,21 +68,22 @@ struct Arguments::Impl {
     return examples.empty() ? text : text + "\nExamples:\n" + examples;
   }
 
-  std::string names_of_options() const {
-    std::string text;
-    for (const std::string& name : option_names) text += name + '\n';
-    return text + "--store\n--quiet\n--verbose\n--help\n";
-  }
-
   [[noreturn]] void refuse(std::string message) const {
     throw Error(command() + ": " + message + "\n  usage: exprun " + usage, ExitCode::bad_recipe);
+  }
+
+  // As a shell makes it of a variable that is not set.
+  void refuse_empty() const {
+    for (const CLI::Option* option : never_empty)
+      if (option->count() > 0 && option->results().back().empty())
+        refuse(option->get_name() + " is empty");
   }
 
   // CLI11 names what it could not place; the nearest option is ours to say.
   [[noreturn]] void refuse_extras() const {
     const std::string extra = app.remaining().front();
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
-    auto near = nearest(extra, option_names);
+    auto near = nearest(extra, places.option_names());
     const bool takes_changes = usage.find("key=value") != std::string::npos;
     if (!near && takes_changes && extra.find('=') != std::string::npos)
       near = extra.substr(extra.find_first_not_of('-'));
@@ -119,23 +100,29 @@ Arguments::Arguments(std::string usage, std::string description) : impl_(std::ma
 
 Arguments::~Arguments() = default;
 
-Arguments& Arguments::word(const std::string& name, std::string& into, const std::string& help) {
-  impl_->app.add_option(name, into)->required();
-  impl_->positionals += help_line(name, help);
+Arguments& Arguments::word(const std::string& name, std::string& into, const std::string& help,
+                           Offer offer) {
+  impl_->never_empty.push_back(impl_->app.add_option(name, into)->required());
+  impl_->add_word(name, help, std::move(offer));
   return *this;
 }
 
+Arguments& Arguments::run_word(std::string& into) {
+  return word("RUN", into, "its id, uid, folder or name (the newest of it), @last or @best",
+              offer::runs);
+}
+
 Arguments& Arguments::optional_word(const std::string& name, std::string& into,
-                                    const std::string& help) {
-  impl_->app.add_option(name, into);
-  impl_->positionals += help_line(name, help);
+                                    const std::string& help, Offer offer) {
+  impl_->never_empty.push_back(impl_->app.add_option(name, into));
+  impl_->add_word(name, help, std::move(offer));
   return *this;
 }
 
 Arguments& Arguments::words(const std::string& name, std::vector<std::string>& into,
-                            const std::string& help) {
+                            const std::string& help, Offer offer) {
   impl_->app.add_option("words", into);
-  impl_->positionals += help_line(name, help);
+  impl_->add_word(name, help, std::move(offer), true);
   return *this;
 }
 
@@ -146,36 +133,34 @@ Arguments& Arguments::form(const std::string& name, const std::string& help) {
 
 Arguments& Arguments::flag(const std::string& names, bool& into, const std::string& help) {
   impl_->app.add_flag(names, into);
-  impl_->add_option_help(names, "", help);
+  impl_->add_option(names, "", help);
   return *this;
 }
 
 Arguments& Arguments::option(const std::string& names, const std::string& value, std::string& into,
-                             const std::string& help) {
-  impl_->app.add_option(names, into);
-  impl_->add_option_help(names, value, help);
+                             const std::string& help, Offer offer) {
+  CLI::Option* const option = impl_->app.add_option(names, into);
+  if (value != "TEXT") impl_->never_empty.push_back(option);
+  impl_->add_option(names, value, help, std::move(offer));
   return *this;
 }
 
 Arguments& Arguments::option(const std::string& names, const std::string& value,
-                             std::vector<std::string>& into, const std::string& help) {
+                             std::vector<std::string>& into, const std::string& help, Offer offer) {
   impl_->app.add_option(names, into)->allow_extra_args(false);
-  impl_->add_option_help(names, value, help);
+  impl_->add_option(names, value, help, std::move(offer));
   return *this;
 }
 
 void Arguments::add_number(const std::string& names, std::function<void(int64_t)> set,
                            const std::string& help) {
   const auto read = [this, names, set = std::move(set)](const std::string& text) {
-    int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end || value < 0)
-      impl_->refuse(long_name(names) + " takes a whole number, not '" + text + "'");
+    const int64_t value = parse_number<int64_t>(text).value_or(-1);
+    if (value < 0) impl_->refuse(long_name(names) + " takes a whole number, not '" + text + "'");
     set(value);
   };
   impl_->app.add_option_function<std::string>(names, read);
-  impl_->add_option_help(names, "N", help);
+  impl_->add_option(names, "N", help);
 }
 
 Arguments& Arguments::number(const std::string& names, int64_t& into, const std::string& help) {
@@ -204,12 +189,14 @@ Arguments& Arguments::note(const std::string& text) {
 Arguments& Arguments::exit_codes(const std::vector<ExitCode>& codes) {
   for (const ExitCode code : codes)
     impl_->codes += help_line(std::to_string(static_cast<int>(code)), meaning(code));
+  if (std::find(codes.begin(), codes.end(), ExitCode::interrupted_term) != codes.end())
+    impl_->codes += help_line("128 + N", "a trainer was killed by signal N");
   return *this;
 }
 
 bool Arguments::parse(const std::vector<std::string>& words) {
-  if (words == std::vector<std::string>{kListOptions}) {
-    print(impl_->names_of_options());
+  if (!words.empty() && words[0] == kCandidates) {
+    print_candidates(impl_->places.offered({words.begin() + 1, words.end()}));
     return false;
   }
   try {
@@ -227,6 +214,7 @@ bool Arguments::parse(const std::vector<std::string>& words) {
     impl_->refuse(error.what());
   }
   if (impl_->app.remaining_size() > 0) impl_->refuse_extras();
+  impl_->refuse_empty();
   return true;
 }
 

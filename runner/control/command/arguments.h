@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/exit_code.h"
+#include "control/command/exit_codes.h"
+#include "control/command/offer.h"
 
 namespace exprun {
+
+// The first word to a command that asks what fits as the last of the words behind it.
+inline constexpr const char* kCandidates = "--candidates";
 
 class Arguments {
  public:
@@ -18,18 +22,22 @@ class Arguments {
   Arguments(std::string usage, std::string description);
   ~Arguments();
 
-  Arguments& word(const std::string& name, std::string& into, const std::string& help);
-  Arguments& optional_word(const std::string& name, std::string& into, const std::string& help);
-  Arguments& words(const std::string& name, std::vector<std::string>& into,
-                   const std::string& help);
+  // `offer` completes a word, or the value of an option.
+  Arguments& word(const std::string& name, std::string& into, const std::string& help,
+                  Offer offer = {});
+  Arguments& run_word(std::string& into);
+  Arguments& optional_word(const std::string& name, std::string& into, const std::string& help,
+                           Offer offer = {});
+  Arguments& words(const std::string& name, std::vector<std::string>& into, const std::string& help,
+                   Offer offer = {});
   // A line of help for what a word of `words` may also be.
   Arguments& form(const std::string& name, const std::string& help);
   Arguments& flag(const std::string& names, bool& into, const std::string& help);
   Arguments& option(const std::string& names, const std::string& value, std::string& into,
-                    const std::string& help);
+                    const std::string& help, Offer offer = {});
   // May be given again and again, a value each time.
   Arguments& option(const std::string& names, const std::string& value,
-                    std::vector<std::string>& into, const std::string& help);
+                    std::vector<std::string>& into, const std::string& help, Offer offer = {});
   Arguments& number(const std::string& names, int64_t& into, const std::string& help);
   Arguments& number(const std::string& names, std::optional<int64_t>& into,
                     const std::string& help);
@@ -38,8 +46,7 @@ class Arguments {
   Arguments& note(const std::string& text);
   Arguments& exit_codes(const std::vector<ExitCode>& codes);
 
-  // False if the answer is printed: --help, or --list-options (names only, for completion). Throws
-  // Error (wrong usage).
+  // False if the answer is printed: --help, or kCandidates. Throws Error (wrong usage).
   bool parse(const std::vector<std::string>& words);
 
  private:

@@ -1,20 +1,15 @@
-// What may stand where a command line is being typed: for the completion of shells.
+// What fits where a command line is being typed, for the completion of shells.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "control/command/command.h"
-#include "recipe/recipe_text.h"
 
 namespace exprun {
 
-// `typed` is the line behind "exprun"; its last word is the unfinished one, maybe empty. All that
-// fits the place: the shell keeps what begins like the last word. A key ends in '=', a folder in
-// '/'. What cannot be read (a recipe with mistakes, no store) offers nothing.
-std::vector<std::string> candidates(Words typed);
+// `typed` is the line behind "exprun"; its last word is the unfinished one, maybe empty. Prints all
+// that fits the place.
+void complete(Words typed);
 
-// The part that a recipe decides: keys to override, and the values of one.
-std::vector<std::string> override_candidates(const RecipeText& recipe, const std::string& last);
+// One a line; what has more lines cannot be told.
+void print_candidates(const Words& candidates);
 
 }  // namespace exprun

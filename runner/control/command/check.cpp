@@ -1,9 +1,12 @@
 // exprun check RECIPE
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/diagnostic_json.h"
 #include "base/json_text.h"
 #include "control/command/arguments.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
@@ -16,7 +19,7 @@
 #include "control/sweep/trials.h"
 #include "recipe/checkpoint_room.h"
 #include "recipe/quantities.h"
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -33,6 +36,7 @@ struct Report {
   std::string hash;
   size_t trials = 0;        // of a recipe with [sweep]
   ordered_json plan;        // null where it was not asked for, or cannot be known
+  std::string plan_error;   // why it is not known, if the world is the reason
   bool needs_data = false;  // a vocabulary or a length that only prepared data tells
 
   bool wrong(bool strict) const { return strict ? !diagnostics.empty() : has_errors(diagnostics); }
@@ -46,6 +50,10 @@ struct Report {
 Diagnostics as_warnings(Diagnostics lacking) {
   for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
   return lacking;
+}
+
+void make_errors(Diagnostics& diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics) diagnostic.severity = Severity::error;
 }
 
 // How long the planned tokens take, where an earlier run tells.
@@ -78,10 +86,14 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
     report.needs_data = true;
     return;
   }
-  Description description = describe(text, facts);
-  report.add(std::move(description.refusals));
-  if (description.plan.is_null()) return;
-  report.plan = std::move(description.plan);
+  try {
+    Description description = describe(text, facts);
+    report.add(std::move(description.refusals));
+    report.plan = std::move(description.plan);
+  } catch (const Error& error) {
+    report.plan_error = error.what();
+  }
+  if (report.plan.is_null()) return;
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add(memory_problems(recipe, planned_memory(report.plan)));
@@ -92,62 +104,114 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
       Severity::warning));
 }
 
-// Beyond the text: its data, this machine, and the plan if nothing is wrong so far.
-void look_around(Report& report, const RecipeText& text, Judgement judgement,
-                 const StoreFolder& folder, bool strict) {
-  DataGlance data;
-  Diagnostics missing;
-  if (judgement.is_sound("dataset")) data = glance_at_data(judgement.recipe, folder.data());
-  if (judgement.is_sound("evaluation")) missing = evaluation_file_problems(judgement.recipe);
-  if (!report.wrong(false)) {
-    judgement = judge(text, data.facts);
-    report.diagnostics = judgement.diagnostics;
+// At the data that recipes name: at the same data once.
+class DataLook {
+ public:
+  explicit DataLook(const StoreFolder& folder) : folder_(folder) {}
+
+  // What is missing here is a warning.
+  DataGlance operator()(const Judgement& judgement) {
+    DataGlance glance;
+    if (judgement.is_sound("dataset")) glance = data_of(judgement.recipe);
+    if (judgement.is_sound("evaluation"))
+      for (Diagnostic& problem : evaluation_file_problems(judgement.recipe))
+        glance.problems.push_back(std::move(problem));
+    glance.problems = as_warnings(std::move(glance.problems));
+    return glance;
   }
-  report.add(as_warnings(std::move(data.problems)));
-  report.add(as_warnings(std::move(missing)));
-  report.add(machine_problems(judgement.recipe));
-  if (!report.wrong(strict)) add_plan(report, text, judgement.recipe, data.facts, folder);
+
+ private:
+  const DataGlance& data_of(const ResolvedRecipe& recipe) {
+    std::string dataset;
+    for (const auto& [path, value] : recipe.leaves(false))
+      if (path.starts_with("dataset.")) dataset += path + " = " + value + '\n';
+    const auto known = seen_.find(dataset);
+    if (known != seen_.end()) return known->second;
+    return seen_.emplace(dataset, glance_at_data(recipe, folder_.data())).first->second;
+  }
+
+  const StoreFolder& folder_;
+  std::map<std::string, DataGlance> seen_;
+};
+
+// This machine, and the plan if nothing is wrong so far.
+void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
+                 const Facts& facts, const StoreFolder& folder, bool strict) {
+  report.add(machine_problems(recipe));
+  if (!report.wrong(strict)) add_plan(report, text, recipe, facts, folder);
 }
 
-// Of a sweep, its first trial: all of them are judged, and the first mistake ends it.
-RecipeText text_of(const std::string& recipe, const Words& overrides, size_t& trials) {
-  RecipeText text = read_recipe(recipe, overrides);
-  if (!read_sweep(text)) return text;
-  const SweepPlan plan = plan_sweep(read_recipe(recipe, {}), overrides);
-  trials = plan.trials.size();
-  return plan.trials.front().text;
+void check_run(Report& report, const RecipeText& text, const Options& options,
+               const StoreFolder& folder) {
+  Judgement judgement = judge(text);
+  DataGlance data;
+  if (!options.quick) data = DataLook(folder)(judgement);
+  if (!has_errors(judgement.diagnostics)) judgement = judge(text, data.facts);
+  report.diagnostics = judgement.diagnostics;
+  if (!report.wrong(false)) report.hash = judgement.recipe.hash();
+  report.add(std::move(data.problems));
+  if (!options.quick)
+    look_around(report, text, judgement.recipe, data.facts, folder, options.strict);
+}
+
+// All its trials; this machine and the plan are the first one's.
+void check_sweep(Report& report, const RecipeText& recipe, const Words& overrides,
+                 const Options& options, const StoreFolder& folder) {
+  DataLook look(folder);
+  Facts first;
+  bool is_first = true;
+  const auto glance = [&](const Judgement& judgement) {
+    DataGlance data = look(judgement);
+    if (std::exchange(is_first, false)) first = data.facts;
+    return data;
+  };
+  SweepSurvey survey =
+      survey_sweep(recipe, overrides, options.quick ? GlanceAtData() : GlanceAtData(glance));
+  report.diagnostics = std::move(survey.diagnostics);
+  report.trials = survey.plan.trials.size();
+  if (report.wrong(false)) return;
+  const Trial& trial = survey.plan.trials.front();
+  report.hash = trial.resolved.hash();
+  if (!options.quick)
+    look_around(report, trial.text, trial.resolved, first, folder, options.strict);
 }
 
 Report check(const std::string& recipe, const Words& overrides, const Options& options,
              const StoreFolder& folder) {
   Report report;
   try {
-    const RecipeText text = text_of(recipe, overrides, report.trials);
-    Judgement judgement = judge(text);
-    report.diagnostics = judgement.diagnostics;
-    if (!report.wrong(false)) report.hash = judgement.recipe.hash();
-    if (!options.quick) look_around(report, text, std::move(judgement), folder, options.strict);
+    RecipeText text = read_recipe(recipe, overrides);
+    if (has_sweep(text)) {
+      text.overrides.clear();  // they are axes, of one value some
+      check_sweep(report, text, overrides, options, folder);
+    } else {
+      check_run(report, text, options, folder);
+    }
   } catch (const RecipeError& error) {
     report.add(error.diagnostics());
   }
   report.diagnostics = sorted(std::move(report.diagnostics));
+  if (options.strict) make_errors(report.diagnostics);
   return report;
 }
 
 void print_json(const std::string& recipe, const Report& report) {
   const auto or_null = [](bool there, ordered_json value) { return there ? value : nullptr; };
-  const ordered_json answer = {{"recipe", recipe},
-                               {"hash", or_null(!report.hash.empty(), report.hash)},
-                               {"trials", or_null(report.trials > 0, report.trials)},
-                               {"diagnostics", to_json(report.diagnostics)},
-                               {"plan", report.plan}};
+  const ordered_json answer = {
+      {"recipe", recipe},
+      {"hash", or_null(!report.hash.empty(), report.hash)},
+      {"trials", or_null(report.trials > 0, report.trials)},
+      {"diagnostics", to_json(report.diagnostics)},
+      {"plan", report.plan},
+      {"plan_error", or_null(!report.plan_error.empty(), report.plan_error)}};
   print(json_text(answer, 2, NotUtf8::replaced) + '\n');
 }
 
 void print_plain(const std::string& recipe, const Report& report) {
-  const std::string sweep = report.trials ? "; a sweep of " + std::to_string(report.trials) +
-                                                " trials, the first of them:"
-                                          : "";
+  std::string sweep;
+  if (report.trials == 1) sweep = "; a sweep of 1 trial:";
+  if (report.trials > 1)
+    sweep = "; a sweep of " + std::to_string(report.trials) + " trials, the first of them:";
   print(recipe + ": no mistakes" + sweep + '\n');
   if (!report.plan.is_null()) print(plan_text(report.plan));
   if (report.needs_data)
@@ -164,17 +228,17 @@ int run_check(const Words& words, const Globals& globals) {
       "check RECIPE [key=value...]",
       "Finds every mistake in a recipe at once, each with its place and what to do, "
       "and shows the plan of its run: parameters, memory, compute, time.");
-  arguments.word("RECIPE", recipe, "a TOML file")
-      .words("key=value...", overrides, "changes of the recipe")
+  arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
+      .words("key=value...", overrides, "changes of the recipe", offer::changes)
       .flag("--quick", options.quick,
             "the text alone, in milliseconds: neither its data nor the plan")
-      .flag("--strict", options.strict, "a warning is a mistake")
+      .flag("--strict", options.strict, "warnings are errors")
       .flag("--json", options.json, "diagnostics and plan for a script or an editor")
       .note(
           "What only this machine lacks is a warning here: data, cores, formats of numbers, disk "
           "space. Without its data, or in a format that the device has not, a run does not start. "
           "The time is there when an earlier run of such a model tells the speed.")
-      .exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes, and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",
                "the same with a change, for a script");
@@ -182,13 +246,15 @@ int run_check(const Words& words, const Globals& globals) {
   require_overrides(overrides, "check");
 
   const Report report = check(recipe, overrides, options, globals.store);
-  const bool wrong = report.wrong(options.strict);
+  const bool wrong = report.wrong(false);
   if (options.json)
     print_json(recipe, report);
   else
     std::fputs(render(report.diagnostics).c_str(), stderr);
-  if (!options.json && !wrong) print_plain(recipe, report);
-  return static_cast<int>(wrong ? ExitCode::bad_recipe : ExitCode::done);
+  if (!options.json && !wrong && globals.level != LogLevel::warning) print_plain(recipe, report);
+  if (!report.plan_error.empty()) log(LogLevel::error, report.plan_error);
+  if (wrong) return static_cast<int>(ExitCode::bad_recipe);
+  return static_cast<int>(report.plan_error.empty() ? ExitCode::done : ExitCode::failed);
 }
 
 }  // namespace exprun

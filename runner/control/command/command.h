@@ -24,12 +24,21 @@ struct Command {
   const char* name;
   const char* help;
   int (*run)(const Words& words, const Globals& globals);  // the words behind its name
+  std::span<const Command> (*subcommands)() = nullptr;
 };
 
 std::span<const Command> commands();
 
-// For the message about a word that is none: ", did you mean 'check'?", or where the list is.
+// null if there is none
+const Command* find_command(std::span<const Command> commands, const std::string& name);
+
+// For the message about a word that is none: ", did you mean 'check'?", or "; see exprun --help".
 std::string meant_command(const std::string& word);
+std::string meant_command(std::span<const Command> commands, const std::string& word,
+                          const std::string& help);
+
+// Names and what each does, a line a command.
+std::string command_lines(std::span<const Command> commands);
 
 int run_recipe(const Words& words, const Globals& globals);
 int run_check(const Words& words, const Globals& globals);

@@ -1,6 +1,7 @@
 // The table of commands, in the order in which help shows them.
 #include "base/suggest.h"
 #include "control/command/command.h"
+#include "control/command/data.h"
 
 namespace exprun {
 namespace {
@@ -25,7 +26,7 @@ constexpr Command kCommands[] = {
     {"restore", "bring removed runs back", run_restore},
     {"gc", "take removed runs off the disk, for good", run_gc},
     {"merge", "bring the runs of another store in", run_merge},
-    {"data", "prepare, fetch and look at token shards", run_data},
+    {"data", "prepare, fetch and look at token shards", run_data, data_commands},
     {"doctor", "say what exprun sees of this machine and its store", run_doctor},
     {"completion", "print the completion script of a shell", run_completion},
     {"help", "explain a command", run_help},
@@ -38,11 +39,33 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
-std::string meant_command(const std::string& word) {
+const Command* find_command(std::span<const Command> commands, const std::string& name) {
+  for (const Command& command : commands)
+    if (name == command.name) return &command;
+  return nullptr;
+}
+
+std::string meant_command(std::span<const Command> commands, const std::string& word,
+                          const std::string& help) {
   std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
+  for (const Command& command : commands) names.emplace_back(command.name);
   const auto near = nearest(word, names);
-  return near ? ", did you mean '" + *near + "'?" : "; see exprun --help";
+  return near ? ", did you mean '" + *near + "'?" : "; see " + help;
+}
+
+std::string meant_command(const std::string& word) {
+  return meant_command(commands(), word, "exprun --help");
+}
+
+std::string command_lines(std::span<const Command> commands) {
+  size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, std::string(command.name).size());
+  std::string text;
+  for (const Command& command : commands) {
+    const std::string name = command.name;
+    text += "  " + name + std::string(width + 2 - name.size(), ' ') + command.help + '\n';
+  }
+  return text;
 }
 
 }  // namespace exprun

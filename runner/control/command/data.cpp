@@ -2,8 +2,7 @@
 #include "control/command/data.h"
 
 #include "base/diagnostic.h"
-#include "base/suggest.h"
-#include "control/report/terminal.h"
+#include "control/command/arguments.h"
 
 namespace exprun {
 namespace {
@@ -17,30 +16,30 @@ constexpr Command kDataCommands[] = {
 };
 
 void print_help() {
-  std::string text =
-      "Prepares, fetches and looks at data.\n\nUsage: exprun data COMMAND ...\n\nCommands:\n";
-  for (const Command& command : kDataCommands) {
-    const std::string name = command.name;
-    text += "  " + name + std::string(10 - name.size(), ' ') + command.help + '\n';
-  }
-  print(text + "\n'exprun data COMMAND --help' says what each takes.\n");
+  Arguments arguments("data COMMAND ...", "Prepares, fetches and looks at data.");
+  for (const Command& command : kDataCommands) arguments.form(command.name, command.help);
+  arguments.note("'exprun data COMMAND --help' says what each takes.")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data fetch", "lists the public data sets")
+      .example("exprun data prepare path=notes.txt --out data/notes", "token shards of a text")
+      .parse({"--help"});
 }
 
 }  // namespace
+
+std::span<const Command> data_commands() {
+  return kDataCommands;
+}
 
 int run_data(const Words& words, const Globals& globals) {
   if (words.empty() || words[0] == "-h" || words[0] == "--help") {
     print_help();
     return 0;
   }
-  std::vector<std::string> names;
-  for (const Command& command : kDataCommands) {
-    if (words[0] == command.name) return command.run({words.begin() + 1, words.end()}, globals);
-    names.emplace_back(command.name);
-  }
-  const auto near = nearest(words[0], names);
+  if (const Command* command = find_command(kDataCommands, words[0]))
+    return command->run({words.begin() + 1, words.end()}, globals);
   throw Error("data: there is no command '" + words[0] + "'" +
-                  (near ? ", did you mean '" + *near + "'?" : "; see exprun data --help"),
+                  meant_command(kDataCommands, words[0], "exprun data --help"),
               ExitCode::bad_recipe);
 }
 

@@ -5,6 +5,8 @@
 
 namespace exprun {
 
+std::span<const Command> data_commands();
+
 int run_data_prepare(const Words& words, const Globals& globals);
 int run_data_fetch(const Words& words, const Globals& globals);
 int run_data_info(const Words& words, const Globals& globals);

@@ -15,8 +15,8 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/data/byte_progress.h"
-#include "control/data/catalogue.h"
-#include "control/data/download.h"
+#include "control/data/fetch/catalogue.h"
+#include "control/data/fetch/download.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -125,21 +125,31 @@ int code_of_stop() {
                                                                      : ExitCode::interrupted_int);
 }
 
+Words offered_sets(const Typed&) {
+  Words names;
+  for (const CatalogueEntry& entry : catalogue()) names.emplace_back(entry.name);
+  return names;
+}
+
 }  // namespace
 
 int run_data_fetch(const Words& words, const Globals&) {
   const char* environment = std::getenv("EXPRUN_MIRROR");
   std::string name, folder = "data", mirror = environment ? environment : "";
   int64_t shards = 0, parallel = 4, retries = 5;
-  Arguments arguments("data fetch [NAME]",
-                      "Gets a public data set; without a name, lists them. A call that was stopped "
-                      "goes on. Proxies are taken from http_proxy, https_proxy and no_proxy.");
-  arguments.optional_word("NAME", name, "what the list says")
+  Arguments arguments(
+      "data fetch [NAME]",
+      "Gets a public data set; without a name, lists them. A call that was stopped goes on, "
+      "unless the file has changed meanwhile. Proxies are taken from http_proxy, "
+      "https_proxy and no_proxy.");
+  arguments.optional_word("NAME", name, "what the list says", offered_sets)
       .number("--shards", shards, "only the first so many training shards")
-      .option("--to", "FOLDER", folder, "where to (data)")
+      .option("--to", "FOLDER", folder, "where to (data)", offer::folders)
       .option("--mirror", "ADDRESS", mirror, "instead of https://host (default: EXPRUN_MIRROR)")
       .number("--parallel", parallel, "files at once (4)")
       .number("--retries", retries, "of each file (5)")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
+                   ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
   if (!arguments.parse(words)) return 0;
   if (name.empty()) return list_catalogue();

@@ -1,5 +1,6 @@
 // exprun data info|verify|head PATH...
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -7,6 +8,7 @@
 #include "base/diagnostic.h"
 #include "base/hash.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/manifest.h"
 #include "base/utf8.h"
 #include "control/command/arguments.h"
@@ -71,13 +73,22 @@ std::string shown(const Looked& looked, int64_t token) {
   return json_text(nlohmann::json(text));
 }
 
-ResultTable histogram(const Looked& looked, size_t most) {
+// How often each token stands in all of them that can be read.
+std::vector<int64_t> count_all_tokens(const Looked& looked, std::vector<std::string>& problems) {
   std::vector<int64_t> counts;
-  for (const fs::path& file : looked.files) {
-    const auto here = count_tokens(recognise_shard(file).shard);
-    counts.resize(std::max(counts.size(), here.size()));
-    for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
-  }
+  for (const fs::path& file : looked.files) try {
+      const auto here = count_tokens(recognise_shard(file).shard);
+      counts.resize(std::max(counts.size(), here.size()));
+      for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
+  return counts;
+}
+
+// `problems`: of the files that cannot be read and are not counted.
+ResultTable histogram(const Looked& looked, size_t most, std::vector<std::string>& problems) {
+  const std::vector<int64_t> counts = count_all_tokens(looked, problems);
   const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
   std::vector<int64_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
@@ -97,7 +108,22 @@ ResultTable histogram(const Looked& looked, size_t most) {
   return table;
 }
 
-ResultTable overview(const Looked& looked) {
+std::vector<Cell> row_of(const fs::path& file) {
+  const KnownShard known = recognise_shard(file);
+  const auto counts = count_tokens(known.shard);
+  const auto is_there = [](int64_t count) { return count > 0; };
+  const auto first = std::find_if(counts.begin(), counts.end(), is_there);
+  const auto different = std::count_if(counts.begin(), counts.end(), is_there);
+  return {Cell::word(file.string()),
+          Cell::integer(known.shard.tokens),
+          counts.empty() ? Cell::none() : Cell::integer(first - counts.begin()),
+          counts.empty() ? Cell::none() : Cell::integer(static_cast<int64_t>(counts.size()) - 1),
+          Cell::integer(different),
+          Cell::word(known.format)};
+}
+
+// `problems`: of the files that cannot be read and have no row.
+ResultTable overview(const Looked& looked, std::vector<std::string>& problems) {
   ResultTable table{{{"file", "file"},
                      {"tokens", "tokens", true},
                      {"smallest", "smallest", true},
@@ -105,19 +131,21 @@ ResultTable overview(const Looked& looked) {
                      {"different", "different", true},
                      {"format", "format", false, true}},
                     {}};
-  for (const fs::path& file : looked.files) {
-    const KnownShard known = recognise_shard(file);
-    const auto counts = count_tokens(known.shard);
-    const auto first = std::find_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; });
-    const auto different =
-        std::count_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; });
-    table.rows.push_back(
-        {Cell::word(file.string()), Cell::integer(known.shard.tokens),
-         counts.empty() ? Cell::none() : Cell::integer(first - counts.begin()),
-         counts.empty() ? Cell::none() : Cell::integer(static_cast<int64_t>(counts.size()) - 1),
-         Cell::integer(different), Cell::word(known.format)});
-  }
+  for (const fs::path& file : looked.files) try {
+      table.rows.push_back(row_of(file));
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
   return table;
+}
+
+// What the manifest of a prepared folder says of its files, by their paths.
+std::map<fs::path, std::string> listed_problems(const fs::path& folder) {
+  std::map<fs::path, std::string> problems;
+  if (fs::exists(folder / kManifestName))
+    for (const auto& [file, what] : manifest_problems(folder, Verify::hashes))
+      problems[folder / file] = what;
+  return problems;
 }
 
 // What is wrong with a file, or nothing.
@@ -140,15 +168,21 @@ int run_data_info(const Words& words, const Globals&) {
   Arguments arguments("data info PATH...",
                       "Says what files of tokens hold: format, counts, range. Knows the shards of "
                       "llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
-  arguments.words("PATH...", paths, "shards, or folders of them")
+  arguments.words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--histogram", most, "the so many most frequent tokens instead")
-      .option("--vocabulary", "PATH", vocabulary, "of a BPE, to show tokens as text");
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE, to show tokens as text", offer::files)
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data info data/corpus", "of each shard of a folder")
+      .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   const Looked looked = look(paths, vocabulary);
-  format.print(most > 0 ? histogram(looked, static_cast<size_t>(most)) : overview(looked),
+  std::vector<std::string> problems;
+  format.print(most > 0 ? histogram(looked, static_cast<size_t>(most), problems)
+                        : overview(looked, problems),
                "no shards");
-  return 0;
+  for (const std::string& problem : problems) log(LogLevel::error, problem);
+  return static_cast<int>(problems.empty() ? ExitCode::done : ExitCode::failed);
 }
 
 int run_data_verify(const Words& words, const Globals&) {
@@ -156,7 +190,9 @@ int run_data_verify(const Words& words, const Globals&) {
   Arguments arguments("data verify PATH...",
                       "Reads every token and compares: headers with sizes, tokens with the "
                       "vocabulary, prepared folders with their checksums.");
-  arguments.words("PATH...", paths, "shards, or folders of them");
+  arguments.words("PATH...", paths, "shards, or folders of them", offer::files)
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data verify data/corpus", "1 where a file is not good");
   if (!arguments.parse(words)) return 0;
   int64_t problems = 0;
   const auto tell = [&](const fs::path& path, const std::string& problem) {
@@ -164,10 +200,16 @@ int run_data_verify(const Words& words, const Globals&) {
     problems += !problem.empty();
   };
   for (const fs::path path : paths) {
-    if (fs::exists(path / kManifestName))
-      tell(path, manifest_problem(path, Verify::hashes).value_or(""));
+    const auto listed = listed_problems(path);
+    if (listed.empty() && fs::exists(path / kManifestName)) tell(path, "");
+    for (const auto& [file, what] : listed)
+      tell(path, fs::relative(file, path).string() + " " + what);
     const Looked looked = look({path.string()}, "");
-    for (const fs::path& file : looked.files) tell(file, problem_of(file, looked));
+    for (const fs::path& file : looked.files) {
+      const std::string problem = problem_of(file, looked);
+      const auto found = listed.find(file);
+      tell(file, problem.empty() && found != listed.end() ? found->second : problem);
+    }
   }
   return static_cast<int>(problems == 0 ? ExitCode::done : ExitCode::failed);
 }
@@ -178,11 +220,15 @@ int run_data_head(const Words& words, const Globals&) {
   int64_t tokens = 256, from = 0;
   bool ids = false;
   Arguments arguments("data head PATH...", "Prints the first tokens of a shard as text.");
-  arguments.words("PATH...", paths, "shards, or folders of them")
+  arguments.words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--tokens", tokens, "how many (256)")
       .number("--from", from, "the first of them (0)")
       .flag("--ids", ids, "as numbers")
-      .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own");
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own",
+              offer::files)
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data head data/corpus --tokens 64", "as text")
+      .example("exprun data head data/corpus --ids", "as numbers");
   if (!arguments.parse(words)) return 0;
   const Looked looked = look(paths, vocabulary);
   if (!looked.tokenizer && !ids)

@@ -5,7 +5,9 @@
 #include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
+#include "control/data/own_folder.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"
@@ -14,11 +16,18 @@
 namespace exprun {
 namespace {
 
+constexpr int64_t kMostThreads = 1024;
+
 // What stands around [dataset] where no recipe was named: a recipe is checked as a whole.
 constexpr const char* kAround =
     "[dataset]\ntype = \"text\"\n[run]\nsteps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\n"
     "num_heads = 1\nhidden_size = 1\ncontext_length = 1\nvocab_size = 1000000000\n[batch]\n"
     "sequences = 1\n[optimizer]\ntype = \"adamw\"\nlr = 1.0\n[evaluation]\n";
+
+RecipeText around(Words overrides) {
+  return {{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})},
+          std::move(overrides)};
+}
 
 ResolvedRecipe recipe_of(Words words) {
   if (!words.empty() && words[0].find('=') == std::string::npos) {
@@ -30,8 +39,11 @@ ResolvedRecipe recipe_of(Words words) {
   require_overrides(words, "data prepare");
   for (std::string& word : words)
     if (word.find('.') > word.find('=')) word = "dataset." + word;
-  return resolve(
-      {{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})}, words});
+  return resolve(around(words));
+}
+
+Words keys_of_dataset(const Typed& typed) {
+  return offered_changes_in("dataset", around({}), typed.last);
 }
 
 std::string line_of(const char* split, const std::vector<TokenShard>& shards) {
@@ -56,19 +68,30 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   Arguments arguments(
       "data prepare RECIPE|key=value...",
       "Turns text, JSON Lines or JSON into token shards. A second call does nothing "
-      "unless a source has changed; a call that was killed goes on.");
-  arguments.words("key=value...", what, "the keys of [dataset] with type = \"text\"")
+      "unless a source has changed; a call that was killed goes on. What it left is "
+      "FOLDER.partial, or below the store, where exprun gc removes it.");
+  arguments
+      .words("key=value...", what, "the keys of [dataset] with type = \"text\"",
+             offer::recipe_or(keys_of_dataset))
       .form("RECIPE", "the data of a recipe, and changes of it")
-      .option("--out", "FOLDER", out, "where to (default: below the store, by content)")
+      .option("--out", "FOLDER", out, "where to (default: below the store, by content)",
+              offer::folders)
       .number("--threads", threads, "how many tokenize (default: all cores)")
       .flag("--json", json, "the data's description, for a script")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data prepare path=corpus.jsonl.zst tokenizer=gpt2 --out data/corpus",
                "GPT-2 tokens of the field \"text\"")
+      .example("exprun data prepare path=a.txt separator='\"\\n\\n\"' --out data/a",
+               "documents between blank lines")
       .example("zcat a.gz | exprun data prepare path=- validation_tokens=1000000 --out data/a",
                "from standard input");
   if (!arguments.parse(words)) return 0;
   if (what.empty())
     throw Error("data prepare: no source was named; see exprun data prepare --help",
+                ExitCode::bad_recipe);
+  if (threads > kMostThreads)
+    throw Error("data prepare: --threads takes 1 to " + std::to_string(kMostThreads) +
+                    ", or 0 for all cores",
                 ExitCode::bad_recipe);
   const ResolvedRecipe recipe = recipe_of(what);
   const Section dataset = recipe.section("dataset");
@@ -76,11 +99,12 @@ int run_data_prepare(const Words& words, const Globals& globals) {
     throw dataset.error("type", "these data are token shards already", "nothing is to be prepared");
   PrepareOptions options;
   options.libtorch = libtorch_folder();
-  options.threads = static_cast<size_t>(std::max<int64_t>(0, threads));
-  options.folder = out;
+  options.threads = static_cast<size_t>(threads);
+  if (!out.empty()) options.folder = own_folder(out);
+  warn_of_trained_validation(recipe, options.libtorch);
   const PreparedData data =
       prepare_text(dataset, *recipe.find("dataset")->as<Table>(), globals.store.data(), options);
-  print(json ? data.to_json() : plain(data));
+  print(json ? data.to_json(NotUtf8::replaced) : plain(data));
   return 0;
 }
 

@@ -119,7 +119,10 @@ bool healthy(const ordered_json& sections) {
 int run_doctor(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments("doctor", "Says what exprun sees of this machine and its store.");
-  arguments.flag("--json", json, "for a script");
+  arguments.flag("--json", json, "for a script")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun doctor", "1 where something is broken: a trainer, a GPU or the store")
+      .example("exprun doctor --json", "for a script");
   if (!arguments.parse(words)) return 0;
   const ordered_json sections = {{"exprun", {{"version", version()}}},
                                  {"trainer", examined([] { return trainer_section(); })},

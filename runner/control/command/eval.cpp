@@ -5,6 +5,7 @@
 #include "base/json_text.h"
 #include "base/number.h"
 #include "control/command/arguments.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/evaluate.h"
@@ -32,6 +33,13 @@ std::string as_text(const nlohmann::ordered_json& results) {
   return text;
 }
 
+Words offered_evaluation_keys(const Typed& typed) {
+  Words changes = offer::changes(typed);
+  std::erase_if(
+      changes, [](const std::string& change) { return change.find("evaluation.") == change.npos; });
+  return changes;
+}
+
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
@@ -40,9 +48,11 @@ int run_eval(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
                       "Runs a run's evaluations on its newest checkpoint.");
-  arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
-      .words("key=value...", overrides, "changes in [evaluation], or evaluations besides")
+  arguments.run_word(reference)
+      .words("key=value...", overrides, "changes in [evaluation], or evaluations besides",
+             offered_evaluation_keys)
       .flag("--json", json, "as JSON, for a script")
+      .exit_codes(kReadsRuns)
       .example("exprun eval @last", "everything that its recipe evaluates")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that its recipe has not");
@@ -51,7 +61,9 @@ int run_eval(const Words& words, const Globals& globals) {
   require_evaluation_keys(overrides);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
-  const auto results = evaluate(store, globals.store, run, overrides, "");
+  const RecipeText text = stored_recipe(store, run, overrides);
+  resolved_aloud(text, globals);
+  const auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   print(json ? results->dump() + "\n" : as_text(*results));
   return 0;

@@ -44,13 +44,16 @@ int run_export(const Words& words, const Globals& globals) {
       "export RUN...",
       "Prints every value of runs, a line each: run, name, step, value, seconds since "
       "the run began.");
-  arguments.words("RUN...", references, "folders, ids, names (all runs of it), @last, @best")
+  arguments
+      .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
+             offer::runs)
       .flag("--csv", csv, "comma-separated values, with a head (what is printed without an option)")
       .flag("--jsonl", jsonl, "an object a line")
       .flag("--attempts", attempts,
             "also the values that a later attempt replaced, with the attempt's number (0: live)")
       .option("--tensorboard", "DIR", tensorboard,
-              "write TensorBoard event files instead, a folder a run")
+              "write TensorBoard event files instead, a folder a run", offer::folders)
+      .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script");
   if (!arguments.parse(words)) return 0;

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/data/unfinished_data.h"
 #include "control/launch/observed_runs.h"
 
 namespace exprun {
@@ -34,7 +35,7 @@ void remove_folder(const fs::path& folder) {
 
 struct GcOptions {
   Words references;
-  bool archived = false, pack = false, unpack = false;
+  bool archived = false, pack = false, unpack = false, dry_run = false;
 
   bool of_ended() const { return archived || pack || unpack; }
 };
@@ -53,11 +54,13 @@ struct Found {
   std::vector<RunRow> removed;  // none when runs were named
   std::vector<RunRow> ended;    // those that the options are about
   int64_t bytes = 0;            // of the removed runs' folders
+  std::vector<fs::path> data;   // that preparations have left; none when runs were named
 };
 
 Found look(const Store& store, const StoreFolder& folder, const GcOptions& wanted) {
   Found found;
   if (wanted.references.empty()) found.removed = store.removed_runs();
+  if (wanted.references.empty()) found.data = unfinished_data(folder.data());
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
   if (!wanted.of_ended()) return found;
   for (RunRow& run : referred_runs(store, folder, wanted.references)) {
@@ -91,19 +94,37 @@ void put_in_order(Store& store, const Found& found, const GcOptions& wanted) {
         "exprun gc --unpack RUN puts them back there");
 }
 
+// What killed preparations have left, which needs no store.
+void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, bool dry_run) {
+  for (const fs::path& left : data)
+    log_info((dry_run ? "would take " : "taking ") + left.filename().string() +
+             " off the disk, which nobody prepares");
+  if (!dry_run && !data.empty()) remove_unfinished_data(folder.data());
+}
+
+int gc_data(const StoreFolder& folder, bool dry_run) {
+  const auto data = unfinished_data(folder.data());
+  take_data(folder, data, dry_run);
+  if (data.empty()) log_info("no data are unfinished, and there are no runs");
+  return 0;
+}
+
 int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
               const GcOptions& wanted) {
   for (const RunRow& run : found.removed) {
     log_info("taking " + run.folder + " off the disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
   }
+  take_data(folder, found.data, wanted.dry_run);
   put_in_order(store, found, wanted);
   store.purge_blobs();
   return store.return_space();
 }
 
-void say_what_would_be_done(const Store& store, const Found& found, const GcOptions& wanted) {
+void say_what_would_be_done(const Store& store, const StoreFolder& folder, const Found& found,
+                            const GcOptions& wanted) {
   for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
+  take_data(folder, found.data, wanted.dry_run);
   for (const RunRow& run : found.ended) {
     if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
     if (wanted.unpack && store.has_packed(run.id)) log_info("would unpack " + run.folder);
@@ -113,32 +134,39 @@ void say_what_would_be_done(const Store& store, const Found& found, const GcOpti
 }  // namespace
 
 int run_gc(const Words& words, const Globals& globals) {
-  bool dry_run = false;
   GcOptions wanted;
   Arguments arguments("gc [RUN...]",
-                      "Takes removed runs off the disk for good, with their checkpoints, and gives "
-                      "the store's free space back. Runs may train meanwhile.");
+                      "Takes removed runs off the disk for good, with their checkpoints, and data "
+                      "whose preparation was killed, and gives the store's free space back. Runs "
+                      "may train meanwhile.");
   arguments
       .words("RUN...", wanted.references,
              "of --pack, --unpack and --archived: only these runs, instead of all that have ended; "
-             "removed runs are then left alone")
-      .flag("--dry-run", dry_run, "only say what would be done")
+             "removed runs are then left alone",
+             offer::runs)
+      .flag("--dry-run", wanted.dry_run, "only say what would be done")
       .flag("--pack", wanted.pack,
             "also pack the values of ended runs, to less than half of their size; every command, "
             "and SQL on the view metrics, reads them as before")
       .flag("--unpack", wanted.unpack, "also undo that")
       .flag("--archived", wanted.archived,
             "also drop the values of earlier attempts that a resume replaced, of ended runs")
+      .exit_codes(kReadsRuns)
+      .example("exprun gc --dry-run", "what would be taken off the disk")
       .example("exprun gc --pack", "a smaller store, nothing lost");
   if (!arguments.parse(words)) return 0;
   check(wanted);
+  // Where data were prepared only, nothing has made a store.
+  if (!wanted.of_ended() && !fs::exists(globals.store.database()) &&
+      fs::exists(globals.store.data()))
+    return gc_data(globals.store, wanted.dry_run);
   Store store = open_store_to_change(globals.store);
   const Found found = look(store, globals.store, wanted);
   const std::string folders = std::to_string(found.removed.size()) +
                               " removed runs with folders of " +
                               binary_bytes(static_cast<double>(found.bytes));
-  if (dry_run) {
-    say_what_would_be_done(store, found, wanted);
+  if (wanted.dry_run) {
+    say_what_would_be_done(store, globals.store, found, wanted);
     log_info("there are " + folders);
     return 0;
   }

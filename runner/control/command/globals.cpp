@@ -1,5 +1,6 @@
 #include "control/command/globals.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/diagnostic.h"
@@ -30,6 +31,18 @@ std::string joined(const Words& words) {
   return line;
 }
 
+// Where the system would find it: ".." behind a symbolic link is not the folder of the link.
+std::filesystem::path found_at(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(folder, error);
+  if (error)
+    throw Error("command line: the working directory cannot be found (" + error.message() +
+                "); go to one that is there");
+  if (std::find(path.begin(), path.end(), "..") == path.end()) return path.lexically_normal();
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
 }  // namespace
 
 Globals take_globals(Words& words) {
@@ -56,7 +69,7 @@ Globals take_globals(Words& words) {
     }
   }
   if (store.empty()) throw Error("command line: --store needs a folder", ExitCode::bad_recipe);
-  globals.store = {std::filesystem::absolute(store).lexically_normal(), store};
+  globals.store = {found_at(store), store};
   words = std::move(rest);
   return globals;
 }

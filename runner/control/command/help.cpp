@@ -1,5 +1,6 @@
 // exprun --help, exprun help COMMAND.
 #include "base/diagnostic.h"
+#include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/report/terminal.h"
 
@@ -14,7 +15,7 @@ constexpr const char* kHead =
     "\n"
     "Commands:\n";
 
-constexpr const char* kTail =
+constexpr const char* kOptions =
     "\n"
     "Options of every command:\n"
     "  --store DIR    folder of runs (default: EXPRUN_STORE, else runs/)\n"
@@ -25,13 +26,12 @@ constexpr const char* kTail =
     "Changes of a recipe:\n"
     "  key=value      in TOML; text and periods need no quotes: warmup=\"20 steps\"\n"
     "  a.b.key=value  where a key alone names several\n"
-    "  ~key           back to the default\n"
+    "  '~key'         back to the default; the quotes are for shells that take ~ for a home\n"
     "  +a.name.key=v  the same as without '+', for a table that you name\n"
     "\n"
-    "Exit codes:\n"
-    "  0 done, 1 failed, 2 bad recipe or usage, 3 diverged, 4 no such run, 5 store error,\n"
-    "  6 sweep with failed trials, 75 preempted after saving, 130 and 143 interrupted after "
-    "saving\n"
+    "Exit codes:\n";
+
+constexpr const char* kTail =
     "\n"
     "Environment:\n"
     "  EXPRUN_STORE   folder of runs\n"
@@ -49,36 +49,59 @@ constexpr const char* kTail =
     "\n"
     "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
 
-std::string command_lines() {
-  size_t width = 0;
-  for (const Command& command : commands())
-    width = std::max(width, std::string(command.name).size());
-  std::string text;
-  for (const Command& command : commands()) {
-    const std::string name = command.name;
-    text += "  " + name + std::string(width + 2 - name.size(), ' ') + command.help + '\n';
+std::string exit_code_lines() {
+  std::string lines;
+  for (const ExitCode code : kEveryExitCode) {
+    std::string number = std::to_string(static_cast<int>(code));
+    number.resize(15, ' ');
+    lines += "  " + number + meaning(code) + '\n';
   }
-  return text;
+  return lines;
+}
+
+// The first word is a command; the second one of a command that has some.
+Words offered_commands(const Typed& typed) {
+  const Command* command =
+      typed.before.empty() ? nullptr : find_command(commands(), typed.before[0]);
+  if (!typed.before.empty() && (!command || !command->subcommands || typed.before.size() > 1))
+    return {};
+  Words names;
+  for (const Command& each : command ? command->subcommands() : commands())
+    names.emplace_back(each.name);
+  return names;
+}
+
+int explain(Words names, const Globals& globals) {
+  const std::string name = names[0];
+  names.erase(names.begin());
+  const Command* command = find_command(commands(), name);
+  const bool explains = name == "RECIPE" || command;
+  if (!explains)
+    throw Error("help: there is no command '" + name + "'" + meant_command(name),
+                ExitCode::bad_recipe);
+  if (!names.empty() && !(command && command->subcommands))
+    throw Error("help: '" + name + "' has no commands of its own", ExitCode::bad_recipe);
+  names.push_back("--help");
+  return command ? command->run(names, globals) : run_recipe(names, globals);
 }
 
 }  // namespace
 
 int run_help(const Words& words, const Globals& globals) {
-  if (words == Words{"--list-options"}) {
-    print("--store\n--quiet\n--verbose\n");
+  Words names;
+  Arguments arguments("help [COMMAND...]", "Explains a command; without one, lists them.");
+  arguments
+      .words("COMMAND...", names, "its name; 'data prepare' is one; RECIPE: what runs a recipe",
+             offered_commands)
+      .exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .example("exprun help sweep", "the same as exprun sweep --help")
+      .example("exprun help data prepare", "a command of a command");
+  if (!arguments.parse(words)) return 0;
+  if (names.empty()) {
+    print(kHead + command_lines(commands()) + kOptions + exit_code_lines() + kTail);
     return 0;
   }
-  if (!words.empty() && !words[0].starts_with('-')) {
-    if (words[0] == "RECIPE") return run_recipe({"--help"}, globals);
-    for (const Command& command : commands())
-      if (words[0] == command.name && command.run != run_help)
-        return command.run({"--help"}, globals);
-    if (words[0] != "help")
-      throw Error("help: there is no command '" + words[0] + "'" + meant_command(words[0]),
-                  ExitCode::bad_recipe);
-  }
-  print(kHead + command_lines() + kTail);
-  return 0;
+  return explain(names, globals);
 }
 
 }  // namespace exprun

@@ -39,6 +39,12 @@ std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted
   return runs;
 }
 
+Words column_names() {
+  Words names;
+  for (const Column& column : ls_table({}, 0).columns) names.push_back(column.key);
+  return names;
+}
+
 }  // namespace
 
 int run_ls(const Words& words, const Globals& globals) {
@@ -49,15 +55,19 @@ int run_ls(const Words& words, const Globals& globals) {
   int64_t most = 0;
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs, the newest first, and how they stand.");
-  arguments.words("NAME...", references, "only these: names of runs, ids, folders")
-      .option("--state", "A,B", wanted.states, "only runs in one of these states")
-      .option("--tag", "WORD", wanted.tag, "only runs that have this tag");
+  arguments.words("NAME...", references, "only these: names of runs, ids, folders", offer::runs)
+      .option("--state", "A,B", wanted.states, "only runs in one of these states",
+              offer::list_of(state_names()))
+      .option("--tag", "WORD", wanted.tag, "only runs that have this tag", offer::tags);
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "the removed runs instead")
-      .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first")
+      .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first",
+              offer::one_of(column_names()))
       .flag("--reverse", reverse, "with --sort: the highest first")
-      .option("--columns", "A,B", columns, "these columns (--columns help names them)")
+      .option("--columns", "A,B", columns, "these columns (--columns help names them)",
+              offer::list_of(column_names()))
       .number("--limit", most, "at most so many")
+      .exit_codes(kFindsRuns)
       .example("exprun ls --state killed,crashed", "what ended badly")
       .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
                "the five best, and the code that they ran")

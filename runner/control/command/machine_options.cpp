@@ -1,7 +1,7 @@
 #include "control/command/machine_options.h"
 
 #include "base/diagnostic.h"
-#include "control/launch/joining.h"
+#include "control/launch/ranks/joining.h"
 
 namespace exprun {
 
@@ -35,9 +35,7 @@ std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
   // One of one needs no endpoint.
   if (machines.nnodes == 1 && machines.rdzv_endpoint.empty())
     machines.rdzv_endpoint = "localhost:1";
-  JoinedRank joined = ranks_of_machine(machines);
-  if (machines.nnodes > 1 && joined.rank == 0)
-    joined.meeting_point = std::make_shared<ListeningSocket>(listen_on_all_interfaces(joined.port));
+  const JoinedRank joined = ranks_of_machine(machines);
   if (machines.nnodes > 1) return joined;
   if (nproc_per_node_)
     overrides.push_back("parallelism.world_size=" + std::to_string(*nproc_per_node_));

@@ -6,7 +6,7 @@
 
 #include "control/command/arguments.h"
 #include "control/command/command.h"
-#include "control/launch/joined_rank.h"
+#include "control/launch/ranks/joined_rank.h"
 
 namespace exprun {
 

@@ -30,8 +30,11 @@ int run_merge(const Words& words, const Globals& globals) {
       "Brings the runs of another store in, by their uid: merging again adds what is "
       "new. Checkpoints and logs stay where they are; to resume a run here, copy its "
       "folder too.");
-  arguments.word("OTHER", what, "a store's file (exprun.db) or the folder that it lies in")
-      .flag("--ended", copied, "its runs have all ended, whatever it says: it is a copy");
+  arguments
+      .word("OTHER", what, "a store's file (exprun.db) or the folder that it lies in", offer::files)
+      .flag("--ended", copied, "its runs have all ended, whatever it says: it is a copy")
+      .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::store_error})
+      .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
   const fs::path other = fs::absolute(database_of(what));
   if (!fs::exists(other))

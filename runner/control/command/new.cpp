@@ -15,7 +15,7 @@ constexpr const char* kSchemaFile = "recipe.schema.json";
 // From the recipe's folder up: the schema that lies there, or that of a source tree.
 fs::path find_schema(const fs::path& folder) {
   std::error_code ignored;
-  for (fs::path at = fs::absolute(folder);; at = at.parent_path()) {
+  for (fs::path at = fs::absolute(folder, ignored);; at = at.parent_path()) {
     for (const fs::path& file : {at / kSchemaFile, at / "schemas" / kSchemaFile})
       if (fs::exists(file, ignored)) return fs::relative(file, folder);
     if (at == at.root_path()) return {};
@@ -23,7 +23,12 @@ fs::path find_schema(const fs::path& folder) {
 }
 
 fs::path recipe_file(const std::string& name) {
-  return name.ends_with(".toml") ? name : name + ".toml";
+  const fs::path file = name.ends_with(".toml") ? name : name + ".toml";
+  const std::string written = file.filename().string();  // ".toml" of "recipes/", "..toml" of "."
+  if (written == ".toml" || written == "..toml" || written == "...toml")
+    throw Error("new: '" + name + "' is no name of a recipe; give one such as mine",
+                ExitCode::bad_recipe);
+  return file;
 }
 
 void refuse_existing(const fs::path& file) {
@@ -36,6 +41,10 @@ void refuse_existing(const fs::path& file) {
     throw Error("new: there is no folder " + folder.string(), ExitCode::bad_recipe);
 }
 
+Offer types_of(const char* kind) {
+  return [kind](const Typed&) { return SchemaSet::embedded().types(kind); };
+}
+
 }  // namespace
 
 int run_new(const Words& words, const Globals&) {
@@ -45,15 +54,16 @@ int run_new(const Words& words, const Globals&) {
                       "Writes a first recipe, with every key explained, that can be run as it is.");
   arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
       .option("--model", "TYPE", request.model,
-              "which model (default: gpt); see exprun schema model")
+              "which model (default: gpt); see exprun schema model", types_of("model"))
       .option("--data", "TYPE", request.data,
-              "which kind of data (default: text); see exprun schema dataset")
+              "which kind of data (default: text); see exprun schema dataset", types_of("dataset"))
       .option("--path", "FILES", request.path,
-              "where the data are: a path or a glob (default: C++ headers of LibTorch)")
+              "where the data are: a path or a glob (default: C++ headers of LibTorch)",
+              offer::files)
       .note(
           "For editors, the first line names the recipe's schema. Where none lies in this folder "
           "or above it, recipe.schema.json is written beside the recipe.")
-      .exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun new mine", "mine.toml, a byte-level GPT on text")
       .example("exprun new notes --path 'notes/*.md'", "the same on text of your own");
   if (!arguments.parse(words)) return 0;

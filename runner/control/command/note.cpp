@@ -8,8 +8,9 @@ int run_note(const Words& words, const Globals& globals) {
   std::string reference, text;
   Arguments arguments("note RUN TEXT",
                       "Writes something down about a run; exprun show RUN prints it.");
-  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
+  arguments.run_word(reference)
       .word("TEXT", text, "what there is to say")
+      .exit_codes(kFindsRuns)
       .example("exprun note @last 'loss spikes at step 2000'", "about the newest run");
   if (!arguments.parse(words)) return 0;
   Store store = open_store_to_change(globals.store);

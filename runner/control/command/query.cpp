@@ -59,7 +59,8 @@ int run_query(const Words& words, const Globals& globals) {
   Arguments arguments("query SQL", "Answers a question in SQL from the store; nothing is changed.");
   arguments.word("SQL", sql, "the tables are described in store/FORMAT.md");
   format.declare(arguments);
-  arguments.example("exprun query \"SELECT name, state FROM runs\"", "plain columns")
+  arguments.exit_codes(kFindsRuns)
+      .example("exprun query \"SELECT name, state FROM runs\"", "plain columns")
       .example("exprun query \"SELECT * FROM runs\" --json", "for a script");
   if (!arguments.parse(words)) return 0;
   format.print(table_of(open_store(globals.store).query(sql)), "no rows");

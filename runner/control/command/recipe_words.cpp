@@ -4,10 +4,25 @@
 
 namespace exprun {
 
-LaunchRequest request_for(RecipeText text, const Globals& globals) {
+bool names_recipe(const std::string& word) {
+  std::error_code ignored;
+  return word.ends_with(".toml") || std::filesystem::exists(word, ignored);
+}
+
+bool names_recipe_file(const std::string& word) {
+  std::error_code ignored;
+  return word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored);
+}
+
+ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {
   ResolvedRecipe resolved = resolve(text);
   if (!resolved.warnings().empty() && globals.level != LogLevel::warning)
     std::fputs(render(resolved.warnings()).c_str(), stderr);
+  return resolved;
+}
+
+LaunchRequest request_for(RecipeText text, const Globals& globals) {
+  ResolvedRecipe resolved = resolved_aloud(text, globals);
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
 }
 

@@ -1,4 +1,4 @@
-// RECIPE [key=value...] of a command line, read and resolved.
+// RECIPE [key=value...] of a command line.
 #pragma once
 
 #include "control/command/command.h"
@@ -6,7 +6,17 @@
 
 namespace exprun {
 
+// Whether a word that is a command or a recipe means a recipe: it ends in .toml, or something lies
+// there. A folder counts too: that it is no recipe is a better answer than that it is no command.
+bool names_recipe(const std::string& word);
+
+// Whether a word that is a recipe or a run means a recipe: it ends in .toml, or a file lies there.
+// A folder is a run's, as `exprun ls` shows it or as it lies on disk.
+bool names_recipe_file(const std::string& word);
+
 // Warnings of the recipe are printed. Throws RecipeError.
+ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals);
+
 LaunchRequest request_for(RecipeText text, const Globals& globals);
 
 // Throws Error (wrong usage) for a word that is no override: "lr 3e-4" has lost its "=".

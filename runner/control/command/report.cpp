@@ -12,10 +12,11 @@ int run_report(const Words& words, const Globals& globals) {
   Arguments arguments("report [NAME...]",
                       "Compares runs, the best val loss first. Of their settings only those are "
                       "shown that are not the same in all.");
-  arguments.words("NAME...", references, "only these: names of runs, ids, folders");
+  arguments.words("NAME...", references, "only these: names of runs, ids, folders", offer::runs);
   where.declare(arguments);
   format.declare(arguments);
-  arguments.example("exprun report", "every run of the store")
+  arguments.exit_codes(kFindsRuns)
+      .example("exprun report", "every run of the store")
       .example("exprun report quickstart --csv > runs.csv",
                "the runs of one name, for a spreadsheet")
       .example("exprun report --where lr=3e-3 --where state=finished", "what became of a setting");

@@ -2,12 +2,13 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/former_life.h"
-#include "control/launch/joining.h"
-#include "control/launch/machines_before.h"
 #include "control/launch/provenance_difference.h"
+#include "control/launch/ranks/former_life.h"
+#include "control/launch/ranks/joining.h"
+#include "control/launch/ranks/machines_before.h"
 #include "control/launch/working_directory.h"
 
 namespace exprun {
@@ -43,8 +44,7 @@ Performed rerun(const std::string& reference, const Words& overrides,
   Store store = open_store_to_change(globals.store);
   const RunRow before = find_run(store, globals.store, reference);
   if (!joined) require_ranks_for_one_machine(store, before, "rerun", overrides);
-  RecipeText text = RecipeText::from_json(store.recipe_json(before.id));
-  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  RecipeText text = stored_recipe(store, before, overrides);
   const WorkingDirectory there(before);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
@@ -64,8 +64,11 @@ int run_rerun(const Words& words, const Globals& globals) {
   Arguments arguments("rerun RUN [key=value...]",
                       "Runs the recipe of a run again, as it was stored, as a new run in the same "
                       "working directory; then says what was different and what came of it.");
-  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
-      .words("key=value...", overrides, "changes of the recipe");
+  arguments.run_word(reference)
+      .words("key=value...", overrides, "changes of the recipe", offer::changes)
+      .exit_codes(kTrains)
+      .example("exprun rerun @last", "whether it comes out the same")
+      .example("exprun rerun @last seed=2", "the same with another seed");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");
   return perform_among_ranks(globals.level, [&](const auto& joined) {

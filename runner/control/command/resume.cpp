@@ -5,12 +5,13 @@
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/machine_options.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/former_life.h"
-#include "control/launch/joining.h"
-#include "control/launch/machines_before.h"
 #include "control/launch/observed_runs.h"
+#include "control/launch/ranks/former_life.h"
+#include "control/launch/ranks/joining.h"
+#include "control/launch/ranks/machines_before.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
 
@@ -22,7 +23,7 @@ RecipeText text_of(const Store& store, const StoreFolder& folder, const RunRow& 
   const auto file = folder.run(run.folder).recipe();
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored)) return RecipeText::from_json(read_file(file));
-  return RecipeText::from_json(store.recipe_json(run.id));
+  return stored_recipe(store, run);
 }
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before,
@@ -83,15 +84,17 @@ int run_resume(const Words& words, const Globals& globals) {
   Words overrides;
   Arguments arguments("resume RUN [key=value...]",
                       "Continues a run from its newest complete checkpoint, whatever ended it.");
-  arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
-      .words("key=value...", overrides,
-             "changes that change no result: checkpoint.every=\"5 steps\"");
+  arguments.run_word(reference).words("key=value...", overrides,
+                                      "changes that change no result: checkpoint.every=\"5 steps\"",
+                                      offer::changes);
   MachineOptions machines;
   machines.add_to(arguments);
+  arguments.exit_codes(kTrains)
+      .example("exprun resume @last", "the newest run goes on")
+      .example("exprun resume @last checkpoint.every=\"100 steps\"", "and saves less often");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  const auto joined = machines.joined(overrides);
-  return perform_among_ranks(globals.level, joined, [&](const auto&) {
+  return perform_among_ranks(globals.level, machines.joined(overrides), [&](const auto& joined) {
     return resume(reference, overrides, joined, globals);
   });
 }

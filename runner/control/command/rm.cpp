@@ -1,4 +1,4 @@
-// exprun rm RUN..., exprun restore RUN...
+// exprun rm RUN...
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
@@ -28,30 +28,15 @@ int run_rm(const Words& words, const Globals& globals) {
   Arguments arguments("rm RUN...",
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
                       "brings them back until exprun gc takes them off the disk.");
-  arguments.words("RUN...", references, "folders, ids, uids, names (the newest), @last");
+  arguments
+      .words("RUN...", references, "folders, ids, uids, names (the newest), @last", offer::runs)
+      .exit_codes(kReadsRuns)
+      .example("exprun rm @last", "the newest run");
   if (!arguments.parse(words)) return 0;
   Store store = open_store_to_change(globals.store);
   for (const RunRow& run : find_all(store, globals.store, references)) {
     store.remove_run(run.id);
     log_info("removed " + run.folder + "; exprun restore " + run.folder + " brings it back");
-  }
-  return 0;
-}
-
-int run_restore(const Words& words, const Globals& globals) {
-  Words references;
-  Arguments arguments("restore RUN...", "Brings removed runs back.");
-  arguments.words("RUN...", references,
-                  "folders, ids or uids of removed runs (exprun ls --removed)");
-  if (!arguments.parse(words)) return 0;
-  if (references.empty()) throw Error("restore: say which run", ExitCode::bad_recipe);
-  Store store = open_store_to_change(globals.store);
-  for (const std::string& reference : references) {
-    const RunRow run = store.find_run(reference, Store::Among::removed);
-    if (!store.restore_run(run.id))
-      throw Error("restore: exprun gc has begun to take " + run.folder +
-                  " off the disk; run exprun gc again to finish that");
-    log_info("restored " + run.folder);
   }
   return 0;
 }

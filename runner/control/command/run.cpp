@@ -2,12 +2,13 @@
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/machine_options.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/former_life.h"
-#include "control/launch/joining.h"
 #include "control/launch/observed_runs.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/ranks/former_life.h"
+#include "control/launch/ranks/joining.h"
 #include "control/report/run_result.h"
 #include "control/report/terminal.h"
 
@@ -85,9 +86,9 @@ int run_recipe(const Words& words, const Globals& globals) {
   Arguments arguments("RECIPE [key=value...] [--new]",
                       "Runs a recipe. The same line again continues a run that was interrupted, "
                       "and shows the result of one that is finished.");
-  arguments.word("RECIPE", recipe, "a TOML file")
+  arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides,
-             "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"")
+             "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
       .flag("--new", always_new, "start another run, whatever there is");
   machines.add_to(arguments);
   arguments
@@ -100,14 +101,14 @@ int run_recipe(const Words& words, const Globals& globals) {
       .example("exprun recipes/quickstart.toml lr=3e-4", "with another learning rate")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
-      .example("exprun recipes/quickstart.toml ~warmup --new", "without its warm-up, once more");
+      .example("exprun recipes/quickstart.toml '~warmup' --new", "without its warm-up, once more");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
   const auto joined = machines.joined(overrides);
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
-  return perform_among_ranks(globals.level, joined, own, [&](const auto&) {
-    RecipeText text = with_world_size_of(joined, read_recipe(recipe, overrides));
-    return run_here(std::move(text), always_new, joined, globals);
+  return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
+    RecipeText text = with_world_size_of(rank_0, read_recipe(recipe, overrides));
+    return run_here(std::move(text), always_new, rank_0, globals);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "control/command/arguments.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/evaluate.h"
@@ -11,26 +12,42 @@
 
 namespace exprun {
 
+namespace {
+
+constexpr const char* kAsSample = "evaluation.sample.type=\"sample\"";
+
+Words offered_sample_keys(const Typed& typed) {
+  RecipeText recipe = offer::named_recipe({typed.last, {typed.before[0]}, typed.store});
+  recipe.overrides.push_back(kAsSample);
+  return offered_changes_in("evaluation.sample", recipe, typed.last);
+}
+
+}  // namespace
+
 int run_sample(const Words& words, const Globals& globals) {
   std::string reference, prompt;
   Words settings;
   Arguments arguments("sample RUN [--prompt TEXT] [key=value...]",
                       "Lets the newest checkpoint of a run write text after a prompt.");
-  arguments.word("RUN", reference, "its folder, id, uid, name (the newest of it), or @last")
+  arguments.run_word(reference)
       .words("key=value...", settings,
-             "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, samples, seed")
+             "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, samples, seed",
+             offered_sample_keys)
       .option("--prompt", "TEXT", prompt, "what the text begins with; else the recipe's")
+      .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens, likely ones");
   if (!arguments.parse(words)) return 0;
   require_overrides(settings, "sample");
-  Words overrides = {"evaluation.sample.type=\"sample\""};
+  Words overrides = {kAsSample};
   if (!prompt.empty())
     overrides.push_back("evaluation.sample.prompt=" + json_text(nlohmann::json(prompt)));
   for (const std::string& setting : settings) overrides.push_back("evaluation.sample." + setting);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
-  const auto results = evaluate(store, globals.store, run, overrides, "sample");
+  const RecipeText text = stored_recipe(store, run, overrides);
+  resolved_aloud(text, globals);
+  const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   print(results->at("texts").at("sample").get<std::string>() + "\n");
   return 0;

@@ -14,8 +14,7 @@ namespace exprun {
 namespace {
 
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
-  const std::vector<std::string> names = schemas.names();
-  const auto near = nearest(name, names);
+  const auto near = nearest(name, explained_names(schemas));
   throw Error("schema: there is no table, type or key '" + name + "'" +
                   (near ? ", did you mean '" + *near + "'?" : "; exprun schema lists them"),
               ExitCode::bad_recipe);
@@ -35,6 +34,12 @@ std::string as_json(const SchemaSet& schemas, const std::string& name) {
   return (schema ? *schema : keys_named_json(schemas, name)).dump(2) + '\n';
 }
 
+// Everything would be hundreds: keys come with their first letter.
+Words offered_names(const Typed& typed) {
+  const SchemaSet& schemas = SchemaSet::embedded();
+  return typed.last.empty() ? schemas.names() : explained_names(schemas);
+}
+
 }  // namespace
 
 int run_schema(const Words& words, const Globals&) {
@@ -45,7 +50,7 @@ int run_schema(const Words& words, const Globals&) {
       "Explains the keys of recipes: what each may be, its default, what it means.");
   arguments
       .optional_word("TABLE|KIND/TYPE|KEY", name,
-                     "optimizer, or optimizer/adamw, or lr; without it, all tables")
+                     "optimizer, or optimizer/adamw, or lr; without it, all tables", offered_names)
       .flag("--json", json,
             "the JSON Schema itself; of a key a list, as it may stand in several places; "
             "without a name, the one for editors")

@@ -3,9 +3,11 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "control/command/stored_runs.h"
-#include "control/report/run_details.h"
+#include "control/report/attempts_table.h"
+#include "control/report/run_comments.h"
+#include "control/report/run_json.h"
 #include "control/report/terminal.h"
-#include "recipe/resolved.h"
+#include "recipe/load.h"
 #include "recipe/value_json.h"
 
 namespace exprun {
@@ -29,10 +31,19 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.resolved_toml(run.id)};
 }
 
+// As it was resolved then: another exprun's may have keys that this one does not know.
+Table recorded_recipe(const RunDetails& details) {
+  Diagnostics diagnostics;
+  auto file = load_file(
+      std::make_shared<SourceFile>(SourceFile{details.folder, details.resolved_toml}), diagnostics);
+  if (!file) throw RecipeError(std::move(diagnostics));
+  return std::move(file->root);
+}
+
 }  // namespace
 
 void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
-  if (options.json + options.attempts + options.diff > 1)
+  if (options.json && (options.attempts || options.diff))
     throw Error("show: give one of --json, --attempts and --git-diff", ExitCode::bad_recipe);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
@@ -42,7 +53,7 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
   if (options.json) {
     auto json = details_as_json(details);
     json["hash"] = run.recipe_hash;
-    json["recipe"] = to_json(resolve(RecipeText::from_json(store.recipe_json(run.id))).written());
+    json["recipe"] = to_json(recorded_recipe(details));
     return print(json_text(json, 2) + '\n');
   }
   print(details_as_comments(details) + '\n' + details.resolved_toml);

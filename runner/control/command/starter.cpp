@@ -5,9 +5,9 @@
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
+#include "control/report/values_text.h"
 #include "recipe/emit.h"
-#include "recipe/unknown_key.h"
-#include "recipe/value_json.h"
+#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {
@@ -17,10 +17,6 @@ constexpr size_t kCommentColumn = 36;
 constexpr int64_t kGpt2Vocabulary = 50257;
 
 using Given = std::map<std::string, std::string>;  // key to its value as TOML
-
-std::string toml_of(const Schema& json) {
-  return toml_text(value_of_json(json, Origin::default_value));
-}
 
 const Schema& type_schema(const SchemaSet& schemas, const std::string& kind,
                           const std::string& type) {
@@ -100,21 +96,23 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
   return {{key, toml_text(Value(path, {}, Origin::default_value))}};
 }
 
-// Shards of tokens do not say how many different ones there are.
+// Whether such data have a tokenizer by themselves: shards of tokens do not say what made them.
+bool has_tokenizer(const SchemaSet& schemas, const std::string& data) {
+  const Schema& keys = type_schema(schemas, "dataset", data)["properties"];
+  return keys.contains("tokenizer") && keys["tokenizer"].value("default", "none") != "none";
+}
+
+// Nor do they say how many different ones there are.
 Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
-  const Schema& data = type_schema(schemas, "dataset", request.data);
-  const bool has_tokenizer = data["properties"].contains("tokenizer");
   const bool asks =
       type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
-  if (has_tokenizer || !asks) return {};
+  if (has_tokenizer(schemas, request.data) || !asks) return {};
   return {{"vocab_size", std::to_string(kGpt2Vocabulary)}};
 }
 
 }  // namespace
 
 std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
-  const bool samples =
-      type_schema(schemas, "dataset", request.data)["properties"].contains("tokenizer");
   std::string text = request.schema.empty() ? "" : "#:schema " + request.schema + '\n';
   text +=
       "# A first recipe. Keys behind a '#' have the value that they show; take the '#' away to "
@@ -125,7 +123,7 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
   text += table(schemas, "batch", {{"sequences", "16"}});
   text += component(schemas, "optimizer", "adamw", {});
   text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
-  if (samples)
+  if (has_tokenizer(schemas, request.data))
     text += "\n[evaluation.sample]  # " +
             schemas.find("evaluation", "sample")->value("description", "") + '\n' +
             keys(*schemas.find("evaluation", "sample"), {{"prompt", "\"The \""}});

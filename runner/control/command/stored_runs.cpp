@@ -49,6 +49,12 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
   return observed(store, folder, store.find_run(last_component(reference)));
 }
 
+RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {
+  RecipeText text = RecipeText::from_json(store.recipe_json(run.id));
+  text.overrides.insert(text.overrides.end(), changes.begin(), changes.end());
+  return text;
+}
+
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references) {
   if (references.empty()) return store.runs();

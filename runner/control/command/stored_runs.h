@@ -3,6 +3,7 @@
 
 #include "control/command/command.h"
 #include "control/report/runs_table.h"
+#include "recipe/recipe_text.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -19,6 +20,9 @@ Store open_store_to_change(const StoreFolder& folder);
 
 // `reference` as Store::find_run takes it, or the path of a run's folder. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
+
+// The recipe that a run was begun with, and changes of it.
+RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes = {});
 
 // These rows with their losses, without their parameters; many at once.
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,

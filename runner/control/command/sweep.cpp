@@ -1,9 +1,10 @@
 // exprun sweep [RECIPE] key=a,b,c...
 #include "base/diagnostic.h"
+#include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
-#include "control/launch/joining.h"
+#include "control/launch/ranks/joining.h"
 #include "control/launch/working_directory.h"
 #include "control/sweep/outcome.h"
 #include "control/sweep/run_trials.h"
@@ -21,7 +22,7 @@ Base latest_plain_run(const StoreFolder& folder) {
   for (const RunRow& run : store.runs()) {
     if (run.sweep_id) continue;
     log_info("sweeping over the recipe of " + run.folder);
-    return {RecipeText::from_json(store.recipe_json(run.id)), run};
+    return {stored_recipe(store, run), run};
   }
   throw Error("sweep: there is no run whose recipe could be swept; name a recipe",
               ExitCode::no_such_run);
@@ -52,9 +53,12 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   return table;
 }
 
+std::string number_of_trials(size_t count) {
+  return std::to_string(count) + (count == 1 ? " trial" : " trials");
+}
+
 std::string tally(const SweepEnd& end, size_t trials) {
-  std::string text =
-      std::to_string(end.finished) + " of " + std::to_string(trials) + " trials finished";
+  std::string text = std::to_string(end.finished) + " of " + number_of_trials(trials) + " finished";
   if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
   return end.stopped ? text + "; the same line goes on" : text;
@@ -62,7 +66,7 @@ std::string tally(const SweepEnd& end, size_t trials) {
 
 int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
   Store store = open_store_to_write(globals.store);
-  log_info("sweep of " + std::to_string(plan.trials.size()) + " trials");
+  log_info("sweep of " + number_of_trials(plan.trials.size()));
   const SweepEnd end =
       run_trials(store, globals.store, plan, {retry_failed, globals.command_line, globals.level});
   log_info(tally(end, plan.trials.size()));
@@ -70,6 +74,10 @@ int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
   if (!best.empty()) log_info(best);
   if (end.stopped) return *end.stopped;
   return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
+}
+
+Words changes_of_latest(const Typed& typed) {
+  return offered_changes(latest_plain_run(typed.store).text, typed.last);
 }
 
 }  // namespace
@@ -80,8 +88,10 @@ int run_sweep(const Words& words, const Globals& globals) {
   TableFormat format;
   Arguments arguments("sweep [RECIPE] key=a,b,c...",
                       "Runs every combination, one after another. The same line again runs what is "
-                      "left. Exit code 6 if trials failed.");
-  arguments.words("RECIPE", rest, "a TOML file; without one, the recipe of the latest plain run")
+                      "left.");
+  arguments
+      .words("RECIPE", rest, "a TOML file; without one, the recipe of the latest plain run",
+             offer::recipe_or(changes_of_latest))
       .form("key=a,b,c", "the values of a key; also choice(a,b), range(3), range(1,9,2)")
       .form("key=value", "a change of every trial")
       .flag("--dry-run", dry_run, "list the trials and how they stand")
@@ -89,6 +99,9 @@ int run_sweep(const Words& words, const Globals& globals) {
       .note(
           "A trial has all the cores and GPUs that its recipe asks for. Two sweeps at once are "
           "given GPUs of their own by CUDA_VISIBLE_DEVICES.")
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
+                   ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
+                   ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3 num_layers=2,4", "6 trials")
       .example("exprun sweep seed=range(3)", "the latest run with other seeds");
   format.declare(arguments);

@@ -23,9 +23,10 @@ int run_tag(const Words& words, const Globals& globals) {
   Arguments arguments("tag RUN WORD...",
                       "Gives a run words to be found by (exprun ls --tag WORD). Recipes can name "
                       "some too: run.tags.");
-  arguments.word("RUN", reference, "its folder, id, uid, name, @last or @best")
-      .words("WORD...", tags, "the tags; without any, those that it has are printed")
+  arguments.run_word(reference)
+      .words("WORD...", tags, "the tags; without any, those that it has are printed", offer::tags)
       .flag("--remove", remove, "take them away instead")
+      .exit_codes(kFindsRuns)
       .example("exprun tag @last baseline", "the newest run")
       .example("exprun tag @last baseline --remove", "take it away again");
   if (!arguments.parse(words)) return 0;

@@ -8,7 +8,10 @@
 namespace exprun {
 
 int run_version(const Words& words, const Globals&) {
-  if (!Arguments("version", "Prints the version.").parse(words)) return 0;
+  Arguments arguments("version", "Prints the version.");
+  arguments.exit_codes({ExitCode::done, ExitCode::bad_recipe})
+      .example("exprun version", "the same as exprun --version");
+  if (!arguments.parse(words)) return 0;
   print(std::string("exprun ") + version() + "\n");
   return 0;
 }

@@ -117,4 +117,16 @@ std::vector<fs::path> matching_files(const std::string& pattern) {
   return matcher.found();
 }
 
+std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {
+  const Names wanted = names_of(pattern), names = names_of(path);
+  if (wanted.size() < names.size()) return std::nullopt;
+  const size_t first = wanted.size() - names.size();
+  std::string start = pattern.starts_with('/') ? "/" : "";
+  for (size_t i = 0; i < first; ++i) start += wanted[i] + '/';
+  for (size_t i = 0; i < names.size(); ++i)
+    if (::fnmatch(wanted[first + i].c_str(), names[i].c_str(), FNM_PERIOD) != 0)
+      return std::nullopt;
+  return start;
+}
+
 }  // namespace exprun

@@ -1,12 +1,14 @@
 #include "control/data/known_sources.h"
 
-#include <sys/stat.h>
 #include <time.h>
+
+#include <type_traits>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "control/data/file_stamp.h"
 
 namespace exprun {
 namespace {
@@ -15,20 +17,14 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSettledSeconds = 3;
 
-// What the kernel says of a file; false if it changed just now or is no file.
-bool add_status(const fs::path& file, Hasher& hasher, int64_t now) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+// False if the file changed just now or is no regular one.
+bool add_stamp(const fs::path& file, Hasher& hasher, int64_t now) {
+  const auto stamp = file_stamp(file);
+  if (!stamp) return false;
   hasher.update(file.native());
-  const int64_t words[] = {static_cast<int64_t>(status.st_dev),
-                           static_cast<int64_t>(status.st_ino),
-                           status.st_size,
-                           status.st_mtim.tv_sec,
-                           status.st_mtim.tv_nsec,
-                           status.st_ctim.tv_sec,
-                           status.st_ctim.tv_nsec};
-  hasher.update(words, sizeof words);
-  return status.st_ctim.tv_sec + kSettledSeconds < now;
+  static_assert(std::has_unique_object_representations_v<FileStamp>);
+  hasher.update(&*stamp, sizeof *stamp);
+  return stamp->changed_seconds + kSettledSeconds < now;
 }
 
 }  // namespace
@@ -42,9 +38,9 @@ KnownSources::KnownSources(fs::path data_folder, const std::vector<RawSource>& s
   const int64_t now = ::time(nullptr);
   for (const RawSource& source : sources) {
     hasher.update(source.part == Part::train ? "t" : "v");
-    settled_ &= add_status(source.source.file, hasher, now);
+    settled_ &= add_stamp(source.source.file, hasher, now);
   }
-  for (const fs::path& file : vocabulary) settled_ &= add_status(file, hasher, now);
+  for (const fs::path& file : vocabulary) settled_ &= add_stamp(file, hasher, now);
   file_ = data_folder / "known" / hasher.hex();
 }
 

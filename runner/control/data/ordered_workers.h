@@ -8,9 +8,13 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/diagnostic.h"
 
 namespace exprun {
 
@@ -20,21 +24,20 @@ class OrderedWorkers {
   using Work = std::function<Result(Item)>;
 
   // `make_work` is called once a thread. `use` gets the results, in order, in the thread that puts.
+  // Throws Error when so many threads cannot be started.
   OrderedWorkers(size_t threads, std::function<Work()> make_work, std::function<void(Result)> use)
       : most_(2 * threads + 1), use_(std::move(use)) {
-    for (size_t i = 0; i < threads; ++i)
-      threads_.emplace_back([this, make_work] { run(make_work); });
+    for (size_t i = 0; i < threads; ++i) try {
+        threads_.emplace_back([this, make_work] { run(make_work); });
+      } catch (const std::system_error& error) {
+        end();
+        throw Error("data: cannot start " + std::to_string(threads) + " threads, only " +
+                    std::to_string(i) + ": " + error.code().message() +
+                    "; give fewer (--threads), or raise the limit of processes (ulimit -u)");
+      }
   }
 
-  ~OrderedWorkers() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      tasks_.clear();
-      ended_ = true;
-    }
-    ready_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~OrderedWorkers() { end(); }
 
   // Uses earlier results where enough items are under way. Throws what a worker threw.
   void put(Item item) {
@@ -58,6 +61,16 @@ class OrderedWorkers {
     Item item;
     std::promise<Result> result;
   };
+
+  void end() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      tasks_.clear();
+      ended_ = true;
+    }
+    ready_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
 
   void use_first() {
     auto first = std::move(results_.front());

@@ -1,8 +1,10 @@
 #include "control/data/prepare.h"
 
+#include "base/log.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/sources.h"
+#include "control/data/split_sources.h"
 #include "text/data_facts.h"
 
 namespace exprun {
@@ -23,6 +25,14 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
   return paths;
 }
 
+Diagnostics trained_validation(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  const bool text = recipe.section("dataset").type() == "text";
+  const Value* validation = recipe.find("dataset.validation");
+  if (!validation) return {};
+  const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
+  return trained_validation(find_split_sources(*train, validation, libtorch));
+}
+
 template <class Look>
 void collect(Diagnostics& problems, Look look) try {
   look();
@@ -32,10 +42,17 @@ void collect(Diagnostics& problems, Look look) try {
 
 }  // namespace
 
+void warn_of_trained_validation(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  for (const Diagnostic& warning : trained_validation(recipe, libtorch))
+    log_warning("data: " + warning.message + ": " + warning.help);
+}
+
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch) {
+  warn_of_trained_validation(recipe, libtorch);
   const Section dataset = recipe.section("dataset");
   if (dataset.type() != "text") return prepare_shards(recipe, libtorch);
+  require_utf8_path(std::filesystem::absolute(data_folder).string());  // before the work
   PrepareOptions options;
   options.libtorch = libtorch;
   return prepare_text(dataset, dataset_table(recipe), data_folder, options);
@@ -49,6 +66,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
     glance.facts = dataset.type() == "text"
                        ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
                        : facts_of(find_shards(recipe, libtorch));
+    glance.problems = trained_validation(recipe, libtorch);
   });
   return glance;
 }

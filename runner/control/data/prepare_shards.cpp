@@ -2,9 +2,9 @@
 
 #include "base/diagnostic.h"
 #include "control/data/content_hash.h"
-#include "control/data/sources.h"
+#include "control/data/named_tokenizer.h"
+#include "control/data/split_sources.h"
 #include "recipe/paths.h"
-#include "text/bpe_tokenizer.h"
 
 namespace exprun {
 namespace {
@@ -30,13 +30,6 @@ std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardForma
   return shards;
 }
 
-std::vector<TokenShard> find_split(const ResolvedRecipe& recipe, const char* key,
-                                   const std::string& libtorch) {
-  const Value* paths = recipe.find(key);
-  if (!paths) return {};  // validation may be left out
-  return shards_of(find_sources(*paths, libtorch), format_of(recipe));
-}
-
 std::string fingerprint_of(const PreparedData& data) {
   std::vector<ContentPart> parts;
   for (const TokenShard& shard : data.train) parts.push_back({"train", shard.path});
@@ -47,24 +40,40 @@ std::string fingerprint_of(const PreparedData& data) {
 // What made the tokens, where the recipe says so.
 void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, PreparedData& data) {
   const Section dataset = recipe.section("dataset");
-  if (dataset.get<std::string>("tokenizer") == "none") return;
+  const auto name = dataset.get<std::string>("tokenizer");
+  if (name == "none") return;
+  fs::path path;
   try {
-    const fs::path path = expand_path(dataset.get<std::string>("vocabulary"), libtorch);
-    const auto tokenizer = load_bpe_tokenizer(fs::absolute(path));
-    data.tokenizer = tokenizer->to_json();
-    data.vocab_size = tokenizer->vocab_size();
+    path = fs::absolute(expand_path(dataset.get<std::string>("vocabulary"), libtorch));
   } catch (const Error& error) {
-    throw dataset.error("vocabulary", error.what(), "GPT-2's: exprun data fetch gpt2_tokenizer");
+    throw dataset.error("vocabulary", error.what());
   }
+  const auto tokenizer = load_named_tokenizer(dataset, name, path);
+  data.tokenizer = tokenizer->to_json();
+  data.vocab_size = tokenizer->vocab_size();
 }
 
 }  // namespace
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
   PreparedData data;
-  data.train = find_split(recipe, "dataset.train", libtorch);
-  data.validation = find_split(recipe, "dataset.validation", libtorch);
-  find_tokenizer(recipe, libtorch, data);
+  Diagnostics problems;
+  const auto collect = [&](const auto& find) {
+    try {
+      find();
+    } catch (const RecipeError& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  };
+  SplitSources sources;
+  collect([&] {
+    sources = find_split_sources(*recipe.find("dataset.train"), recipe.find("dataset.validation"),
+                                 libtorch);
+  });
+  collect([&] { data.train = shards_of(sources.train, format_of(recipe)); });
+  collect([&] { data.validation = shards_of(sources.validation, format_of(recipe)); });
+  collect([&] { find_tokenizer(recipe, libtorch, data); });
+  if (!problems.empty()) throw RecipeError(std::move(problems));
   return data;
 }
 

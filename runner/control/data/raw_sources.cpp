@@ -1,25 +1,15 @@
 #include "control/data/raw_sources.h"
 
-#include "base/diagnostic.h"
+#include "control/data/split_sources.h"
 
 namespace exprun {
 
 std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch) {
+  SplitSources found =
+      find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
   std::vector<RawSource> sources;
-  Diagnostics problems;
-  const auto add = [&](const char* key, Part part) {
-    const Value* paths = dataset.find(key);
-    if (!paths) return;
-    try {
-      for (Source& source : find_sources(*paths, libtorch))
-        sources.push_back({std::move(source), part});
-    } catch (const RecipeError& error) {
-      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
-    }
-  };
-  add("path", Part::train);
-  add("validation", Part::validation);
-  if (!problems.empty()) throw RecipeError(std::move(problems));
+  for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
+  for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
   return sources;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "control/data/document_chunks.h"
+#include "control/data/read/document_chunks.h"
 #include "recipe/value.h"
 
 namespace exprun {

@@ -1,10 +1,12 @@
 #include "control/data/shard_contents.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/diagnostic.h"
 #include "base/mapped_file.h"
+#include "text/bpe_vocabulary.h"
 
 namespace exprun {
 namespace {
@@ -53,6 +55,9 @@ KnownShard recognise_shard(const fs::path& file) {
 std::vector<int64_t> count_tokens(const TokenShard& shard) {
   std::vector<int64_t> counts;
   for_each_token(shard, 0, shard.tokens, [&](uint32_t token) {
+    if (token >= kMostTokens)
+      throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
+                  ", and no vocabulary has more than 2^24; fetch or make it again");
     if (token >= counts.size()) counts.resize(std::max<size_t>(65536, size_t{token} + 1));
     ++counts[token];
   });

@@ -15,10 +15,11 @@ struct KnownShard {
   std::string format;  // "llm.c uint16 (magic 20240520)", "raw uint16, no header (nanoGPT)"
 };
 
-// By its header; a file without one is taken for bare uint16 where its size is even. Throws Error.
+// By its header; a file that begins with no known magic is taken for bare uint16 where its size is
+// even. Throws Error.
 KnownShard recognise_shard(const std::filesystem::path& file);
 
-// How often each token is in it, by token. Throws Error.
+// How often each token is in it, by token. Throws Error, for a token beyond every vocabulary too.
 std::vector<int64_t> count_tokens(const TokenShard& shard);
 
 // Its tokens [begin, begin + count), fewer at its end. Throws Error.

@@ -31,8 +31,8 @@ void SplitWriter::append(std::span<const uint32_t> tokens) {
     open_->append(tokens.first(count));
     tokens = tokens.subspan(count);
     if (open_->tokens() < options_.shard_tokens) continue;
-    open_->sync();
     shards_.push_back(open_->finish());
+    open_->sync();
     open_.reset();
   }
 }

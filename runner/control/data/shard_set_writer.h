@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "control/data/document_chunks.h"
+#include "control/data/read/document_chunks.h"
 #include "text/token_shard.h"
 
 namespace exprun {

@@ -13,10 +13,12 @@ namespace exprun {
 struct Source {
   std::filesystem::path file;
   SourceSpan where;  // of the path or glob that named it
+  bool by_glob = false;
 };
 
-// In the order written, the matches of a glob sorted. Throws one RecipeError for everything that
-// is missing or is no file, each at its place, with what to do.
+// In the order written, the matches of a glob sorted, without those that another entry names: a
+// file comes twice only where it is written twice. Throws one RecipeError for everything that is
+// missing or is no file, each at its place, with what to do.
 std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder);
 
 // The one regular file that a path names: no pattern, no standard input. Throws RecipeError.

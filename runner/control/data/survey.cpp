@@ -5,8 +5,8 @@
 #include "base/diagnostic.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "control/data/record_template.h"
-#include "text/bpe_tokenizer.h"
+#include "control/data/named_tokenizer.h"
+#include "control/data/read/chunk_texts.h"
 #include "text/char_tokenizer.h"
 
 namespace exprun {
@@ -34,19 +34,11 @@ void check_utf8(const Section& dataset, const Chunk& chunk, const Progress& befo
                       "write tokenizer = \"byte\", or convert the file");
 }
 
-void add_records(const Chunk& chunk, const RecordTemplate& text, CharacterSet& characters) {
-  std::string_view rest = chunk.bytes;
-  for (const Piece& piece : chunk.pieces) {
-    characters.add(text.fill(rest.substr(0, piece.size)));
-    rest.remove_prefix(piece.size);
-  }
-}
-
 // Pieces end at the ends of characters, where there are no separators to lose.
 std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOptions& options,
                                           const std::vector<RawSource>& sources) {
   const RecordTemplate text(options.text_template, options.fallback_template);
-  const auto cutter = make_char_tokenizer_of(U"");
+  const auto cutter = make_char_tokenizer(U"");
   ChunkOptions chunks;
   chunks.records = {options.format, options.separator, true,
                     [&](std::string_view bytes) { return cutter->safe_cut(bytes); }};
@@ -54,7 +46,9 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
   std::string file;
   Progress before;
   const auto use = [&](const Chunk& chunk) {
-    if (chunk.json) return add_records(chunk, text, characters);
+    if (chunk.json)
+      return for_each_text(chunk, text,
+                           [&](const Piece&, std::string_view bytes) { characters.add(bytes); });
     if (chunk.file != file) before = {};
     file = chunk.file;
     check_utf8(dataset, chunk, before);
@@ -63,7 +57,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
   };
   read_chunks(sources, chunks, use, [](int64_t) {});
   try {
-    return make_char_tokenizer_of(characters.sorted());
+    return make_char_tokenizer(characters.sorted());
   } catch (const Error& error) {
     throw dataset.error("tokenizer", error.what());
   }
@@ -86,11 +80,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOpti
                                           const std::vector<RawSource>& sources) {
   if (options.tokenizer == "byte") return make_byte_tokenizer();
   if (options.tokenizer == "char") return char_tokenizer(dataset, options, sources);
-  try {
-    return load_bpe_tokenizer(options.vocabulary);
-  } catch (const Error& error) {
-    throw dataset.error("vocabulary", error.what(), "GPT-2's: exprun data fetch gpt2_tokenizer");
-  }
+  return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
 }
 
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/data/document_chunks.h"
+#include "control/data/read/document_chunks.h"
 #include "control/data/text_options.h"
 #include "recipe/section.h"
 #include "text/tokenizer.h"

@@ -3,13 +3,17 @@
 
 #include <optional>
 
-#include "control/data/document_chunks.h"
-#include "control/data/record_template.h"
+#include "control/data/read/document_chunks.h"
+#include "control/data/read/record_template.h"
 #include "text/tokenizer.h"
 
 namespace exprun {
 
 enum class EndOfText { none, before, after };
+
+struct EndOfTextRule {
+  EndOfText of_texts = EndOfText::none, of_records = EndOfText::none;
+};
 
 struct TokenizedChunk {
   struct Run {
@@ -25,17 +29,14 @@ struct TokenizedChunk {
 
 class ChunkTokenizer {
  public:
-  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, EndOfText policy);
+  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule);
 
-  // Throws Error that names the record.
+  // Throws RecipeError, as for_each_text.
   TokenizedChunk operator()(const Chunk& chunk);
 
  private:
-  void add(const Chunk& chunk, const Piece& piece, std::string_view bytes, int64_t place,
-           TokenizedChunk& out);
-
   const RecordTemplate& template_;
-  EndOfText policy_;
+  EndOfTextRule rule_;
   uint32_t end_of_text_;
   std::unique_ptr<Encoder> encoder_;
 };

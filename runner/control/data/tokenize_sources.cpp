@@ -10,7 +10,10 @@
 #include "base/humane.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/manifest.h"
+#include "base/utf8.h"
 #include "control/data/byte_progress.h"
+#include "control/data/empty_split.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/survey.h"
@@ -23,11 +26,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kProgress = "progress.json";
 constexpr size_t kMostListed = 100;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Without waiting for it.
+bool is_known(const std::shared_future<std::string>& fingerprint) {
+  return fingerprint.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
 }
 
 // What went by so far; saved with the place to go on from.
@@ -35,19 +42,16 @@ struct Counts {
   int64_t chunks = 0, documents = 0, text_bytes = 0;
 };
 
-EndOfText policy_of(const TokenizeJob& job) {
+// auto: where documents are told apart, in each file for itself.
+EndOfTextRule end_of_text_rule(const TokenizeJob& job) {
   const std::string& word = job.options.end_of_text;
   if (word != "auto" && word != "none" && !job.tokenizer.end_of_text())
     throw job.dataset.error("end_of_text", "this tokenizer has no token for the end of a text",
                             "write end_of_text = \"none\"");
-  if (word == "before") return EndOfText::before;
-  if (word == "after") return EndOfText::after;
-  if (word == "none" || !job.tokenizer.end_of_text()) return EndOfText::none;
-  // auto: where documents are told apart
-  const bool json = job.options.format == "json" || job.options.format == "json_lines" ||
-                    (job.options.format == "auto" && !job.sources.empty() &&
-                     format_of_file(job.sources[0].source.file) != "text");
-  return json || !job.options.separator.empty() ? EndOfText::before : EndOfText::none;
+  if (word == "before") return {EndOfText::before, EndOfText::before};
+  if (word == "after") return {EndOfText::after, EndOfText::after};
+  if (word == "none" || !job.tokenizer.end_of_text()) return {};
+  return {job.options.separator.empty() ? EndOfText::none : EndOfText::before, EndOfText::before};
 }
 
 ChunkOptions chunk_options(const TokenizeJob& job) {
@@ -81,15 +85,16 @@ int64_t bytes_of(const std::vector<RawSource>& sources) {
   return bytes;
 }
 
+ShardSetOptions shard_options(const TokenizeJob& job) {
+  const TextOptions& options = job.options;
+  return {token_bytes_for(job.tokenizer.vocab_size()), options.shard_tokens,
+          options.validation_tokens, options.block_tokens, options.block_documents};
+}
+
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
-      : job_(job),
-        policy_(policy_of(job)),
-        template_(template_of(job)),
-        writer_(job.folder, {token_bytes_for(job.tokenizer.vocab_size()), job.options.shard_tokens,
-                             job.options.validation_tokens, job.options.block_tokens,
-                             job.options.block_documents}) {}
+      : job_(job), rule_(end_of_text_rule(job)), template_(template_of(job)) {}
 
   PreparedData run() {
     const ChunkOptions options = chunk_options(job_);
@@ -98,58 +103,86 @@ class Tokenizing {
     OrderedWorkers<Chunk, TokenizedChunk> workers(
         job_.threads,
         [this] {
-          auto work = std::make_shared<ChunkTokenizer>(job_.tokenizer, template_, policy_);
+          auto work = std::make_shared<ChunkTokenizer>(job_.tokenizer, template_, rule_);
           return [work](const Chunk& chunk) { return (*work)(chunk); };
         },
         [this](const TokenizedChunk& chunk) { write(chunk); });
     int64_t number = 0;
-    read_chunks(
+    const SourcesRead read = read_chunks(
         job_.sources, options,
         [&](Chunk chunk) {
           if (number++ >= done) workers.put(std::move(chunk));
         },
         [&](int64_t position) { progress.show(position); });
     workers.finish();
+    warn_of_separator(read);
     return finish();
   }
 
  private:
-  fs::path progress_file() const { return job_.folder / kProgress; }
+  fs::path progress_file() const { return job_.folder / kProgressFile; }
 
-  // The number of chunks that an earlier process has written. What it left of other data goes.
-  int64_t restore() try {
+  // The number of chunks that an earlier process has written. What it left of other data,
+  // or counted in other chunks, or what is damaged, goes.
+  int64_t restore() {
     std::error_code ignored;
-    const json state = fs::exists(progress_file(), ignored)
-                           ? parse_json<json>(read_file(progress_file()))
-                           : json{{"fingerprint", ""}};
-    if (state.at("fingerprint") != job_.fingerprint) {
-      for (const auto& entry : fs::directory_iterator(job_.folder)) fs::remove_all(entry, ignored);
-      return 0;
-    }
-    writer_.restore(state.at("shards"));
+    if (fs::exists(progress_file(), ignored)) try {
+        if (go_on(parse_json<json>(read_file(progress_file())))) return counts_.chunks;
+      } catch (const std::runtime_error& damaged) {
+        log_warning(std::string("what was begun cannot be gone on with, and is begun anew: ") +
+                    damaged.what());
+      } catch (const json::exception& damaged) {
+        log_warning("what was begun cannot be gone on with, and is begun anew: '" +
+                    progress_file().string() + "' is damaged");
+      }
+    // The folder is known as ours to the last.
+    const fs::path manifest = job_.folder / kManifestName;
+    for (const auto& entry : fs::directory_iterator(job_.folder))
+      if (entry.path() != progress_file() && entry.path() != manifest)
+        fs::remove_all(entry, ignored);
+    fs::remove(manifest, ignored);
+    writer_.emplace(job_.folder, shard_options(job_));
+    counts_ = {};
+    write_file(progress_file(), "{}\n");  // from now on the folder is known as ours
+    return 0;
+  }
+
+  bool go_on(const json& state) {
+    if (state.value("fingerprint", "") != job_.fingerprint.get() ||
+        state.value("cut_bytes", size_t{0}) != kChunkBytes)
+      return false;
+    writer_.emplace(job_.folder, shard_options(job_));
+    writer_->restore(state.at("shards"));
     counts_ = {state.at("chunks"), state.at("documents"), state.at("text_bytes")};
+    std::error_code ignored;
+    fs::remove(job_.folder / kManifestName, ignored);  // of what is written on
     log_info("going on with data that was being prepared");
-    return counts_.chunks;
-  } catch (const json::exception&) {
-    throw Error("data: '" + progress_file().string() + "' is damaged; remove '" +
-                job_.folder.string() + "'");
+    return true;
+  }
+
+  // Typed in a shell, "\n" is a backslash and an n.
+  void warn_of_separator(const SourcesRead& read) const {
+    if (read.texts == 0 || read.separators > 0 || job_.options.separator.empty()) return;
+    log_warning("separator " + json_text(json(job_.options.separator), -1, NotUtf8::replaced) +
+                " stands nowhere in the texts: each file is one document");
   }
 
   void write(const TokenizedChunk& chunk) {
     std::span<const uint32_t> rest = chunk.tokens;
     for (const TokenizedChunk::Run& run : chunk.runs) {
-      writer_.append(run.part, rest.first(run.tokens), run.ends);
+      writer_->append(run.part, rest.first(run.tokens), run.ends);
       rest = rest.subspan(run.tokens);
     }
     ++counts_.chunks;
     counts_.documents += chunk.documents;
     counts_.text_bytes += chunk.text_bytes;
-    if (seconds_since(saved_) >= job_.save_seconds) save();
+    if (seconds_since(saved_) >= job_.save_seconds && is_known(job_.fingerprint)) save();
   }
 
   void save() {
-    const json state = {{"fingerprint", job_.fingerprint},
-                        {"shards", writer_.save()},
+    const json state = {{"fingerprint", job_.fingerprint.get()},
+                        {"cut_bytes", kChunkBytes},
+                        {"shards", writer_->save()},
                         {"chunks", counts_.chunks},
                         {"documents", counts_.documents},
                         {"text_bytes", counts_.text_bytes}};
@@ -159,13 +192,14 @@ class Tokenizing {
 
   PreparedData finish() {
     PreparedData data;
-    data.train = writer_.finish(Part::train);
-    data.validation = writer_.finish(Part::validation);
-    std::error_code ignored;
-    fs::remove(progress_file(), ignored);
+    data.train = writer_->finish(Part::train);
+    data.validation = writer_->finish(Part::validation);
+    refuse_empty_split(job_.dataset, job_.options,
+                       {token_count(data.train), token_count(data.validation), counts_.documents,
+                        counts_.text_bytes});
     json files = json::array();
     for (const RawSource& source : job_.sources)
-      if (files.size() < kMostListed) files.push_back(source.source.file.string());
+      if (files.size() < kMostListed) files.push_back(to_valid_utf8(source.source.file.string()));
     data.made_from = {{"files", files},
                       {"number_of_files", job_.sources.size()},
                       {"options", job_.options.to_json()},
@@ -175,14 +209,25 @@ class Tokenizing {
   }
 
   const TokenizeJob& job_;
-  EndOfText policy_;
+  EndOfTextRule rule_;
   RecordTemplate template_;
-  ShardSetWriter writer_;
+  std::optional<ShardSetWriter> writer_;
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
 };
 
 }  // namespace
+
+std::optional<std::string> fingerprint_of_begun(const fs::path& folder) {
+  const fs::path file = folder / kProgressFile;
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  try {
+    return parse_json<json>(read_file(file)).value("fingerprint", "");
+  } catch (const std::exception&) {
+    return "";
+  }
+}
 
 PreparedData tokenize_sources(const TokenizeJob& job) {
   return Tokenizing(job).run();

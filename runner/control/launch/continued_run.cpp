@@ -3,7 +3,7 @@
 #include "base/diagnostic.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
-#include "control/launch/ranks.h"
+#include "control/launch/ranks/ranks.h"
 #include "store/last_words.h"
 
 namespace exprun {

@@ -1,7 +1,7 @@
 // What the end of a trainer says about its run.
 #pragma once
 
-#include "control/launch/child.h"
+#include "control/launch/process/child.h"
 #include "store/rows.h"
 
 namespace exprun {

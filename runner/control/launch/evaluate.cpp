@@ -5,27 +5,23 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/run_folder.h"
-#include "control/launch/capture.h"
+#include "control/launch/process/capture.h"
 #include "control/launch/trainer_program.h"
-#include "recipe/recipe_text.h"
 
 namespace exprun {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string request(RecipeText text, const std::vector<std::string>& overrides,
-                    const std::string& only) {
-  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+std::string request(const RecipeText& text, const std::string& only) {
   return json_text(ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
                                 {"only", only.empty() ? ordered_json() : ordered_json(only)}});
 }
 
 }  // namespace
 
-std::optional<ordered_json> evaluate(const Store& store, const StoreFolder& folder,
-                                     const RunRow& run, const std::vector<std::string>& overrides,
-                                     const std::string& only) {
+std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
+                                     const RecipeText& text, const std::string& only) {
   const RunFolder run_folder = folder.run(run.folder);
   const auto checkpoints = complete_checkpoints(run_folder);
   if (checkpoints.empty())
@@ -33,7 +29,7 @@ std::optional<ordered_json> evaluate(const Store& store, const StoreFolder& fold
   const Captured captured =
       capture({able_trainer_program().string(), "--evaluate", "--run-folder",
                run_folder.path.string(), "--resume-from", checkpoints.front().path.string()},
-              request(RecipeText::from_json(store.recipe_json(run.id)), overrides, only));
+              request(text, only));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())

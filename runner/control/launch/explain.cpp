@@ -1,6 +1,7 @@
 #include "control/launch/explain.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <string>
 
@@ -19,6 +20,8 @@ int explain(const std::exception& error) {
     log(LogLevel::error, world->what());
   else if (dynamic_cast<const std::bad_alloc*>(&error))
     log(LogLevel::error, "out of memory");
+  else if (dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    log(LogLevel::error, error.what());
   else
     log(LogLevel::error, std::string("this is a bug of exprun, please report it: ") + error.what());
   return static_cast<int>(world ? world->code() : ExitCode::failed);

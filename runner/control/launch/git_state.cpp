@@ -1,7 +1,7 @@
 #include "control/launch/git_state.h"
 
 #include "base/diagnostic.h"
-#include "control/launch/capture.h"
+#include "control/launch/process/capture.h"
 
 namespace exprun {
 namespace {

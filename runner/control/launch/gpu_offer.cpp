@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/visible_gpus.h"
+#include "base/machine/visible_gpus.h"
 #include "control/launch/trainer_program.h"
 
 namespace exprun {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/nvml.h"
+#include "base/machine/nvml.h"
 
 namespace exprun {
 

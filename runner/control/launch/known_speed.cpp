@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/host_name.h"
+#include "base/machine/host_name.h"
 
 namespace exprun {
 namespace {

@@ -8,7 +8,7 @@
 #include "control/launch/difference.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
-#include "control/launch/ranks.h"
+#include "control/launch/ranks/ranks.h"
 #include "control/launch/working_directory.h"
 
 namespace exprun {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "control/launch/joined_rank.h"
+#include "control/launch/ranks/joined_rank.h"
 #include "control/launch/store_folder.h"
 #include "control/launch/which_run.h"
 #include "recipe/resolved.h"

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "base/cores.h"
 #include "base/humane.h"
-#include "base/memory_use.h"
-#include "base/processor.h"
+#include "base/machine/cores.h"
+#include "base/machine/memory_use.h"
+#include "base/machine/processor.h"
 #include "control/launch/run_device.h"
 #include "recipe/quantities.h"
-#include "recipe/rules.h"
+#include "recipe/rules/rules.h"
 
 namespace exprun {
 namespace {

@@ -11,7 +11,7 @@ namespace exprun {
 
 struct Hardware {
   int64_t cores = 1;      // that this process may use
-  std::string processor;  // its flags (base/processor.h)
+  std::string processor;  // its flags (base/machine/processor.h)
   double memory = 0;      // bytes; 0 if it is not known
   GpuOffer gpus = {};
 };

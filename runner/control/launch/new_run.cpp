@@ -4,7 +4,7 @@
 #include "base/diagnostic.h"
 #include "control/launch/fresh_folder.h"
 #include "control/launch/parameter_rows.h"
-#include "control/launch/ranks.h"
+#include "control/launch/ranks/ranks.h"
 #include "control/launch/uid.h"
 #include "store/last_words.h"
 

@@ -1,26 +1,18 @@
 #include "control/launch/plan_cache.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/atomic_file.h"
+#include "base/cache_folder.h"
 #include "base/hash.h"
 
 namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<fs::path> cache_folder() {
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    return fs::path(cache) / "exprun" / "plans";
-  if (const char* const home = std::getenv("HOME"); home && *home)
-    return fs::path(home) / ".cache" / "exprun" / "plans";
-  return std::nullopt;
-}
 
 std::string state_of(const fs::path& program) {
   std::error_code ignored;
@@ -32,7 +24,7 @@ std::string state_of(const fs::path& program) {
 
 PlanCache::PlanCache(const fs::path& program, const std::string& question) {
   if (const auto folder = cache_folder())
-    file_ = *folder / (hash_hex(state_of(program) + '\n' + question) + ".json");
+    file_ = *folder / "plans" / (hash_hex(state_of(program) + '\n' + question) + ".json");
 }
 
 std::optional<std::string> PlanCache::find() const {
@@ -44,13 +36,12 @@ std::optional<std::string> PlanCache::find() const {
 
 void PlanCache::keep(const std::string& plan) const {
   if (file_.empty()) return;
-  std::error_code error;
-  fs::create_directories(file_.parent_path(), error);
-  const std::string temporary = file_.string() + ".tmp-" + std::to_string(::getpid());
-  std::ofstream stream(temporary);
-  stream << plan;
-  stream.close();
-  if (stream) fs::rename(temporary, file_, error);
+  try {
+    fs::create_directories(file_.parent_path());
+    write_file_atomically(file_, plan);
+  } catch (const std::exception&) {
+    // The next question is answered anew.
+  }
 }
 
 }  // namespace exprun

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/json_text.h"
-#include "base/nvml.h"
+#include "base/machine/nvml.h"
+#include "base/machine/processor.h"
 #include "base/version.h"
 #include "control/launch/git_state.h"
 
@@ -51,13 +51,6 @@ ordered_json recorded_variables() {
   return variables;
 }
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "";
-}
-
 ordered_json machine() {
   utsname system = {};
   ::uname(&system);
@@ -65,7 +58,7 @@ ordered_json machine() {
   ::sysinfo(&memory);
   return {{"host", system.nodename},
           {"system", std::string(system.sysname) + ' ' + system.release + ' ' + system.machine},
-          {"cpu", cpu_model()},
+          {"cpu", processor_model()},
           {"cpus", std::thread::hardware_concurrency()},
           {"memory_bytes", static_cast<int64_t>(memory.totalram) * memory.mem_unit}};
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "control/launch/joined_rank.h"
+#include "control/launch/ranks/joined_rank.h"
 #include "store/rows.h"
 
 namespace exprun {

@@ -1,9 +1,9 @@
 #include "control/launch/run_device.h"
 
 #include "base/log.h"
-#include "control/launch/ranks.h"
+#include "control/launch/ranks/ranks.h"
 #include "recipe/quantities.h"
-#include "recipe/rules.h"
+#include "recipe/rules/rules.h"
 
 namespace exprun {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "control/launch/gpu_offer.h"
-#include "control/launch/joined_rank.h"
+#include "control/launch/ranks/joined_rank.h"
 #include "control/launch/trainer_program.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"

@@ -2,11 +2,12 @@
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/exit_code.h"
 #include "base/log.h"
-#include "control/launch/child_group.h"
 #include "control/launch/end_state.h"
 #include "control/launch/last_lines.h"
-#include "control/launch/ranks.h"
+#include "control/launch/process/child_group.h"
+#include "control/launch/ranks/ranks.h"
 #include "control/launch/trainer_program.h"
 #include "store/last_words.h"
 
@@ -67,17 +68,20 @@ std::filesystem::path log_of(const Attempt& attempt, int rank) {
   return attempt.folder.log(attempt.number, rank);
 }
 
+void make_folder_of_logs(const RunFolder& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder.logs(), error);
+  if (error) throw Error("launch: cannot make " + folder.logs().string() + ": " + error.message());
+}
+
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                    const LaunchRequest& request) {
   const ChildCommand single = trainer_command(store, attempt, request.level);
   const JoinedRank ranks =
       request.joined ? *request.joined : ranks_of_one_machine(attempt.world_size);
-  if (!ranks.restarts_here) return run_children({joined_command(single, ranks)}, signals);
+  if (ranks.store_is_served) return run_children({joined_command(single, ranks)}, signals);
   if (ranks.world_size == 1) return run_children({single}, signals);
-  std::error_code error;
-  std::filesystem::create_directories(attempt.folder.logs(), error);
-  if (error)
-    throw Error("launch: cannot make " + attempt.folder.logs().string() + ": " + error.message());
+  if (ranks.ranks_here > 1) make_folder_of_logs(attempt.folder);
   ListeningSocket rendezvous = request.joined ? meeting_point_of(ranks) : listen_on_loopback();
   const auto commands =
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
@@ -118,11 +122,20 @@ std::string why_not_loaded(const Attempt& attempt) {
                : "build it anew with tools/exprun");
 }
 
+// What rank 0 says of the others names them, and a mistake in the recipe has its place.
+bool wants_its_rank(const Attempt& attempt, const ChildEnd& end, const std::string& cause) {
+  const RunState state = end_state(end);
+  return attempt.world_size > 1 && !cause.empty() && !cause.starts_with("dist: ") &&
+         (state == RunState::failed || state == RunState::killed) &&
+         end.exit_code != static_cast<int>(ExitCode::bad_recipe);
+}
+
 std::string why_it_ended(const Store& store, const Attempt& attempt, const GroupEnd& group) {
   if (group.child != 0) return end_of_other_rank(attempt, group);
   if (group.end.exit_code == kNotLoaded) return why_not_loaded(attempt);
   const std::string by_signal = signal_message(group.end);
-  return by_signal.empty() ? end_message(store, attempt) : by_signal;
+  const std::string cause = by_signal.empty() ? end_message(store, attempt) : by_signal;
+  return (wants_its_rank(attempt, group.end, cause) ? "rank 0: " : "") + cause;
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "base/file_lock.h"
 #include "base/run_folder.h"
-#include "control/launch/forwarded_signals.h"
 #include "control/launch/launch.h"
+#include "control/launch/process/forwarded_signals.h"
 #include "control/launch/trainer_program.h"
 #include "store/store.h"
 

@@ -5,9 +5,9 @@
 
 #include "base/diagnostic_json.h"
 #include "base/json_text.h"
-#include "control/launch/capture.h"
 #include "control/launch/gpu_offer.h"
 #include "control/launch/plan_cache.h"
+#include "control/launch/process/capture.h"
 
 namespace exprun {
 namespace {
@@ -17,8 +17,11 @@ using nlohmann::ordered_json;
 ordered_json parse(const Captured& captured, const std::string& what) {
   ordered_json json = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status == 0 && json.is_object()) return json;
-  throw Error("launch: exprun-trainer " + what + " failed (exit code " +
-              std::to_string(captured.status) + "); build it anew with tools/exprun");
+  const bool said_why = captured.status == static_cast<int>(ExitCode::failed);
+  throw Error("launch: exprun-trainer " + what + " failed" +
+              (said_why ? ": standard error says why"
+                        : " (exit code " + std::to_string(captured.status) +
+                              "); build it anew with tools/exprun"));
 }
 
 Diagnostics refusals(const Captured& captured, const RecipeText& text) {

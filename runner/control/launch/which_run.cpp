@@ -3,8 +3,14 @@
 namespace exprun {
 namespace {
 
-Decision decision_for(RunState state) {
-  switch (state) {
+// A rank, a device or the data was not there: nothing is lost by another attempt.
+bool failed_before_it_trained(const RunRow& run) {
+  return run.state == RunState::failed && run.last_step == run.from_step;
+}
+
+Decision decision_for(const RunRow& run) {
+  if (failed_before_it_trained(run)) return Decision::continue_run;
+  switch (run.state) {
     case RunState::running:
       return Decision::refuse_running;
     case RunState::finished:
@@ -30,7 +36,7 @@ bool needs_a_trainer(Decision decision) {
 
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   if (always_new || same.empty()) return {};
-  return {decision_for(same.front().state), same.front()};
+  return {decision_for(same.front()), same.front()};
 }
 
 }  // namespace exprun

@@ -10,10 +10,11 @@ namespace exprun {
 
 enum class Decision {
   start_new,     // none has this name and hash, or --new
-  continue_run,  // it ended before its last step, and by no fault of its own
+  continue_run,  // it ended before its last step, and by no fault of its own: its last attempt may
+                 // have failed before a step
   show_result,   // it is finished
   refuse_running,
-  refuse_ended,  // it failed, diverged or was pruned: only the user knows what to do
+  refuse_ended,  // it failed in training, diverged or was pruned: only the user knows what to do
 };
 
 bool needs_a_trainer(Decision decision);

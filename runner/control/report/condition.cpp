@@ -36,7 +36,7 @@ std::string in_one_spelling(const std::string& text) {
   if (!text.starts_with('[')) return text;
   Diagnostics ignored;
   auto value = parse_toml_value(std::make_shared<SourceFile>(SourceFile{"--where", text}), 0,
-                                Origin::command_line, ignored);
+                                text.size(), Origin::command_line, ignored);
   if (!value) return text;
   make_real(*value);
   return toml_text(*value);

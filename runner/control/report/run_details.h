@@ -1,11 +1,10 @@
-// All that is known of a run: for people, and for scripts.
+// All that is known of a run.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "control/report/table.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -22,13 +21,5 @@ struct RunDetails {
   std::vector<NoteRow> notes;
   std::string resolved_toml;
 };
-
-// Lines of "# ...", so that they may stand above the resolved recipe.
-std::string details_as_comments(const RunDetails& details);
-
-nlohmann::ordered_json details_as_json(const RunDetails& details);
-
-// A row a life of the run's processes.
-ResultTable attempts_table(const std::vector<AttemptRow>& attempts);
 
 }  // namespace exprun

@@ -1,7 +1,6 @@
 #include "control/report/runs_table.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/humane.h"
 #include "base/number.h"
@@ -79,15 +78,9 @@ std::string bare_text(const std::string& toml) {
 // Numbers stay numbers in JSON and CSV.
 Cell value_cell(const std::string& toml) {
   const std::string text = bare_text(toml);
-  const char* const end = text.data() + text.size();
-  int64_t integer = 0;
-  if (auto [stop, error] = std::from_chars(text.data(), end, integer);
-      error == std::errc{} && stop == end)
-    return {integer, text};
-  double number = 0;
-  if (auto [stop, error] = std::from_chars(text.data(), end, number);
-      error == std::errc{} && stop == end)
-    return Cell::number(number, shortest(number));
+  if (const auto integer = parse_number<int64_t>(text)) return {*integer, text};
+  if (const auto number = parse_number<double>(text))
+    return Cell::number(*number, shortest(*number));
   return text.empty() ? Cell::none() : Cell::word(text);
 }
 

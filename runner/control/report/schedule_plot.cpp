@@ -74,4 +74,14 @@ std::string schedule_text(const ordered_json& schedule) {
          to_plain(rates(schedule, points), {}) + '\n' + plot(points);
 }
 
+ordered_json schedule_json(const ordered_json& schedule) {
+  ordered_json factors = ordered_json::array();
+  for (const Point& point : points_of(schedule))
+    factors.push_back({{"update", point.update + 1}, {"factor", point.factor}});
+  return {{"type", schedule.at("type")},
+          {"steps", schedule.at("steps")},
+          {"peaks", schedule.at("peaks")},
+          {"factors", std::move(factors)}};
+}
+
 }  // namespace exprun

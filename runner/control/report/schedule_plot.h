@@ -9,4 +9,8 @@ namespace exprun {
 // `schedule` as exprun-trainer --describe gives it (engine/describe.h).
 std::string schedule_text(const nlohmann::ordered_json& schedule);
 
+// The same for a script, with updates counted from 1 as there:
+// {"type", "steps", "peaks": {"default": 1e-3}, "factors": [{"update": 1, "factor": 0.1}]}.
+nlohmann::ordered_json schedule_json(const nlohmann::ordered_json& schedule);
+
 }  // namespace exprun

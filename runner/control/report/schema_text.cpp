@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "base/number.h"
+#include "base/json_text.h"
+#include "control/report/values_text.h"
 #include "control/report/wrapped.h"
-#include "recipe/emit.h"
-#include "recipe/unknown_key.h"
-#include "recipe/validate_value.h"
-#include "recipe/value_json.h"
+#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {
@@ -17,51 +16,6 @@ constexpr size_t kNameColumn = 22;
 
 std::string text(const Schema& schema, const char* key) {
   return schema.value(key, "");
-}
-
-std::string toml_of(const Schema& json) {
-  return toml_text(value_of_json(json, Origin::default_value));
-}
-
-std::string choices(const Schema& values) {
-  std::vector<std::string> words;
-  for (const Schema& value : values) words.push_back(toml_of(value));
-  return alternatives(words);
-}
-
-// " >= 1, < 10"
-std::string bounds(const Schema& schema) {
-  std::string result;
-  for (const auto& [keyword, sign] :
-       {std::pair("minimum", ">="), std::pair("exclusiveMinimum", ">"), std::pair("maximum", "<="),
-        std::pair("exclusiveMaximum", "<")})
-    if (schema.contains(keyword))
-      result += (result.empty() ? " " : ", ") + std::string(sign) + ' ' +
-                shortest(schema[keyword].get<double>());
-  return result;
-}
-
-std::string period_text(const Schema& schema) {
-  return "period in " + alternatives(schema["x-period"].get<std::vector<std::string>>()) +
-         (schema.contains("exclusiveMinimum") ? ", > 0" : "");
-}
-
-std::string array_text(const Schema& schema) {
-  const size_t least = schema.value("minItems", size_t{0});
-  const bool exact = least > 0 && schema.value("maxItems", size_t{0}) == least;
-  return "array of " + (exact ? std::to_string(least) + " x " : "") +
-         (schema.contains("items") ? values_text(schema["items"]) : "values");
-}
-
-// One of the types that a schema allows; nothing for a text that may only be "auto".
-std::string one_type(const Schema& schema, const std::string& type) {
-  if (type == "array") return array_text(schema);
-  if (type == "integer" || type == "number")
-    return (type == "integer" ? "integer" : "float") + bounds(schema);
-  if (type == "object") return "table";
-  if (type != "string") return type;
-  if (text(schema, "pattern") == "^auto$") return "\"auto\"";
-  return schema.contains("x-path") ? "path" : "string";
 }
 
 std::string default_text(const Schema& schema, bool required) {
@@ -125,6 +79,13 @@ std::string keys_text(const Schema& node, const std::string& path) {
   return keys + tables;
 }
 
+// The keys of a recipe that are no tables.
+Schema outside_of_tables() {
+  Schema keys = parse_json<Schema>(composed_schema())["properties"];
+  for (const char* table : kTables) keys.erase(table);
+  return {{"properties", std::move(keys)}};
+}
+
 // A key or a sub-table, by the heading that it stands under, and the types that say it.
 struct Known {
   std::string heading, explained;
@@ -144,7 +105,7 @@ void find_known(const Schema& node, const std::string& path, const std::string& 
                 const std::string& name, std::vector<Known>& found) {
   const Schema properties = node.value("properties", Schema::object());
   for (const auto& [key, schema] : properties.items()) {
-    const std::string whole = path + "." + key;
+    const std::string whole = path.empty() ? key : path + "." + key;
     const bool is_table = is_table_schema(schema);
     if (("." + whole).ends_with("." + name))
       add(is_table ? Known{whole, paragraph(described(schema)) + keys_text(schema, whole), schema}
@@ -158,8 +119,22 @@ void find_known(const Schema& node, const std::string& path, const std::string& 
   if (is_table_schema(free)) find_known(free, path + ".NAME", type, name, found);
 }
 
+// Of every key and sub-table: its name, and its path.
+void add_names(const Schema& node, const std::string& path, std::vector<std::string>& names) {
+  const Schema properties = node.value("properties", Schema::object());
+  for (const auto& [key, schema] : properties.items()) {
+    const std::string whole = path.empty() ? key : path + "." + key;
+    names.push_back(key);
+    if (!path.empty()) names.push_back(whole);
+    if (is_table_schema(schema)) add_names(schema, whole, names);
+  }
+  const Schema free = node.value("additionalProperties", Schema(false));
+  if (is_table_schema(free)) add_names(free, path + ".NAME", names);
+}
+
 std::vector<Known> known_as(const SchemaSet& schemas, const std::string& name) {
   std::vector<Known> found;
+  find_known(outside_of_tables(), "", "", name, found);
   for (const char* table : kTables) {
     find_known(*schemas.find(table), table, "", name, found);
     for (const std::string& type : schemas.types(table))
@@ -168,12 +143,15 @@ std::vector<Known> known_as(const SchemaSet& schemas, const std::string& name) {
   return found;
 }
 
-// " of optimizer "adam" or "lion""; nothing where the types do not matter.
-std::string owners(const Known& known) {
-  if (known.types.empty()) return "";
+// "[optimizer] of optimizer "adam" or "lion""; without types where they do not matter.
+std::string heading_text(const Known& known) {
+  if (known.heading.empty()) return "outside of the tables";
+  const std::string heading = '[' + known.heading + ']';
+  if (known.types.empty()) return heading;
   std::vector<std::string> quoted;
   for (const std::string& type : known.types) quoted.push_back('"' + type + '"');
-  return "  of " + known.heading.substr(0, known.heading.find('.')) + ' ' + alternatives(quoted);
+  return heading + "  of " + known.heading.substr(0, known.heading.find('.')) + ' ' +
+         alternatives(quoted);
 }
 
 std::string types_text(const SchemaSet& schemas, const std::string& kind) {
@@ -185,20 +163,6 @@ std::string types_text(const SchemaSet& schemas, const std::string& kind) {
 
 }  // namespace
 
-std::string values_text(const Schema& schema) {
-  if (schema.contains("enum")) return choices(schema["enum"]);
-  if (schema.contains("const")) return toml_of(schema["const"]);
-  if (schema.contains("x-period")) return period_text(schema);
-  std::vector<std::string> words;
-  if (const auto type = schema.find("type"); type != schema.end())
-    for (const Schema& name : type->is_array() ? *type : Schema::array({*type}))
-      words.push_back(one_type(schema, name.get<std::string>()));
-  for (const char* keyword : {"anyOf", "oneOf"})
-    if (schema.contains(keyword))
-      for (const Schema& branch : schema[keyword]) words.push_back(values_text(branch));
-  return words.empty() ? "any value" : alternatives(words);
-}
-
 std::string tables_text(const SchemaSet& schemas) {
   std::string result;
   for (const char* table : kTables) {
@@ -207,7 +171,7 @@ std::string tables_text(const SchemaSet& schemas) {
     if (!types.empty()) line += "; types: " + alternatives(types);
     result += named(table, line);
   }
-  return result;
+  return result + "\nOutside of the tables:\n" + keys_text(outside_of_tables(), "");
 }
 
 std::string table_text(const SchemaSet& schemas, const std::string& table) {
@@ -219,9 +183,18 @@ std::string table_text(const SchemaSet& schemas, const std::string& table) {
 std::string keys_named_text(const SchemaSet& schemas, const std::string& name) {
   std::string result;
   for (const Known& known : known_as(schemas, name))
-    result += (result.empty() ? "[" : "\n[") + known.heading + "]" + owners(known) + '\n' +
-              known.explained;
+    result += (result.empty() ? "" : "\n") + heading_text(known) + '\n' + known.explained;
   return result;
+}
+
+std::vector<std::string> explained_names(const SchemaSet& schemas) {
+  std::vector<std::string> names = schemas.names();
+  add_names(outside_of_tables(), "", names);
+  for (const auto& [file, schema] : schemas.files())
+    add_names(schema, file.substr(0, file.find_first_of("/.")), names);
+  std::set<std::string> seen;
+  std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
+  return names;
 }
 
 Schema keys_named_json(const SchemaSet& schemas, const std::string& name) {

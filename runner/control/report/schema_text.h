@@ -7,7 +7,7 @@
 
 namespace exprun {
 
-// Every table with what it is for and its types.
+// Every table with what it is for and its types; then the keys outside of the tables.
 std::string tables_text(const SchemaSet& schemas);
 
 // The keys of a table or of a component's type: what each may be, its default, what it means.
@@ -16,13 +16,13 @@ std::string component_text(const SchemaSet& schemas, const std::string& kind,
                            const std::string& type);
 
 // The keys and sub-tables of that name, or path, in all tables: "lr", "model.norm.eps",
-// "model.norm". Empty if there is none.
+// "model.norm"; `extends` and `version` stand outside of the tables. Empty if there is none.
 std::string keys_named_text(const SchemaSet& schemas, const std::string& name);
 
 // The same as [{"table": "optimizer", "types": ["adamw"], "schema": {"properties": {"lr": ...}}}].
 Schema keys_named_json(const SchemaSet& schemas, const std::string& name);
 
-// What a value may be: "integer >= 1", "\"adam\" or \"lion\"", "period in steps or epochs, > 0".
-std::string values_text(const Schema& schema);
+// All that can be explained: tables, "optimizer/adamw", and keys by name and path.
+std::vector<std::string> explained_names(const SchemaSet& schemas);
 
 }  // namespace exprun

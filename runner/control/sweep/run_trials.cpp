@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "base/diagnostic.h"
-#include "control/launch/joining.h"
+#include "control/launch/ranks/joining.h"
 #include "control/sweep/outcome.h"
 
 namespace exprun {

@@ -1,12 +1,13 @@
 #include "control/sweep/trials.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
-#include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -33,38 +34,144 @@ bool varies(const SweepAxis& axis) {
 }
 
 // What is the same in all points names no trial.
-std::vector<std::string> changes_of(const std::vector<std::string>& point,
-                                    const std::vector<SweepAxis>& axes) {
+std::vector<std::string> changes_of(const SweepPoint& point, const std::vector<SweepAxis>& axes) {
   std::vector<std::string> changes;
-  for (const std::string& override : point)
+  for (const SweepChange& change : point)
     for (const SweepAxis& axis : axes)
-      if (varies(axis) && override.starts_with(axis.key + '=')) changes.push_back(override);
+      if (varies(axis) && change.override.starts_with(axis.key + '='))
+        changes.push_back(change.override);
   return changes;
 }
 
+std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedRecipe& b) {
+  const auto leaves = a.leaves(false);
+  const std::set<std::pair<std::string, std::string>> all(leaves.begin(), leaves.end());
+  std::vector<std::string> keys;
+  for (const auto& leaf : b.leaves(false))
+    if (!all.contains(leaf)) keys.push_back(leaf.first);
+  return keys;
+}
+
+// Where two points come to the same run with different values of what makes no other run: which
+// axes ask for that.
+Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& keys) {
+  Diagnostics diagnostics;
+  for (const SweepChange& change : point) {
+    const std::string key = change.override.substr(0, change.override.find('='));
+    const std::string value = change.override.substr(change.override.find('=') + 1);
+    if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same(one, key); }))
+      diagnostics.push_back({change.key,
+                             "'" + key + "' makes no other run: its values are one trial",
+                             "start a run of each: exprun RECIPE --new " + key + "=" + value});
+  }
+  return diagnostics;
+}
+
+// Diagnostics point at the overrides that were made of a point, from number `first` on: what the
+// user wrote is an axis and one of its values.
+Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, size_t first) {
+  for (Diagnostic& diagnostic : diagnostics)
+    for (size_t i = 0; diagnostic.where && i < point.size(); ++i) {
+      const SweepChange& change = point[i];
+      if (diagnostic.where.file->name != override_file(first + i, "")->name) continue;
+      const bool at_value = diagnostic.where.column > change.override.find('=') + 1;
+      diagnostic.where = at_value ? change.value : change.key;
+      break;
+    }
+  return diagnostics;
+}
+
+// Two are the same that say the same of the same place.
+using Said = std::tuple<std::string, uint32_t, uint32_t, std::string>;
+
+Said said(const Diagnostic& diagnostic) {
+  const SourceSpan& where = diagnostic.where;
+  return {where ? where.file->name : "", where.line, where.column, diagnostic.message};
+}
+
+class Survey {
+ public:
+  Survey(const RecipeText& recipe, const std::vector<std::string>& arguments,
+         const GlanceAtData& glance)
+      : recipe_(recipe), glance_(glance) {
+    const bool in_recipe = has_sweep(recipe);
+    if (in_recipe) recipe_.overrides.push_back("~sweep");
+    try {
+      const auto sweep = in_recipe ? read_sweep(recipe) : std::nullopt;
+      axes_ = all_axes(sweep, parse_axes(arguments));
+      if (sweep) {
+        found_.plan.method = sweep->method;
+        found_.plan.metric = sweep->metric;
+        found_.plan.maximize = sweep->goal == "maximize";
+      }
+    } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
+      add(error.diagnostics());
+      add(judge(recipe_).diagnostics);
+      return;
+    }
+    if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies))
+      throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
+                  ExitCode::bad_recipe);
+    for (const SweepPoint& point : expand_grid(axes_)) judge_point(point);
+  }
+
+  SweepSurvey found() && {
+    found_.diagnostics = first_of(std::move(found_.diagnostics));
+    return std::move(found_);
+  }
+
+ private:
+  void add(const Diagnostics& more) {
+    for (const Diagnostic& next : more)
+      if (said_.insert(said(next)).second) found_.diagnostics.push_back(next);
+  }
+
+  void judge_point(const SweepPoint& point) {
+    RecipeText text = recipe_;
+    for (const SweepChange& change : point) text.overrides.push_back(change.override);
+    const auto say = [&](Diagnostics diagnostics) {
+      add(at_axes(std::move(diagnostics), point, recipe_.overrides.size() + 1));
+    };
+    Judgement judgement = judge(text);
+    if (glance_) {
+      DataGlance data = glance_(judgement);
+      if (!has_errors(judgement.diagnostics)) judgement = judge(text, data.facts);
+      say(std::move(data.problems));
+    }
+    say(judgement.diagnostics);
+    if (has_errors(judgement.diagnostics)) return;
+    ResolvedRecipe resolved =
+        std::move(judgement.recipe).with_warnings(std::move(judgement.diagnostics));
+    const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
+    if (!is_new) {
+      const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;
+      add(one_run_of(point, differing_keys(first, resolved)));
+      return;
+    }
+    const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
+    found_.plan.trials.push_back(
+        {number, changes_of(point, axes_), std::move(text), std::move(resolved)});
+  }
+
+  RecipeText recipe_;  // without its [sweep]
+  const GlanceAtData& glance_;
+  std::vector<SweepAxis> axes_;
+  std::map<std::string, size_t> trials_;  // which has the hash
+  std::set<Said> said_;
+  SweepSurvey found_;
+};
+
 }  // namespace
 
+SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
+                         const GlanceAtData& glance) {
+  return Survey(recipe, arguments, glance).found();
+}
+
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments) {
-  const auto sweep = read_sweep(recipe);
-  const std::vector<SweepAxis> axes = all_axes(sweep, parse_axes(arguments));
-  if (!sweep && std::none_of(axes.begin(), axes.end(), varies))
-    throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
-                ExitCode::bad_recipe);
-  SweepPlan plan;
-  if (sweep) plan.method = sweep->method;
-  if (sweep) plan.metric = sweep->metric;
-  if (sweep) plan.maximize = sweep->goal == "maximize";
-  std::set<std::string> hashes;
-  for (const std::vector<std::string>& point : expand_grid(axes)) {
-    RecipeText text = recipe;
-    if (sweep) text.overrides.push_back("~sweep");
-    text.overrides.insert(text.overrides.end(), point.begin(), point.end());
-    ResolvedRecipe resolved = resolve(text);
-    if (!hashes.insert(resolved.hash()).second) continue;
-    const auto number = static_cast<int64_t>(plan.trials.size()) + 1;
-    plan.trials.push_back({number, changes_of(point, axes), std::move(text), std::move(resolved)});
-  }
-  return plan;
+  SweepSurvey survey = survey_sweep(recipe, arguments);
+  if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
+  return std::move(survey.plan);
 }
 
 std::string label(const Trial& trial) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/diagnostic.h"
+#include "control/data/prepare.h"
 #include "control/launch/launch.h"
 
 namespace exprun {
@@ -24,9 +27,23 @@ struct SweepPlan {
   bool maximize = false;
 };
 
-// The axes of the recipe's [sweep] and those of `arguments`, which win. Points that come to the
-// same recipe are one trial. Throws RecipeError, also for a point whose recipe is wrong, and Error
-// (wrong usage) when there is nothing to sweep.
+// What there is to say about a sweep: its trials, of those points that are sound recipes, and every
+// mistake and warning of the recipe, its [sweep] and all points, each once, where the recipe or an
+// argument asks for it.
+struct SweepSurvey {
+  SweepPlan plan;
+  Diagnostics diagnostics;
+};
+
+// The axes are those of the recipe's [sweep] and of `arguments`, which win. Points that come to the
+// same recipe are one trial; it is a mistake when they differ in keys that make no other run, as
+// world_size. `glance`, where it is given, looks at the data of a point. Throws
+// RecipeError for a file that is no TOML, and Error (wrong usage) when there is nothing to sweep.
+using GlanceAtData = std::function<DataGlance(const Judgement&)>;
+SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
+                         const GlanceAtData& glance = {});
+
+// Its plan. Throws RecipeError with all mistakes at once.
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments);
 
 // "lr=0.001 num_layers=4"

@@ -1,5 +1,5 @@
 // Plain text. The launcher has made it into token shards by the other keys of its table.
-#include "engine/token_dataset.h"
+#include "engine/data/token_dataset.h"
 
 namespace exprun {
 namespace {

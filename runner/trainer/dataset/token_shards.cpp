@@ -1,5 +1,5 @@
 // Files of tokens that are there already. The launcher has found and checked them.
-#include "engine/token_dataset.h"
+#include "engine/data/token_dataset.h"
 
 namespace exprun {
 namespace {

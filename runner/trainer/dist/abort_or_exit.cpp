@@ -12,13 +12,13 @@ namespace exprun {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kAbortTakes{5};
 
 }  // namespace
 
 void abort_or_exit(const std::string& trouble, std::function<void()> abort) {
   try {
-    const auto returned = within(kPatience, [abort = std::move(abort)] {
+    const auto returned = within(kAbortTakes, [abort = std::move(abort)] {
       abort();
       return true;
     });
@@ -28,7 +28,7 @@ void abort_or_exit(const std::string& trouble, std::function<void()> abort) {
     return;
   }
   log(LogLevel::error, "dist: " + trouble + "; what waits for the others cannot be made to end " +
-                           "within " + std::to_string(kPatience.count()) +
+                           "within " + std::to_string(kAbortTakes.count()) +
                            " s: this rank ends at once");
   std::_Exit(static_cast<int>(ExitCode::lost_ranks));
 }

@@ -18,23 +18,44 @@ namespace {
 
 using Work = c10::intrusive_ptr<c10d::Work>;
 
+// The exchange of a rank may go on in silence where another's has failed: whoever waits for it
+// looks up at times.
 class UnderWay : public Collective {
  public:
-  UnderWay(std::string what, Work work, const std::function<std::string()>& why)
-      : what_(std::move(what)), work_(std::move(work)), why_(why) {}
+  UnderWay(std::string what, Work work, std::shared_ptr<RollCall> roll_call)
+      : what_(std::move(what)), work_(std::move(work)), roll_call_(std::move(roll_call)) {}
 
   void wait() override {
+    const RollCall::Waiting waiting(*roll_call_);
     try {
-      dist_call(what_, [this] { work_->wait(); });
+      dist_call(what_, [this] {
+        while (!has_ended()) require_no_trouble();
+      });
     } catch (const Error& error) {
-      throw Error(error.what() + why_(), error.code());
+      throw Error(error.what() + roll_call_->cause(), error.code());
     }
   }
 
  private:
+  bool has_ended() {
+    constexpr std::chrono::milliseconds kLook{100};
+    try {
+      return work_->wait(kLook);
+    } catch (const std::exception&) {
+      return work_->isCompleted() && work_->wait();
+    }
+  }
+
+  // The last exchange of all may just be ending, and who serves the rendezvous have left behind it.
+  void require_no_trouble() {
+    const std::string trouble = roll_call_->trouble();
+    if (!trouble.empty() && !has_ended())
+      throw Error("dist: " + what_ + ": " + trouble, ExitCode::lost_ranks);
+  }
+
   std::string what_;
   Work work_;
-  const std::function<std::string()>& why_;
+  std::shared_ptr<RollCall> roll_call_;
 };
 
 // What the device is asked to do from here on comes behind the collective; this thread goes on.
@@ -75,14 +96,13 @@ class BackendGroup : public ProcessGroup {
   BackendGroup(const BackendGroup&) = delete;
   BackendGroup& operator=(const BackendGroup&) = delete;
 
-  // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
-  // behind an error the others may never come. Gloo has nothing to end.
+  // Gloo's threads are awaited, but not in exchanges with ranks that may never come: those are left
+  // behind.
   ~BackendGroup() override {
-    const bool in_order = std::uncaught_exceptions() == 0 && trouble().empty();
-    if (parts_.watch) parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
-    if (!in_order || !is_shut_down())
-      abort_or_exit("the ranks have not parted in order",
-                    [backend = parts_.backend] { backend->abort(); });
+    if (parts_.watch)
+      end_on_device();
+    else if (is_exchanging())
+      new BackendParts(std::move(parts_));
   }
 
   int rank() const override { return parts_.backend->getRank(); }
@@ -90,10 +110,11 @@ class BackendGroup : public ProcessGroup {
   bool exchanges() const override { return true; }
 
   void require_intact() override {
-    const std::string trouble = this->trouble();
+    const std::string trouble = parts_.watch ? parts_.watch->trouble() : "";
     if (trouble.empty()) return;
-    throw Error("dist: " + lost_in("what its GPU exchanges") + ": " + trouble + parts_.why(),
-                ExitCode::lost_ranks);
+    throw Error(
+        "dist: " + lost_in("what its GPU exchanges") + ": " + trouble + parts_.roll_call->cause(),
+        ExitCode::lost_ranks);
   }
 
   std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
@@ -145,6 +166,16 @@ class BackendGroup : public ProcessGroup {
     return "rank " + std::to_string(rank()) + " has lost the others in " + what;
   }
 
+  // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
+  // behind an error the others may never come.
+  void end_on_device() {
+    const bool in_order = std::uncaught_exceptions() == 0 && parts_.watch->trouble().empty();
+    parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
+    if (in_order && is_shut_down()) return;
+    abort_or_exit("the ranks have not parted in order",
+                  [backend = parts_.backend] { backend->abort(); });
+  }
+
   // Behind the last collective the others come to it at once.
   bool is_shut_down() const {
     try {
@@ -160,14 +191,28 @@ class BackendGroup : public ProcessGroup {
     }
   }
 
-  std::string trouble() const { return parts_.watch ? parts_.watch->trouble() : ""; }
+  bool is_exchanging() {
+    forget_ended();
+    return !under_way_.empty();
+  }
+
+  void forget_ended() {
+    std::erase_if(under_way_, [](const auto& entry) {
+      const Work work = entry.lock();
+      return !work || work->isCompleted();
+    });
+  }
 
   template <class Function>
   std::unique_ptr<Collective> start(const char* name, Function function) {
     const std::string what = lost_in(name);
     require_intact();
-    if (!parts_.watch)
-      return std::make_unique<UnderWay>(what, dist_call(what, function), parts_.why);
+    if (!parts_.watch) {
+      const Work work = dist_call(what, function);
+      forget_ended();
+      under_way_.emplace_back(work);
+      return std::make_unique<UnderWay>(what, work, parts_.roll_call);
+    }
     auto has_begun = parts_.mark();
     const Work work = dist_call(what, function);
     parts_.watch->follow({std::move(has_begun), parts_.watched(work)});
@@ -175,6 +220,7 @@ class BackendGroup : public ProcessGroup {
   }
 
   BackendParts parts_;
+  std::vector<c10::weak_intrusive_ptr<c10d::Work>> under_way_;  // on the CPU
 };
 
 }  // namespace

@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "dist/device_watch.h"
 #include "dist/process_group.h"
+#include "dist/roll_call.h"
 
 namespace c10d {
 class Backend;
@@ -27,8 +27,8 @@ struct BackendParts {
   // Serves sum_numbers, so that it waits for nothing that `backend` has under way.
   c10::intrusive_ptr<c10d::Backend> numbers;
 
-  // What is known of a failure of an exchange, added to its message.
-  std::function<std::string()> why;
+  // Hears of the failures of other ranks' exchanges, and finds the cause of each.
+  std::shared_ptr<RollCall> roll_call;
 
   ReduceScatter reduce_scatter = ReduceScatter::own;
 

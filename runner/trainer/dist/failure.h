@@ -10,7 +10,8 @@
 
 namespace exprun {
 
-// Of what LibTorch, Gloo or NCCL say: without the place in their sources and the stack.
+// Of what LibTorch, Gloo or NCCL say: without the place in their sources and the stack, and with
+// NCCL's own last error.
 std::string first_sentence(std::string text);
 
 // In a handler of `cause`. Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line

@@ -9,7 +9,6 @@
 #include "dist/backend_group.h"
 #include "dist/failure.h"
 #include "dist/own_address.h"
-#include "dist/roll_call.h"
 
 namespace exprun {
 
@@ -69,8 +68,7 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
         const Device own = device(rendezvous);
         return group_over({.backend = connect(rendezvous, "tensors", own, timeout),
                            .numbers = connect(rendezvous, "numbers", own, timeout),
-                           .why = [store = rendezvous.store(),
-                                   place = rendezvous.place()] { return roll_call(store, place); },
+                           .roll_call = rendezvous.roll_call(),
                            .reduce_scatter = ReduceScatter::exchange});
       });
 }

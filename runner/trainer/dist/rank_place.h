@@ -20,7 +20,12 @@ struct RankPlace {
   uint16_t port = 0;
   std::optional<int> listening_fd;
   bool store_is_served = false;
-  int restarts = 0;  // of all ranks, so far: a launcher's store outlives them
+  int restarts = 0;          // of all ranks, so far: a launcher's store outlives them
+  std::string command = {};  // this rank's, unlike any other of its: the store outlives it too
+
+  // Whether another launcher has started all ranks, and what it calls their job if it says so.
+  bool joined = false;
+  std::string job = {};
 
   // Where a rank above 0 says how often rank 0 lets all ranks be restarted (allowed_restarts.h).
   std::optional<int> restarts_fd;

@@ -9,6 +9,28 @@ namespace exprun {
 
 namespace {
 
+// Which of the commands that a launcher's script gives its ranks one after another: the n-th of
+// each meets the n-th of the others.
+std::string number_of_command(c10d::Store& life, const RankPlace& place) {
+  const std::string commands = "commands/" + std::to_string(place.rank);
+  const std::string own = commands + "/" + place.command;
+  if (!life.check({own})) {
+    const std::string number = std::to_string(life.add(commands, 1));
+    life.set(own, std::vector<uint8_t>(number.begin(), number.end()));
+  }
+  const auto number = life.get(own);
+  return {number.begin(), number.end()};
+}
+
+// Apart from what other programs keep in a launcher's store, and former lives and commands.
+c10::intrusive_ptr<c10d::Store> own_part(c10::intrusive_ptr<c10d::Store> store,
+                                         const RankPlace& place) {
+  auto life = c10::make_intrusive<c10d::PrefixStore>("exprun/" + std::to_string(place.restarts),
+                                                     std::move(store));
+  const std::string command = "command/" + number_of_command(*life, place);
+  return c10::make_intrusive<c10d::PrefixStore>(command, std::move(life));
+}
+
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
@@ -17,9 +39,9 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   options.timeout = place.meeting_timeout;
   options.useLibUV = false;  // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
-  auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
-  if (!place.store_is_served) return store;
-  return c10::make_intrusive<c10d::PrefixStore>("exprun/" + std::to_string(place.restarts), store);
+  c10::intrusive_ptr<c10d::Store> store =
+      c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  return place.store_is_served ? own_part(std::move(store), place) : store;
 }
 
 std::string what_meeting(const RankPlace& place) {
@@ -52,6 +74,11 @@ std::string Rendezvous::get(const std::string& key,
 bool Rendezvous::has(const std::string& key) {
   return dist_call("cannot ask for '" + key + "' of the other ranks",
                    [&] { return store_->check({key}); });
+}
+
+const std::shared_ptr<RollCall>& Rendezvous::roll_call() {
+  if (!roll_call_) roll_call_ = std::make_shared<RollCall>(store_, place_);
+  return roll_call_;
 }
 
 }  // namespace exprun

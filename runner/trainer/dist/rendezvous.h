@@ -3,9 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <string>
 
 #include "dist/rank_place.h"
+#include "dist/roll_call.h"
 
 namespace c10d {
 class Store;
@@ -30,11 +32,15 @@ class Rendezvous {
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
   bool has(const std::string& key);  // whether some rank has set it
 
+  // This rank's part in it, from the first time on that it is asked for.
+  const std::shared_ptr<RollCall>& roll_call();
+
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 
  private:
   RankPlace place_;
   c10::intrusive_ptr<c10d::Store> store_;
+  std::shared_ptr<RollCall> roll_call_;
 };
 
 }  // namespace exprun

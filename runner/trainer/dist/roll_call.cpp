@@ -2,94 +2,216 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
-#include "dist/within.h"
+#include "dist/answers.h"
 
 namespace exprun {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-constexpr std::chrono::milliseconds kPatience{2000};
+constexpr milliseconds kLook{250};          // for the call
+constexpr milliseconds kBriefLook{50};      // for the answers
+constexpr milliseconds kPatience{2000};     // with them, from the call on
+constexpr milliseconds kFarewell{2000};     // of who serves the rendezvous, until the others know
+constexpr milliseconds kDelay{500};         // of the thread, before it is taken to hang
+constexpr std::chrono::hours kNoLimit{24};  // time-outs are the exchanges': all may be paused
 
-std::string answer_key(int rank) {
-  return "answers/" + std::to_string(rank);
+constexpr const char* kCall = "roll-call";  // why it is called
+
+std::string known_key(int rank) {
+  return "answers-known/" + std::to_string(rank);
 }
 
-constexpr const char* kLostToo = "";  // the answer of a rank that others have failed
-
-void answer(c10d::Store& store, int rank, const std::string& text) {
-  store.set(answer_key(rank), std::vector<uint8_t>(text.begin(), text.end()));
+void set(c10d::Store& store, const std::string& key, const std::string& text) {
+  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
 }
 
-std::optional<std::string> answer_of(c10d::Store& store, int rank, Clock::time_point late) {
-  try {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(late - Clock::now());
-    store.wait({answer_key(rank)}, std::max(left, std::chrono::milliseconds(10)));
-    const auto bytes = store.get(answer_key(rank));
-    return std::string(bytes.begin(), bytes.end());
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+bool serves_rendezvous(const RankPlace& place) {
+  return place.rank == 0 && !place.store_is_served;
 }
 
-struct Answers {
-  std::vector<int> silent;
-  std::string reason;  // of the first rank that has one, with its number
-};
-
-// If not even this rank's own word comes back, it is rank 0 that is silent, who serves the store.
-Answers ask_all(c10d::Store& store, const RankPlace& place) {
-  const auto late = Clock::now() + kPatience;
+// Where the rendezvous does not answer: it is who serves it, if that is another rank.
+std::string without_answers(const RankPlace& place) {
+  if (place.rank == 0 || place.store_is_served) return "; which rank is the cause is not known";
   Answers answers;
-  try {
-    answer(store, place.rank, kLostToo);
-  } catch (const std::exception&) {
-    return {{0}, ""};
-  }
-  for (int rank = 0; rank < place.world_size; ++rank) {
-    const auto text = answer_of(store, rank, late);
-    if (!text && rank == place.rank) return {{0}, ""};
-    if (!text)
-      answers.silent.push_back(rank);
-    else if (*text != kLostToo && answers.reason.empty())
-      answers.reason = "rank " + std::to_string(rank) + ": " + *text;
-  }
-  return answers;
-}
-
-std::string sentence(const Answers& answers) {
-  const std::vector<int>& silent = answers.silent;
-  if (!answers.reason.empty()) return "; " + answers.reason;
-  if (silent.empty()) return "";
-  std::string names = silent.size() == 1 ? "; rank " : "; ranks ";
-  for (size_t i = 0; i < silent.size(); ++i) names += (i ? ", " : "") + std::to_string(silent[i]);
-  return names + (silent.size() == 1 ? " does not answer: it hangs, or is gone"
-                                     : " do not answer: they hang, or are gone");
+  answers.silent = {0};
+  return answers.sentence();
 }
 
 }  // namespace
 
-std::string roll_call(const c10::intrusive_ptr<c10d::Store>& store, const RankPlace& place) {
-  const auto answers = within(kPatience + std::chrono::seconds(1),
-                              [store, place] { return ask_all(*store, place); });
-  return sentence(answers.value_or(Answers{{0}, ""}));
+// What the thread and the others share.
+struct RollCall::State {
+  State(c10::intrusive_ptr<c10d::Store> store, const RankPlace& rank)
+      : first_store(std::move(store)), place(rank) {}
+
+  const c10::intrusive_ptr<c10d::Store> first_store;
+  const RankPlace place;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;     // nobody here wants to know any more
+  bool calls = false;     // this rank calls the roll
+  bool answered = false;  // for this rank
+  bool done = false;      // the thread has found what it can, and all know who can
+  int waiting = 0;
+  std::string reason;  // why this rank failed by itself
+  std::string trouble;
+  std::optional<std::string> cause;  // once found
+
+  void run();
+  bool is_called(c10d::Store& store);
+  void take_part(c10d::Store& store);
+  void answer(c10d::Store& store, std::string& answered_so_far);
+  Answers all_answers(c10d::Store& store);
+  void stay_for(c10d::Store& store, const std::vector<int>& ranks);
+
+  std::string own_answer() const;
+  void find_trouble(const std::string& what);
+  void conclude(const std::string& sentence);
+  bool waits_in_vain(milliseconds time);  // for the end: false when it has come
+};
+
+// On a connection of its own: a call that hangs would hold whoever shares it.
+void RollCall::State::run() {
+  try {
+    const auto store = first_store->clone();
+    store->setTimeout(kNoLimit);
+    if (is_called(*store)) take_part(*store);
+  } catch (const std::exception&) {
+    find_trouble("the rendezvous at " + place.address + ":" + std::to_string(place.port) +
+                 " is lost");
+    conclude(without_answers(place));
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  done = true;
+  changed.notify_all();
 }
 
-void say_why(const Rendezvous& rendezvous, const std::string& reason) {
-  within(std::chrono::seconds(1),
-         [store = rendezvous.store(), rank = rendezvous.place().rank, reason] {
-           try {
-             answer(*store, rank, reason);
-             return true;
-           } catch (const std::exception&) {
-             return false;
-           }
-         });
+// By this rank or another, before the end.
+bool RollCall::State::is_called(c10d::Store& store) {
+  while (!store.check({kCall})) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait_for(lock, kLook, [this] { return ended || calls; });
+    if (!calls && ended) return false;
+    if (!calls) continue;
+    const bool lost = reason.empty();
+    lock.unlock();
+    set(store, kCall, lost ? "an exchange of another rank has failed" : "another rank has failed");
+  }
+  return true;
+}
+
+void RollCall::State::take_part(c10d::Store& store) {
+  const auto what = store.get(kCall);
+  find_trouble({what.begin(), what.end()});
+  const Answers answers = all_answers(store);
+  conclude(answers.sentence());
+  set(store, known_key(place.rank), "");
+  if (serves_rendezvous(place)) stay_for(store, answers.answered);
+}
+
+Answers RollCall::State::all_answers(c10d::Store& store) {
+  const auto late = Clock::now() + kPatience;
+  std::string said;
+  for (;;) {
+    answer(store, said);
+    Answers answers = answers_so_far(store, place.world_size);
+    if (answers.settle_it() || Clock::now() > late || !waits_in_vain(kBriefLook)) return answers;
+  }
+}
+
+void RollCall::State::answer(c10d::Store& store, std::string& said) {
+  const std::string answer = own_answer();
+  if (answer == said) return;
+  said = answer;
+  answer_for(store, place.rank, answer);
+  const std::lock_guard<std::mutex> lock(mutex);
+  answered = true;
+  changed.notify_all();
+}
+
+std::string RollCall::State::own_answer() const {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!reason.empty()) return answer::kReason + reason;
+  return waiting > 0 || calls ? answer::kWaits : answer::kWorks;
+}
+
+void RollCall::State::stay_for(c10d::Store& store, const std::vector<int>& ranks) {
+  std::vector<std::string> keys;
+  for (const int rank : ranks) keys.push_back(known_key(rank));
+  const auto late = Clock::now() + kFarewell;
+  while (!store.check(keys) && Clock::now() < late && waits_in_vain(kBriefLook)) continue;
+}
+
+void RollCall::State::find_trouble(const std::string& what) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (trouble.empty()) trouble = what;
+}
+
+void RollCall::State::conclude(const std::string& sentence) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!cause) cause = sentence;
+  changed.notify_all();
+}
+
+bool RollCall::State::waits_in_vain(milliseconds time) {
+  std::unique_lock<std::mutex> lock(mutex);
+  return !changed.wait_for(lock, time, [this] { return ended; });
+}
+
+RollCall::RollCall(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place)
+    : state_(std::make_shared<State>(std::move(store), place)) {
+  std::thread([state = state_] { state->run(); }).detach();
+}
+
+// The thread may hang in a call, and is then left behind.
+RollCall::~RollCall() {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->ended = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, kDelay, [this] { return state_->done; });
+}
+
+std::string RollCall::trouble() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->trouble;
+}
+
+std::string RollCall::cause() {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->calls = true;
+  state_->changed.notify_all();
+  const auto farewell = serves_rendezvous(state_->place) ? kFarewell : milliseconds(0);
+  state_->changed.wait_for(lock, kPatience + kDelay + farewell, [this] { return state_->done; });
+  if (!state_->cause) state_->cause = without_answers(state_->place);
+  return *state_->cause;
+}
+
+void RollCall::say_why(const std::string& reason) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->reason = reason;
+  state_->calls = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, kDelay, [this] { return state_->answered || state_->done; });
+}
+
+RollCall::Waiting::Waiting(RollCall& roll_call) : roll_call_(roll_call) {
+  const std::lock_guard<std::mutex> lock(roll_call_.state_->mutex);
+  ++roll_call_.state_->waiting;
+}
+
+RollCall::Waiting::~Waiting() {
+  const std::lock_guard<std::mutex> lock(roll_call_.state_->mutex);
+  --roll_call_.state_->waiting;
 }
 
 }  // namespace exprun

@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "engine/sample_order.h"
+#include "engine/data/sample_order.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {

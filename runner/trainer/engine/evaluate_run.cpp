@@ -6,9 +6,9 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/signals.h"
-#include "engine/checkpoint.h"
-#include "engine/device.h"
-#include "engine/rank_attempt.h"
+#include "engine/attempt/rank_attempt.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/device/device.h"
 #include "text/data_facts.h"
 
 namespace exprun {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/foreign_names.h"
 #include "engine/parameter.h"
 #include "engine/registry.h"
 #include "recipe/section.h"
@@ -41,9 +40,6 @@ class Model {
 
   // Bytes that a forward pass keeps for backward, per sequence; an estimate.
   virtual double activation_bytes(int64_t sequence_length) const = 0;
-
-  // One table for each system whose weights fit this model.
-  virtual std::vector<ForeignNames> foreign_names() const { return {}; }
 
   // Under ZeRO-1 new values of parameters come from other ranks while the forward pass computes
   // with those that are there. A model that announces what it is about to use waits for no more

@@ -49,7 +49,8 @@ const char* to_string(ParameterClass kind) {
 
 at::Tensor ParameterList::add(std::string name, ParameterClass kind, at::IntArrayRef shape,
                               Initialization initialization) {
-  if (find(name)) throw std::logic_error("parameter: '" + name + "' is declared twice");
+  if (!places_.emplace(name, items_.size()).second)
+    throw std::logic_error("parameter: '" + name + "' is declared twice");
   auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(precision_.of(kind)));
   tensor.set_requires_grad(true);
   items_.push_back({std::move(name), kind, tensor, initialization});
@@ -83,9 +84,8 @@ void ParameterList::initialize(int64_t seed) {
 }
 
 const Parameter* ParameterList::find(const std::string& name) const {
-  for (const auto& item : items_)
-    if (item.name == name) return &item;
-  return nullptr;
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &items_[found->second];
 }
 
 int64_t ParameterList::count() const {

@@ -7,10 +7,11 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/parameter_class.h"
-#include "engine/precision.h"
+#include "engine/precision/precision.h"
 
 namespace exprun {
 
@@ -64,6 +65,7 @@ class ParameterList {
   at::Device device_;
   Precision precision_;
   std::vector<Parameter> items_;
+  std::unordered_map<std::string, size_t> places_;  // in items_
 };
 
 }  // namespace exprun

@@ -1,6 +1,6 @@
 #include "engine/pipeline.h"
 
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 namespace exprun {
 

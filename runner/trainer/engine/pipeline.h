@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "dist/process_group.h"
+#include "engine/buffers/optimizers.h"
 #include "engine/dataset.h"
+#include "engine/device/machine.h"
 #include "engine/evaluation.h"
-#include "engine/machine.h"
 #include "engine/model.h"
-#include "engine/optimizers.h"
 #include "engine/run_plan.h"
 #include "engine/schedule.h"
 #include "recipe/resolved.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "engine/precision.h"
+#include "engine/precision/precision.h"
 
 namespace exprun {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
-#include "engine/loss_scale.h"
 #include "engine/pipeline.h"
-#include "engine/step_timer.h"
+#include "engine/precision/loss_scale.h"
+#include "engine/record/step_timer.h"
 
 namespace exprun {
 

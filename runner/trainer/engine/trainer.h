@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/signals.h"
+#include "engine/checkpoint/position.h"
 #include "engine/pipeline.h"
-#include "engine/position.h"
-#include "engine/recorder.h"
+#include "engine/record/recorder.h"
 #include "engine/step.h"
 
 namespace exprun {

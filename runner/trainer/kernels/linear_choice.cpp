@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/kernel_choices.h"
+#include "engine/device/kernel_choices.h"
 
 namespace exprun {
 namespace {

@@ -114,8 +114,6 @@ class Gpt final : public Model {
            static_cast<double>(sequence_length);
   }
 
-  std::vector<ForeignNames> foreign_names() const override;
-
  private:
   at::Tensor hidden(const at::Tensor& inputs) const {  // (B, T) -> (B, T, C)
     const int64_t length = inputs.size(1);
@@ -145,56 +143,6 @@ class Gpt final : public Model {
   std::vector<size_t> declared_;  // parameters up to the first block, each block, and the head
   int64_t count_ = 0;
 };
-
-std::vector<ForeignNames> Gpt::foreign_names() const {
-  const auto named = [](std::string_view system, bool transposed) {
-    return ForeignNames{
-        system,
-        {{"token_embedding.weight", "transformer.wte.weight"},
-         {"position_embedding.weight", "transformer.wpe.weight"},
-         {"blocks.*.attention_norm.weight", "transformer.h.*.ln_1.weight"},
-         {"blocks.*.attention_norm.bias", "transformer.h.*.ln_1.bias"},
-         {"blocks.*.attention.query_key_value.weight", "transformer.h.*.attn.c_attn.weight",
-          transposed},
-         {"blocks.*.attention.query_key_value.bias", "transformer.h.*.attn.c_attn.bias"},
-         {"blocks.*.attention.query.weight", "transformer.h.*.attn.c_q.weight"},
-         {"blocks.*.attention.key.weight", "transformer.h.*.attn.c_k.weight"},
-         {"blocks.*.attention.value.weight", "transformer.h.*.attn.c_v.weight"},
-         {"blocks.*.attention.output_projection.weight", "transformer.h.*.attn.c_proj.weight",
-          transposed},
-         {"blocks.*.attention.output_projection.bias", "transformer.h.*.attn.c_proj.bias"},
-         {"blocks.*.feed_forward_norm.weight", "transformer.h.*.ln_2.weight"},
-         {"blocks.*.feed_forward_norm.bias", "transformer.h.*.ln_2.bias"},
-         {"blocks.*.feed_forward.up_projection.weight", "transformer.h.*.mlp.c_fc.weight",
-          transposed},
-         {"blocks.*.feed_forward.up_projection.bias", "transformer.h.*.mlp.c_fc.bias"},
-         {"blocks.*.feed_forward.down_projection.weight", "transformer.h.*.mlp.c_proj.weight",
-          transposed},
-         {"blocks.*.feed_forward.down_projection.bias", "transformer.h.*.mlp.c_proj.bias"},
-         {"final_norm.weight", "transformer.ln_f.weight"},
-         {"final_norm.bias", "transformer.ln_f.bias"},
-         {"head.weight", "lm_head.weight"}}};
-  };
-  const ForeignNames ddp_basemodel{
-      "ddp_basemodel",
-      {{"token_embedding.weight", "tok_emb.weight"},
-       {"position_embedding.weight", "pos_emb.weight"},
-       {"blocks.*.attention_norm.weight", "trf_blocks.*.norm1.weight"},
-       {"blocks.*.attention.query.weight", "trf_blocks.*.attn.Wq.weight"},
-       {"blocks.*.attention.key.weight", "trf_blocks.*.attn.Wk.weight"},
-       {"blocks.*.attention.value.weight", "trf_blocks.*.attn.Wv.weight"},
-       {"blocks.*.feed_forward_norm.weight", "trf_blocks.*.norm2.weight"},
-       {"blocks.*.feed_forward.up_projection.weight", "trf_blocks.*.ff.layers.0.weight"},
-       {"blocks.*.feed_forward.up_projection.bias", "trf_blocks.*.ff.layers.0.bias"},
-       {"blocks.*.feed_forward.down_projection.weight", "trf_blocks.*.ff.layers.2.weight"},
-       {"blocks.*.feed_forward.down_projection.bias", "trf_blocks.*.ff.layers.2.bias"},
-       {"final_norm.weight", "final_norm.weight"},
-       {"head.weight", "out_head.weight"}},
-      {"trf_blocks.*.attn.Wo.*"}};
-  // modded-nanogpt's names are nanoGPT's, with query, key and value apart.
-  return {named("nanogpt", false), named("modded_nanogpt", false), named("huggingface_gpt2", true),
-          ddp_basemodel};
-}
 
 NormSettings read_norm(const Section& section, bool bias) {
   NormSettings norm;

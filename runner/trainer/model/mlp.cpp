@@ -50,17 +50,6 @@ class Mlp final : public Model {
     return sizeof(float) * a_token * static_cast<double>(sequence_length);
   }
 
-  std::vector<ForeignNames> foreign_names() const override {
-    return {{"simple_mlp",
-             {{"token_embedding.weight", "token_embedding_table.weight"},
-              {"up_projection.weight", "linear1.weight"},
-              {"up_projection.bias", "linear1.bias"},
-              {"down_projection.weight", "linear2.weight"},
-              {"down_projection.bias", "linear2.bias"},
-              {"head.weight", "linear_out.weight"},
-              {"head.bias", "linear_out.bias"}}}};
-  }
-
  private:
   int64_t context_length_;
   int64_t vocab_size_;

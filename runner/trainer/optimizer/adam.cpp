@@ -4,8 +4,8 @@
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
 
+#include "engine/buffers/range_state.h"
 #include "engine/optimizer.h"
-#include "engine/range_state.h"
 
 namespace exprun {
 namespace {

@@ -1,7 +1,7 @@
 // Lion (Chen et al. 2023, algorithm 2): the sign of an interpolated momentum, decoupled decay.
 
+#include "engine/buffers/range_state.h"
 #include "engine/optimizer.h"
-#include "engine/range_state.h"
 
 namespace exprun {
 namespace {

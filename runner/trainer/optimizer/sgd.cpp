@@ -2,8 +2,8 @@
 // form of torch.optim.SGD). Weight decay is a part of the gradient.
 #include <ATen/ops/_fused_sgd.h>
 
+#include "engine/buffers/range_state.h"
 #include "engine/optimizer.h"
-#include "engine/range_state.h"
 
 namespace exprun {
 namespace {

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "recipe/validate.h"
+#include "recipe/validate/validate.h"
 #include "recipe/value_json.h"
 
 int main() {

@@ -111,3 +111,13 @@ TEST_CASE("atomic folder: what a killed process left is removed, all else is kep
   CHECK(entries(folder.path()) == 1);
   CHECK(fs::exists(folder.path() / "step_0" / "a"));
 }
+
+TEST_CASE("a link that is replaced by a folder leaves what it led to") {
+  const TemporaryFolder folder;
+  folder.write("disk/mine", "years");
+  fs::create_directory_symlink("disk", folder.path() / "link");
+  AtomicFolder target(folder.path() / "link");
+  target.commit();
+  CHECK(read_file(folder.path() / "disk/mine") == "years");
+  CHECK_FALSE(fs::is_symlink(folder.path() / "link"));
+}

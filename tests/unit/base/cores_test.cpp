@@ -1,4 +1,4 @@
-#include "base/cores.h"
+#include "base/machine/cores.h"
 
 #include <doctest/doctest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "base/memory_use.h"
+#include "base/machine/memory_use.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // Against a library that stands in for NVIDIA's (tests/support/nvml).
-#include "base/nvml.h"
+#include "base/machine/nvml.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 
-#include "base/system_usage.h"
+#include "base/machine/system_usage.h"
 
 using namespace exprun;
 

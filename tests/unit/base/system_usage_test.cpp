@@ -1,4 +1,4 @@
-#include "base/system_usage.h"
+#include "base/machine/system_usage.h"
 
 #include <doctest/doctest.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 // CUDA_VISIBLE_DEVICES, as CUDA's run-time library reads it.
-#include "base/visible_gpus.h"
+#include "base/machine/visible_gpus.h"
 
 #include <doctest/doctest.h>
 

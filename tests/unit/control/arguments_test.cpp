@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "control/command/globals.h"
+#include "support/refusal.h"
 
 using namespace exprun;
 
@@ -14,13 +15,7 @@ std::string refusal(const std::vector<std::string>& words) {
   bool quick = false;
   Arguments arguments("check RECIPE", "Finds mistakes.");
   arguments.word("RECIPE", recipe, "a file").flag("--quick", quick, "fast");
-  try {
-    arguments.parse(words);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_recipe);
-    return error.what();
-  }
-  return "";
+  return refusal(ExitCode::bad_recipe, [&] { arguments.parse(words); });
 }
 
 }  // namespace

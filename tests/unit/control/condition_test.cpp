@@ -5,24 +5,14 @@
 
 #include <cmath>
 
-#include "base/diagnostic.h"
 #include "control/command/where.h"
 #include "store/metric_writer.h"
+#include "support/refusal.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
 
 namespace {
-
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_recipe);
-    return error.what();
-  }
-  return "no error";
-}
 
 void create(Store& store, const std::string& name, std::vector<ParameterRow> parameters,
             const std::vector<double>& losses) {
@@ -109,7 +99,7 @@ TEST_CASE("where: a key is one of the whole store, and is looked at when no run 
   const Scene scene;
   std::vector<ReportedRun> none;
   Where{{"bias=true", "val/loss<1"}}.keep_matching(scene.store, none);
-  CHECK(refusal([&] { Where{{"l_r>1"}}.keep_matching(scene.store, none); }) ==
+  CHECK(refusal(ExitCode::bad_recipe, [&] { Where{{"l_r>1"}}.keep_matching(scene.store, none); }) ==
         "command line: --where 'l_r>1': no run has a parameter or series 'l_r', and ls no such "
         "column; did you mean 'lr'?");
 }
@@ -129,7 +119,7 @@ TEST_CASE("where: series by their last, lowest and highest value, and columns of
 TEST_CASE("where: what is wrong with a condition is said") {
   const Scene scene;
   const auto said = [&](const std::string& condition) {
-    return refusal([&] { scene.kept({condition}); });
+    return refusal(ExitCode::bad_recipe, [&] { scene.kept({condition}); });
   };
   const std::string form = "write KEY=VALUE, with one of = != < <= > >=, as in lr>1e-4";
   CHECK(said("lr") == "command line: --where 'lr': " + form);

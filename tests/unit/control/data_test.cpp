@@ -12,7 +12,6 @@
 #include "base/manifest.h"
 #include "base/mapped_file.h"
 #include "control/data/content_hash.h"
-#include "control/data/glob.h"
 #include "control/data/prepare.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
@@ -315,25 +314,4 @@ TEST_CASE("data: twenty gigabytes of shards are known in a moment") {
       .seekp(1024 + 199'999'999)
       .put(1);
   CHECK(prepare_data(recipe, "", "").fingerprint != fingerprint);
-}
-
-TEST_CASE("glob: names, folders at any depth, sorted, hidden files left out") {
-  const TemporaryFolder folder;
-  for (const char* name :
-       {"b/two.h", "b/c/three.h", "one.h", "b/four.cpp", ".git/five.h", "b/.six.h", "b-2/seven.h"})
-    folder.write(name, "");
-  fs::create_directory_symlink(folder.path(), folder.path() / "b" / "loop");
-  const auto match = [&](const std::string& pattern) {
-    std::vector<std::string> names;
-    for (const fs::path& file : matching_files((folder.path() / pattern).string()))
-      names.push_back(fs::relative(file, folder.path()).string());
-    return names;
-  };
-  using Names = std::vector<std::string>;
-  CHECK(match("**/*.h") == Names{"b-2/seven.h", "b/c/three.h", "b/two.h", "one.h"});
-  CHECK(match("*.h") == Names{"one.h"});
-  CHECK(match("b/**") == Names{"b/c/three.h", "b/four.cpp", "b/two.h"});
-  CHECK(match("?/[st]*.h") == Names{"b/two.h"});
-  CHECK(match("b/**/c/*") == Names{"b/c/three.h"});
-  CHECK(match("none/**/*.h").empty());
 }

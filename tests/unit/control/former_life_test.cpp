@@ -1,4 +1,4 @@
-#include "control/launch/former_life.h"
+#include "control/launch/ranks/former_life.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "control/launch/joined_rank.h"
+#include "control/launch/ranks/joined_rank.h"
 
 #include <doctest/doctest.h>
 
@@ -57,6 +57,16 @@ TEST_CASE("joined rank: torchrun's") {
   CHECK(rank->local_rank == 0);
   CHECK(joined(with(kTorchrun, "LOCAL_RANK", "3"))->local_rank == 3);
   CHECK_FALSE(joined(with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "False"))->store_is_served);
+}
+
+TEST_CASE("joined rank: what the launcher calls the job") {
+  CHECK(joined(kTorchrun)->job == "");
+  CHECK(joined(with(kTorchrun, "TORCHELASTIC_RUN_ID", "none"))->job == "none");
+  CHECK(joined(kSrun)->job == "17.0");
+  CHECK(joined({{"OMPI_COMM_WORLD_RANK", "1"},
+                {"OMPI_COMM_WORLD_SIZE", "2"},
+                {"PMIX_NAMESPACE", "prterun-9"}})
+            ->job == "prterun-9");
 }
 
 TEST_CASE("joined rank: whether the launcher has ranks on several machines") {
@@ -125,6 +135,14 @@ TEST_CASE("joined rank: what is missing or makes no sense is named") {
                        Error);
   CHECK_THROWS_WITH_AS(joined(with(kTorchrun, "WORLD_SIZE", "many")),
                        "launch: WORLD_SIZE must be a number, not 'many'", Error);
+  for (const char* port : {"0", "65536", "99999", "-1", "http"})
+    for (const Environment& launcher : {kTorchrun, kSrun})
+      CHECK_THROWS_WITH_AS(
+          joined(with(launcher, "MASTER_PORT", port)),
+          (std::string("launch: MASTER_PORT must be a port, from 1 to 65535, not '") + port + "'")
+              .c_str(),
+          Error);
+  CHECK(joined(with(kTorchrun, "MASTER_PORT", "65535"))->port == 65535);
   CHECK_THROWS_WITH_AS(joined(with(kTorchrun, "RANK", "8")),
                        "launch: rank 8 of 8 ranks: they count from 0", Error);
 }

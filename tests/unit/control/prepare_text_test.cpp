@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -18,73 +16,13 @@
 #include "support/fixtures.h"
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
+#include "support/text_preparation.h"
 #include "text/tokenizer.h"
 
 using namespace exprun;
 namespace fs = std::filesystem;
 
 namespace {
-
-ResolvedRecipe recipe_with(const fs::path& path, const std::string& more) {
-  const std::string text =
-      "run.steps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
-      "context_length = 4\nvocab_size = 50304\n[batch]\nsequences = 2\n[optimizer]\ntype = "
-      "\"adamw\"\n"
-      "lr = 1e-3\n[evaluation]\n[dataset]\ntype = \"text\"\npath = '" +
-      path.string() + "'\n" + more;
-  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, {});
-}
-
-PreparedData prepare(const fs::path& path, const fs::path& store, const std::string& more,
-                     PrepareOptions options = {}) {
-  const auto recipe = recipe_with(path, more);
-  return prepare_text(recipe.section("dataset"), *recipe.find("dataset")->as<Table>(), store,
-                      options);
-}
-
-std::string text_of(const std::vector<TokenShard>& shards) {
-  std::string text;
-  for (const int64_t token : tokens_of(shards)) text += static_cast<char>(token);
-  return text;
-}
-
-std::string complaint(const fs::path& path, const fs::path& store, const std::string& more) {
-  try {
-    prepare(path, store, more);
-  } catch (const RecipeError& error) {
-    return error.diagnostics().at(0).message;
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-// The tokenizer's lines of a recipe, or nothing without other projects' files.
-std::optional<std::string> gpt2() {
-  const auto vocabulary = fixture("data/vocab.bpe");
-  if (!vocabulary) return std::nullopt;
-  return "tokenizer = \"gpt2\"\nvocabulary = '" + fs::absolute(*vocabulary).string() + "'\n";
-}
-
-std::string gzip(const std::string& bytes) {
-  std::string packed(bytes.size() + 100, '\0');
-  z_stream state{};
-  deflateInit2(&state, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
-  state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  state.avail_in = static_cast<uInt>(bytes.size());
-  state.next_out = reinterpret_cast<Bytef*>(packed.data());
-  state.avail_out = static_cast<uInt>(packed.size());
-  deflate(&state, Z_FINISH);
-  packed.resize(state.total_out);
-  deflateEnd(&state);
-  return packed;
-}
-
-std::string zstd(const std::string& bytes) {
-  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
-  packed.resize(ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 3));
-  return packed;
-}
 
 const std::string kBytes = "end_of_text = \"none\"\n";
 
@@ -94,7 +32,7 @@ TEST_CASE("prepare: DDP-BASEMODEL-TRAIN's shards of tinyshakespeare, token for t
   const auto text = fixture("data/tinyshakespeare.txt");
   const auto train = fixture("data/tiny_shakespeare_train.bin");
   const auto validation = fixture("data/tiny_shakespeare_val.bin");
-  const auto tokenizer = gpt2();
+  const auto tokenizer = gpt2_keys();
   if (!text || !train || !validation || !tokenizer) return;
   const TemporaryFolder folder;
   const PreparedData data = prepare(
@@ -108,7 +46,7 @@ TEST_CASE("prepare: DDP-BASEMODEL-TRAIN's shards of tinyshakespeare, token for t
 
 TEST_CASE("prepare: llm.c's counts of tinyshakespeare, which keeps the blank lines") {
   const auto text = fixture("data/tinyshakespeare.txt");
-  const auto tokenizer = gpt2();
+  const auto tokenizer = gpt2_keys();
   if (!text || !tokenizer) return;
   const TemporaryFolder folder;
   const PreparedData data = prepare(
@@ -120,7 +58,7 @@ TEST_CASE("prepare: llm.c's counts of tinyshakespeare, which keeps the blank lin
 
 TEST_CASE("prepare: nanoGPT's counts of tinyshakespeare, split at a character") {
   const auto text = fixture("data/tinyshakespeare.txt");
-  const auto tokenizer = gpt2();
+  const auto tokenizer = gpt2_keys();
   if (!text || !tokenizer) return;
   const TemporaryFolder folder;
   const PreparedData data = prepare(*text, folder.path(), *tokenizer);
@@ -130,7 +68,7 @@ TEST_CASE("prepare: nanoGPT's counts of tinyshakespeare, split at a character") 
 
 TEST_CASE("prepare: threads, shard size and packing of the file change no token") {
   const auto text = fixture("data/wikitext2_valid.txt");
-  const auto tokenizer = gpt2();
+  const auto tokenizer = gpt2_keys();
   if (!text || !tokenizer) return;
   const TemporaryFolder folder;
   std::string bytes;
@@ -222,7 +160,7 @@ TEST_CASE(
 
 TEST_CASE("prepare: Alpaca in the guide's way, whole blocks of each thousand records") {
   const auto file = fixture("data/alpaca_format.json");
-  const auto tokenizer = gpt2();
+  const auto tokenizer = gpt2_keys();
   if (!file || !tokenizer) return;
   const TemporaryFolder folder;
   const std::string rule = *tokenizer +
@@ -288,6 +226,28 @@ TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same
   const auto data = prepare(file, store, rule, options);
   CHECK(tokens_of(data.train) == tokens_of(whole.train));
   CHECK(tokens_of(data.validation) == tokens_of(whole.validation));
+}
+
+TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "abcd");
+  const std::string rule = "validation_fraction = 0.0\n";
+  PrepareOptions options;
+  options.folder = folder.path() / "mine";
+  const auto whole = prepare(file, folder.path() / "data", rule, options);
+  fs::remove_all(options.folder);
+  const nlohmann::json split = {{"shards", 0}, {"open", 0}};
+  const auto none = nlohmann::json::array();
+  const nlohmann::json one_chunk = {
+      {"fingerprint", whole.fingerprint},
+      {"cut_bytes", 1},
+      {"chunks", 1},
+      {"documents", 1},
+      {"text_bytes", 1},
+      {"shards",
+       {{"train", split}, {"validation", split}, {"begun", {none, none}}, {"documents", {0, 0}}}}};
+  folder.write("mine.partial/progress.json", one_chunk.dump());
+  CHECK(text_of(prepare(file, folder.path() / "data", rule, options).train) == "abcd");
 }
 
 TEST_CASE(

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/launch/ranks.h"
+#include "control/launch/ranks/ranks.h"
 
 using namespace exprun;
 

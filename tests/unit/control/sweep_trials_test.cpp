@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "control/sweep/trials.h"
+#include "recipe/emit.h"
 
 using namespace exprun;
 
@@ -52,13 +53,28 @@ TEST_CASE("sweep: points that come to the same recipe are one trial") {
   CHECK(labels(plan_sweep(recipe(), {"lr=1e-3,0.001,0.002"})) == Labels{"lr=1e-3", "lr=0.002"});
 }
 
+TEST_CASE("sweep: values that make no other run are refused where they are asked for") {
+  const SweepSurvey survey = survey_sweep(
+      recipe(), {"lr=1e-3,0.001,0.002", "world_size=1,2", "parallelism.strategy=ddp,zero1"});
+  CHECK(render(survey.diagnostics) ==
+        "<override 2>:1:1: error: 'world_size' makes no other run: its values are one trial\n"
+        "    world_size=1,2\n"
+        "    ^^^^^^^^^^ start a run of each: exprun RECIPE --new world_size=2\n"
+        "<override 3>:1:1: error: 'parallelism.strategy' makes no other run: its values are one "
+        "trial\n"
+        "    parallelism.strategy=ddp,zero1\n"
+        "    ^^^^^^^^^^^^^^^^^^^^ start a run of each: exprun RECIPE --new "
+        "parallelism.strategy=zero1\n");
+  CHECK(plan_sweep(recipe(), {"lr=1e-3,2e-3", "world_size=2"}).trials.size() == 2);
+}
+
 TEST_CASE("sweep: the recipe's axes, and the command line's, which win") {
   const RecipeText with_sweep = recipe(
-      "[sweep]\nmetric = \"val/accuracy\"\ngoal = \"maximize\"\n"
+      "[sweep]\nmetric = \"train/loss\"\ngoal = \"maximize\"\n"
       "[sweep.axes]\n\"optimizer.lr\" = [0.1, 0.2]\n\"run.seed\" = [1, 2]\n");
   const SweepPlan plan = plan_sweep(with_sweep, {"lr=0.3"});
   CHECK(labels(plan) == Labels{"run.seed=1", "run.seed=2"});
-  CHECK(plan.metric == "val/accuracy");
+  CHECK(plan.metric == "train/loss");
   CHECK(plan.maximize);
   RecipeText plain = recipe();
   plain.overrides = {"lr=0.3", "seed=2"};
@@ -76,4 +92,72 @@ TEST_CASE("sweep: nothing to sweep, and a point that is no recipe") {
   CHECK_THROWS_WITH_AS(plan_sweep(recipe(), {"lr=1e-4"}),
                        "sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4", Error);
   CHECK_THROWS_AS(plan_sweep(recipe(), {"lr=1e-4,abc"}), RecipeError);
+}
+
+TEST_CASE("sweep: all mistakes of all points are said at once, where an axis asks for them") {
+  const RecipeText with_sweep = recipe(
+      "[sweep.axes]\n\"optimizer.lr\" = [1e-3, -1]\nnum_heads = [2, 3]\nweight_decay = [\"a\"]\n"
+      "[schedule]\ntpe = \"constant\"\n");
+  const SweepSurvey survey = survey_sweep(with_sweep, {"dropout=0.1,2"});
+  CHECK(survey.plan.trials.empty());
+  CHECK(render(survey.diagnostics) ==
+        "tiny.toml:20:25: error: 'lr' must be > 0\n"
+        "    \"optimizer.lr\" = [1e-3, -1]\n"
+        "                            ^^\n"
+        "tiny.toml:21:17: error: 'num_heads' must divide hidden_size, 16\n"
+        "    num_heads = [2, 3]\n"
+        "                    ^ 2 or 4 would\n"
+        "tiny.toml:22:17: error: 'weight_decay' must be a float, got a string\n"
+        "    weight_decay = [\"a\"]\n"
+        "                    ^^^\n"
+        "tiny.toml:24:1: error: unknown key 'tpe' in [schedule]\n"
+        "    tpe = \"constant\"\n"
+        "    ^^^ did you mean 'type'?\n"
+        "<override 1>:1:13: error: 'dropout' must be < 1\n"
+        "    dropout=0.1,2\n"
+        "                ^\n");
+}
+
+TEST_CASE("sweep: beside a [sweep] that cannot be read, the rest of the recipe is judged") {
+  const RecipeText with_sweep = recipe("[sweep.axes]\nlrr = [1]\n[schedule]\ntpe = \"constant\"\n");
+  CHECK(render(survey_sweep(with_sweep, {}).diagnostics) ==
+        "tiny.toml:20:1: error: unknown key 'lrr'\n"
+        "    lrr = [1]\n"
+        "    ^^^ did you mean 'lr'?\n"
+        "tiny.toml:22:1: error: unknown key 'tpe' in [schedule]\n"
+        "    tpe = \"constant\"\n"
+        "    ^^^ did you mean 'type'?\n");
+}
+
+TEST_CASE("sweep: a warning of every point is said once") {
+  const SweepSurvey survey = survey_sweep(recipe(), {"lr=1e-3,1e-2", "checkpoint.every=20 steps"});
+  CHECK(survey.plan.trials.size() == 2);
+  CHECK(render(survey.diagnostics) ==
+        "<override 2>:1:18: warning: 'every' is longer than the run\n"
+        "    checkpoint.every=20 steps\n"
+        "                     ^^^^^^^^ the run has 10 steps\n");
+}
+
+TEST_CASE("sweep: the data of every point are looked at, and what they tell is known") {
+  std::vector<std::string> seen;
+  const auto glance = [&](const Judgement& judgement) {
+    const auto* path = judgement.recipe.find("dataset.path");
+    seen.push_back(toml_text(*path));
+    return DataGlance{{{path->where, "no such file", "", {}, Severity::warning}}, {}};
+  };
+  const SweepSurvey survey = survey_sweep(recipe(), {"dataset.path=b.txt,c.txt"}, glance);
+  CHECK(seen == std::vector<std::string>{"\"b.txt\"", "\"c.txt\""});
+  CHECK(render(survey.diagnostics) ==
+        "<override 1>:1:14: warning: no such file\n"
+        "    dataset.path=b.txt,c.txt\n"
+        "                 ^^^^^\n"
+        "<override 1>:1:20: warning: no such file\n"
+        "    dataset.path=b.txt,c.txt\n"
+        "                       ^^^^^\n");
+}
+
+TEST_CASE("sweep: of many mistakes the first are said, and how many there are") {
+  const SweepSurvey survey = survey_sweep(recipe(), {"hidden_size=range(17,641)", "num_heads=16"});
+  REQUIRE(survey.diagnostics.size() == kMostDiagnostics + 1);
+  CHECK(survey.diagnostics.back().message == "there are 385 more, which are not shown");
 }

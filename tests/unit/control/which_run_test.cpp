@@ -14,6 +14,7 @@ RunRow row(int64_t id, RunState state) {
   RunRow row;
   row.id = id;
   row.state = state;
+  row.last_step = 10;
   return row;
 }
 
@@ -32,6 +33,16 @@ TEST_CASE("which run: what ended before its time is continued") {
     CHECK(which.decision == Decision::continue_run);
     CHECK(which.run->id == 7);
   }
+}
+
+TEST_CASE("which run: what failed before it trained is tried again") {
+  RunRow failed = row(7, RunState::failed);
+  failed.from_step = 9;
+  CHECK(which_run({failed}, false).decision == Decision::refuse_ended);
+  failed.from_step = 10;  // as the attempt before it had saved
+  CHECK(which_run({failed}, false).decision == Decision::continue_run);
+  failed.from_step = failed.last_step = 0;
+  CHECK(which_run({failed}, false).decision == Decision::continue_run);
 }
 
 TEST_CASE("which run: running, finished, failed and diverged are told apart") {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "recipe/validate_value.h"
+#include "recipe/validate/validate_value.h"
 #include "recipe/value_json.h"
 
 using namespace exprun;
@@ -31,7 +31,9 @@ const std::vector<std::string> kFiles = {"type",
                                          "items",
                                          "minItems",
                                          "maxItems",
+                                         "maxLength",
                                          "pattern",
+                                         "propertyNames",
                                          "required",
                                          "additionalProperties",
                                          "properties",

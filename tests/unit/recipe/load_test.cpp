@@ -38,6 +38,53 @@ TEST_CASE("load: parents are relative to their file, tables merge, arrays are re
   CHECK(recipe.section("run").get<std::string>("name") == "mine");
 }
 
+TEST_CASE("load: a path through a linked folder is the system's") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "here/link";
+  write(folder.path() / "there/base.toml", kTinyRecipe);
+  write(folder.path() / "there/inner/c.toml", "extends = \"../base.toml\"\n");
+  write(folder.path() / "here/base.toml", "extends = 3\n");
+  std::filesystem::create_directory_symlink("../there/inner", link);
+  const RecipeText text = read_recipe(link / "c.toml", {});
+  REQUIRE(text.files.size() == 2);
+  CHECK(text.files[1]->text == kTinyRecipe);
+  CHECK(text.files[1]->name == (link / "../base.toml").string());
+  const RecipeText plain = read_recipe(folder.path() / "there/inner/c.toml", {});
+  CHECK(plain.files[1]->name == (folder.path() / "there/base.toml").string());
+}
+
+TEST_CASE("load: a file that extends itself by another path is found") {
+  const TemporaryFolder folder;
+  write(folder.path() / "a.toml", "extends = \"b.toml\"\n");
+  std::filesystem::create_symlink("a.toml", folder.path() / "b.toml");
+  const std::string a = (folder.path() / "a.toml").string(),
+                    b = (folder.path() / "b.toml").string();
+  CHECK_THROWS_WITH_AS(
+      read_recipe(a, {}),
+      (a + ":1:11: error: '" + b + "' extends itself\n" + "    extends = \"b.toml\"\n" +
+       "              ^^^^^^^^ take one `extends` of the chain away\n")
+          .c_str(),
+      RecipeError);
+}
+
+TEST_CASE("load: what is too large for a recipe is refused before it is parsed") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "large.toml";
+  write(file, kTinyRecipe + "# " + std::string(10'000'000, 'x') + "\n");
+  for (const std::string& name : {file.string(), std::string("/dev/zero")})
+    CHECK_THROWS_WITH_AS(
+        read_recipe(name, {}),
+        (name + ": error: this is larger than 1 MiB and no recipe\n" + "    is it another file?\n")
+            .c_str(),
+        RecipeError);
+  write(file, kTinyRecipe + "# " + std::string(1'000'000, 'x') + "\n");
+  CHECK(resolve(read_recipe(file, {})).hash() == resolve_tiny().hash());
+}
+
+TEST_CASE("load: a recipe without a name is wrong usage") {
+  CHECK_THROWS_WITH_AS(read_recipe("", {}), "command line: the name of the recipe is empty", Error);
+}
+
 TEST_CASE("load: what is stored resolves to the same recipe without the files") {
   const TemporaryFolder folder;
   write(folder.path() / "base.toml", kTinyRecipe);
@@ -68,4 +115,22 @@ TEST_CASE("load: a child that picks another type leaves its parent's keys behind
   REQUIRE(recipe.warnings().size() == 1);
   CHECK(recipe.warnings()[0].message == "'decay' is no key of schedule \"cosine\" and is left out");
   CHECK(recipe.warnings()[0].also.size() == 1);
+}
+
+TEST_CASE("load: what a child says instead of another key takes its place") {
+  const auto base = std::make_shared<SourceFile>(SourceFile{"base.toml", kTinyRecipe});
+  RecipeText text =
+      recipe_text("extends = \"base.toml\"\n[batch]\ntokens = 64\n[run]\nlength = \"2 epochs\"\n");
+  text.files.push_back(base);
+  const ResolvedRecipe recipe = resolve(text);
+  CHECK(recipe.find("batch.sequences") == nullptr);
+  CHECK(value_at(recipe, "batch.tokens") == "64");
+  CHECK(value_at(recipe, "run.length") == "\"2 epochs\"");
+  CHECK(value_at(resolve_tiny({"length=2 epochs", "steps=7"}), "run.length") == "absent");
+  text = recipe_text("extends = \"base.toml\"\n[batch]\ntokens = 64\nsequences = 4\n");
+  text.files.push_back(base);
+  CHECK(error_of(text) ==
+        "recipes/tiny.toml:4:13: error: [batch] has both 'tokens' and 'sequences'\n"
+        "    sequences = 4\n"
+        "                ^ take one of them away\n");
 }

@@ -39,6 +39,23 @@ TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings
   CHECK(overridden("threads=2", "run.threads") == "2");
 }
 
+TEST_CASE("overrides: a quoted element of a bare list is TOML") {
+  CHECK(overridden("tags=[\"a b\", c]", "run.tags") == "[\"a b\", \"c\"]");
+  CHECK(overridden("path=[README.md, \"a,b.md\" ]", "dataset.path") ==
+        "[\"README.md\", \"a,b.md\"]");
+  CHECK(overridden("tags=[a, 'b, \\c', \"d\\\"\", don't, ]", "run.tags") ==
+        "[\"a\", \"b, \\\\c\", \"d\\\"\", \"don't\"]");
+  CHECK(overridden("evaluation.sample.prompt=two\nlines", "evaluation.sample.prompt") ==
+        "\"two\\nlines\"");
+}
+
+TEST_CASE("overrides: a second line is not dropped") {
+  CHECK(error_of(recipe_text(kTinyRecipe, {"lr=1e-2\nweight_decay=3"})) ==
+        "<override 1>:2:1: error: one value is needed, and this is another line\n"
+        "    weight_decay=3\n"
+        "    ^^^^^^^^^^^^ give it as an override of its own\n");
+}
+
 TEST_CASE("overrides: a named sub-table is made where it is missing") {
   CHECK(overridden("evaluation.sample.every=10 steps", "evaluation.sample.type") == "\"sample\"");
   const auto recipe =
@@ -67,6 +84,16 @@ TEST_CASE("overrides: ~key goes back to the default") {
 TEST_CASE("overrides: the present type decides which keys there are, whatever the order") {
   CHECK(value_at(resolve_tiny({"decay_length=10 steps", "schedule.type=wsd"}),
                  "schedule.decay_length") == "\"10 steps\"");
+  CHECK(value_at(
+            resolve_tiny({"decay_length=10 steps", "schedule={type=\"wsd\", warmup=\"5 steps\"}"}),
+            "schedule.decay_length") == "\"10 steps\"");
+  // In a table too the type goes first, and the rest is the last of two changes, or not.
+  CHECK(value_at(resolve_tiny({"lr=1", "optimizer={type=\"sgd\", lr=2}", "momentum=0.5"}),
+                 "optimizer.lr") == "2.0");
+  CHECK(value_at(resolve_tiny({"schedule={type=\"wsd\"}", "schedule.type=cosine"}),
+                 "schedule.type") == "\"cosine\"");
+  CHECK(value_at(resolve_tiny({"base=100", "model={position={type=\"rotary\"}}"}),
+                 "model.position.type") == "\"rotary\"");
   CHECK(error_of(recipe_text(kTinyRecipe, {"decay_length=10 steps"})) ==
         "<override 1>:1:1: error: unknown key 'decay_length'\n"
         "    decay_length=10 steps\n"
@@ -89,4 +116,14 @@ TEST_CASE("overrides: errors of the recipe stay at the recipe, not at an overrid
         "recipes/tiny.toml:18:2: error: [optimizer] needs 'lr'\n"
         "    [optimizer]\n"
         "     ^^^^^^^^^ peak learning rate; the schedule scales it\n");
+}
+
+TEST_CASE("overrides: a table may be named by its end, where no key has that name") {
+  const std::string text = kTinyRecipe + "[evaluation.sample]\nevery = \"9 steps\"\n";
+  CHECK(value_at(resolve(recipe_text(text, {"~sample"})), "evaluation.sample") == "absent");
+  CHECK(value_at(resolve_tiny({"model.norm.type=rms_norm", "~norm"}), "model.norm.type") ==
+        "\"layer_norm\"");
+  CHECK(overridden("norm={type=\"rms_norm\"}", "model.norm.type") == "\"rms_norm\"");
+  CHECK(value_at(resolve(recipe_text(text, {"+evaluation.lr.type=val_loss", "lr=7"})),
+                 "optimizer.lr") == "7.0");
 }

@@ -1,8 +1,11 @@
 // Rules about keys or values that no shipped schema has as yet, on tables as they will be.
-#include "recipe/rules.h"
+#include "recipe/rules/rules.h"
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
+#include "recipe/rules/divisors.h"
 #include "recipe/toml_source.h"
 
 using namespace exprun;
@@ -31,4 +34,13 @@ TEST_CASE("rules: ranks share the global batch") {
         "    micro_batch = 16\n"
         "                  ^^ 8 would\n");
   CHECK(said_by(micro_batches_fill_batch, text + "32\nmicro_batch = 8\n").empty());
+}
+
+TEST_CASE("rules: numbers that would fit are found in good time, and do not overflow") {
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(near_divisors(9223372036854775783, 16) == "1 or 9223372036854775783 would");
+  CHECK(near_divisors(int64_t{1} << 62, 17) == "16 or 32 would");
+  CHECK(near_multiples(9000000000000000000, 9223372036854775807) == "9000000000000000000 would");
+  CHECK(near_multiples(9000000000000000000, 3) == "9000000000000000000 would");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
 }

@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "recipe/example_table.h"
+#include "recipe/complete.h"
 #include "recipe/table_schema.h"
-#include "recipe/validate_value.h"
+#include "recipe/validate/validate_value.h"
 #include "recipe/value_json.h"
 
 using namespace exprun;
@@ -40,6 +40,10 @@ const std::set<std::string> kKeywords = {"type",
                                          "x-kind",
                                          "x-type-from-name",
                                          "x-pattern-help",
+                                         "x-series",
+                                         "x-instead-of",
+                                         "maxLength",
+                                         "propertyNames",
                                          "x-renamed-from",
                                          "anyOf",
                                          "oneOf"};
@@ -60,6 +64,26 @@ void visit_keys(const std::string& path, const Schema& node,
 
 void for_all_keys(const std::function<void(const std::string&, const Schema&)>& visit) {
   for (const auto& [path, schema] : SchemaSet::embedded().files()) visit_keys(path, schema, visit);
+}
+
+// A valid table of a component: its defaults, and the schema's examples for keys that have none or
+// are "auto".
+Table example_table(const SchemaSet& schemas, std::string_view kind, std::string_view type) {
+  const Schema* schema = schemas.find(kind, type);
+  if (schema == nullptr)
+    throw std::logic_error("schema: there is no " + std::string(kind) + " " + std::string(type));
+  Table table;
+  table.set("type", {}, Value(std::string(type), {}, Origin::file));
+  for (const auto& [key, property] : (*schema)["properties"].items()) {
+    const auto example = property.find("examples");
+    const auto usual = property.find("default");
+    const Schema* value = example != property.end() ? &example->front()
+                          : usual != property.end() ? &*usual
+                                                    : nullptr;
+    if (value != nullptr)
+      table.set(key, {}, normalized(property, value_of_json(*value, Origin::file)));
+  }
+  return table;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 #include <doctest/doctest.h>
 
@@ -8,13 +8,28 @@ using namespace exprun;
 
 namespace {
 
-std::vector<std::string> values(const std::string& argument) {
-  const auto axes = parse_axes({argument});
-  REQUIRE(axes.size() == 1);
-  return axes[0].values;
+using Strings = std::vector<std::string>;
+
+Strings texts_of(const std::vector<SweepValue>& values) {
+  Strings texts;
+  for (const SweepValue& value : values) texts.push_back(value.text);
+  return texts;
 }
 
-using Strings = std::vector<std::string>;
+Strings values(const std::string& argument) {
+  const auto axes = parse_axes({argument});
+  REQUIRE(axes.size() == 1);
+  return texts_of(axes[0].values);
+}
+
+std::vector<Strings> grid(const std::vector<SweepAxis>& axes) {
+  std::vector<Strings> points;
+  for (const SweepPoint& point : expand_grid(axes)) {
+    points.emplace_back();
+    for (const SweepChange& change : point) points.back().push_back(change.override);
+  }
+  return points;
+}
 
 std::string message(const Strings& arguments) {
   try {
@@ -46,12 +61,12 @@ TEST_CASE("sweep: ranges, without their stop") {
 }
 
 TEST_CASE("sweep: the grid, last axis fastest") {
-  const auto points = expand_grid(parse_axes({"lr=1,2", "~warmup", "seed=range(2)"}));
-  CHECK(points == std::vector<Strings>{{"lr=1", "~warmup", "seed=0"},
-                                       {"lr=1", "~warmup", "seed=1"},
-                                       {"lr=2", "~warmup", "seed=0"},
-                                       {"lr=2", "~warmup", "seed=1"}});
-  CHECK(expand_grid({}) == std::vector<Strings>{{}});
+  CHECK(grid(parse_axes({"lr=1,2", "~warmup", "seed=range(2)"})) ==
+        std::vector<Strings>{{"lr=1", "~warmup", "seed=0"},
+                             {"lr=1", "~warmup", "seed=1"},
+                             {"lr=2", "~warmup", "seed=0"},
+                             {"lr=2", "~warmup", "seed=1"}});
+  CHECK(grid({}) == std::vector<Strings>{{}});
 }
 
 TEST_CASE("sweep: mistakes point into the argument") {
@@ -81,7 +96,7 @@ TEST_CASE("sweep: the [sweep] table of a recipe") {
   CHECK(sweep->metric == "val/loss");
   CHECK(sweep->goal == "maximize");
   CHECK(expand_grid(sweep->axes).size() == 4);
-  for (Strings point : expand_grid(sweep->axes)) {
+  for (Strings point : grid(sweep->axes)) {
     point.push_back("~sweep");
     CHECK(resolve(recipe_text(text, point)).hash() != resolve_tiny().hash());
   }
@@ -112,4 +127,34 @@ TEST_CASE("sweep: mistakes in the [sweep] table") {
         std::string::npos);
   CHECK(error("[sweep.axes]\nlr = \"range(2,1)\"\n").find("22:6: error: the range is empty") !=
         std::string::npos);
+}
+
+namespace {
+
+std::string error_of_sweep(const std::string& tables) {
+  try {
+    read_sweep(recipe_text(kTinyRecipe + tables));
+    return "";
+  } catch (const RecipeError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sweep: trials are compared by a series that they record") {
+  const std::string axes = "[sweep]\naxes.lr = [0.1, 0.2]\n";
+  CHECK(error_of_sweep(axes).empty());
+  CHECK(error_of_sweep(axes + "metric = \"train/loss\"\n").empty());
+  CHECK(error_of_sweep(axes + "metric = \"system/rss\"\n").empty());
+  CHECK(error_of_sweep(axes + "metric = \"nope/x\"\n") ==
+        "recipes/tiny.toml:23:10: error: no trial records 'nope/x'\n"
+        "    metric = \"nope/x\"\n"
+        "             ^^^^^^^^ measured is val/loss\n");
+  const std::string none = "[metrics]\nval_loss = false\n";
+  CHECK(error_of_sweep(none + axes) ==
+        "recipes/tiny.toml:23:2: error: no trial records 'val/loss'\n"
+        "    [sweep]\n"
+        "     ^^^^^ an evaluation such as [evaluation.val_loss] measures one\n");
+  CHECK(error_of_sweep(none + "[sweep]\naxes.\"metrics.val_loss\" = [true]\n").empty());
 }

@@ -64,14 +64,24 @@ TEST_CASE("toml: every kind of value") {
 TEST_CASE("toml: a value within other text keeps its place") {
   Diagnostics diagnostics;
   const auto text = file("optimizer.betas=[0.9, x]");
-  CHECK_FALSE(parse_toml_value(text, 16, Origin::command_line, diagnostics));
+  CHECK_FALSE(parse_toml_value(text, 16, std::string::npos, Origin::command_line, diagnostics));
   REQUIRE(diagnostics.size() == 1);
   CHECK(place(diagnostics[0].where) == "1:23+1");
-  const auto good = parse_toml_value(file("a=3 "), 2, Origin::command_line, diagnostics);
+  const auto good = parse_toml_value(file("a=3 "), 2, 1, Origin::command_line, diagnostics);
   REQUIRE(good);
   CHECK(good->origin == Origin::command_line);
   CHECK(place(good->where) == "1:3+1");
-  CHECK_FALSE(parse_toml_value(file("a=3\nb=4"), 2, Origin::command_line, diagnostics));
+}
+
+TEST_CASE("toml: no value is without a reason") {
+  for (const char* text :
+       {"a=3\nb=4", "a=3\nx=4", "a=3\n[b]", "a=3\n[x]", "a=3\nb", "a=", "a={\n}", "a=1979-05-27"}) {
+    CAPTURE(text);
+    Diagnostics diagnostics;
+    CHECK_FALSE(
+        parse_toml_value(file(text), 2, std::string::npos, Origin::command_line, diagnostics));
+    CHECK(has_errors(diagnostics));
+  }
 }
 
 TEST_CASE("toml: what is written is read back") {

@@ -11,7 +11,7 @@
 using namespace exprun;
 
 TEST_CASE("metric writer: a push allocates nothing, also while the thread writes") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   MetricWriter writer(folder.database(), store.create_run(new_run("1a")));
   std::array<MetricWriter::Point, 15> points;

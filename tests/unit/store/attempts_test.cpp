@@ -13,7 +13,7 @@ using namespace exprun;
 namespace {
 
 // Values at steps first..last of one series: value = step * factor.
-void write_steps(const TemporaryFolder& folder, int64_t run, int64_t first, int64_t last,
+void write_steps(const DatabaseFolder& folder, int64_t run, int64_t first, int64_t last,
                  double factor) {
   MetricWriter writer(folder.database(), run);
   const auto loss = writer.series("train/loss", false);
@@ -35,7 +35,7 @@ std::string dump(const Store& store, const std::string& sql) {
 }  // namespace
 
 TEST_CASE("store: the end of an attempt is the state of its run") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   store.end_attempt(id, RunState::killed, std::nullopt, 9, "killed by signal 9");
@@ -64,7 +64,7 @@ TEST_CASE("store: the end of an attempt is the state of its run") {
 }
 
 TEST_CASE("store: a new attempt settles the one before, which nobody ended") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   store.begin_attempt(id, 0);
@@ -75,7 +75,7 @@ TEST_CASE("store: a new attempt settles the one before, which nobody ended") {
 }
 
 TEST_CASE("store: a new attempt archives later rows under the attempts that wrote them") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   write_steps(folder, id, 0, 6, 1);
@@ -91,7 +91,7 @@ TEST_CASE("store: a new attempt archives later rows under the attempts that wrot
 }
 
 TEST_CASE("store: a resumed run ends with the rows and summaries of an uninterrupted one") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t whole = store.create_run(new_run("1a"));
   write_steps(folder, whole, 0, 40, 0.1);
@@ -114,7 +114,7 @@ TEST_CASE("store: a resumed run ends with the rows and summaries of an uninterru
 }
 
 TEST_CASE("store: a new attempt forgets the checkpoints that lie after its beginning") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   for (const int64_t step : {10, 20, 30}) {
@@ -132,7 +132,7 @@ TEST_CASE("store: a new attempt forgets the checkpoints that lie after its begin
 }
 
 TEST_CASE("store: a summary is true again after everything was archived") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   write_steps(folder, id, 1, 5, 1);
@@ -145,25 +145,25 @@ TEST_CASE("store: a summary is true again after everything was archived") {
 }
 
 TEST_CASE("store: a run recorded as running is observed by its lock") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
   const RunRow run = store.run(id).value();
-  std::filesystem::create_directories(folder.path / run.folder);
+  std::filesystem::create_directories(folder.path() / run.folder);
   {
-    const auto lock = FileLock::take(folder.path / run.folder / "run.lock");
-    CHECK(as_observed(run, folder.path).state == RunState::running);
+    const auto lock = FileLock::take(folder.path() / run.folder / "run.lock");
+    CHECK(as_observed(run, folder.path()).state == RunState::running);
     CHECK(!store.settle(run));
     CHECK(store.run(id)->state == RunState::running);
   }
-  CHECK(as_observed(run, folder.path).state == RunState::crashed);
+  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
   CHECK(store.settle(run));
   CHECK(store.run(id)->state == RunState::crashed);
   CHECK(!store.settle(run));
 }
 
 TEST_CASE("store: a crash is never recorded for another attempt, nor for another host") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow first = store.run(id).value();
@@ -175,12 +175,12 @@ TEST_CASE("store: a crash is never recorded for another attempt, nor for another
   elsewhere.host = "another-host";
   elsewhere.boot_id = "another-boot";
   CHECK(on_another_host(elsewhere));
-  CHECK(as_observed(elsewhere, folder.path).state == RunState::running);
+  CHECK(as_observed(elsewhere, folder.path()).state == RunState::running);
   CHECK(!store.settle(elsewhere));
 }
 
 TEST_CASE("store: an end that was recorded is not turned into a crash") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow before = store.run(id).value();
@@ -190,7 +190,7 @@ TEST_CASE("store: an end that was recorded is not turned into a crash") {
 }
 
 TEST_CASE("store: an attempt of a run that is not there is an error") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   CHECK_THROWS_WITH_AS(store.begin_attempt(7, 0),
                        ("store: no run 7 in '" + folder.database().string() + "'").c_str(), Error);

@@ -1,24 +1,18 @@
 // A machine whose clock is set back, and a pid that another process has got.
-#include "base/clock.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "base/file_lock.h"
 #include "store/metric_writer.h"
 #include "store/run_state.h"
+#include "tests/unit/store/clock_set_back.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
 
 namespace {
 
-struct ClockSetBack {
-  ClockSetBack() { shift_clock(-3'600'000); }
-  ~ClockSetBack() { shift_clock(0); }
-};
-
-void push(const TemporaryFolder& folder, int64_t run, int64_t first, int64_t last) {
+void push(const DatabaseFolder& folder, int64_t run, int64_t first, int64_t last) {
   MetricWriter writer(folder.database(), run);
   const auto loss = writer.series("loss", false);
   for (int64_t step = first; step <= last; ++step) {
@@ -31,15 +25,16 @@ void push(const TemporaryFolder& folder, int64_t run, int64_t first, int64_t las
 
 TEST_CASE(
     "clock: set back by an hour within an attempt and between two, nothing is lost or wrong") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   push(folder, id, 1, 5);
   {
-    const ClockSetBack back;
+    const ClockSetBack back(std::chrono::hours(1));
     push(folder, id, 6, 8);
     store.end_attempt(id, RunState::interrupted, 130, std::nullopt, "");
     store.begin_attempt(id, 6);
+    REQUIRE(store.attempts(id).back().started_ms < store.attempts(id).front().started_ms);
     push(folder, id, 7, 9);
     store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
     store.remove_run(id);
@@ -55,15 +50,15 @@ TEST_CASE(
 }
 
 TEST_CASE("state: it is the lock that tells, not the pid, which another process may have got") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
   const RunRow run = *store.run(id);
   CHECK(run.pid == ::getpid());  // a living process has the pid of the row
-  CHECK(as_observed(run, folder.path).state == RunState::crashed);
-  std::filesystem::create_directory(folder.path / run.folder);
-  const auto lock = FileLock::take(folder.path / run.folder / "run.lock");
+  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
+  std::filesystem::create_directory(folder.path() / run.folder);
+  const auto lock = FileLock::take(folder.path() / run.folder / "run.lock");
   RunRow of_the_dead = run;
   of_the_dead.pid = 4'000'000;  // nobody: its trainer outlived its launcher
-  CHECK(as_observed(of_the_dead, folder.path).state == RunState::running);
+  CHECK(as_observed(of_the_dead, folder.path()).state == RunState::running);
 }

@@ -134,11 +134,11 @@ int64_t failures_of(const std::vector<pid_t>& children) {
 }  // namespace
 
 ContentionResult contend(const Contention& how) {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   const auto database = folder.database();
   { const Store store(database, Store::Access::read_write); }
   SharedTally tally;
-  const auto said = folder.path / "said";
+  const auto said = folder.path() / "said";
   const auto end = Clock::now() + how.duration;
   std::vector<pid_t> children;
   for (int i = 0; i < how.writers; ++i)

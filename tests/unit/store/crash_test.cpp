@@ -88,7 +88,7 @@ void check_whole(const Store& store, int64_t run, int64_t acknowledged) {
 }
 
 void kill_writers(int rounds) {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   std::mt19937 random(20260501);
   int64_t acknowledged_in_all = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -99,15 +99,15 @@ void kill_writers(int rounds) {
     std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(round));
     made.uid = new_run(digits).uid;
     made.folder = std::string("run-") + digits;
-    std::filesystem::create_directory(folder.path / made.folder);
+    std::filesystem::create_directory(folder.path() / made.folder);
     const int64_t run = store.create_run(made);
-    const auto lock = folder.path / made.folder / "run.lock";
+    const auto lock = folder.path() / made.folder / "run.lock";
     const std::chrono::microseconds delay(2'000 + random() % 60'000);
     const int64_t acknowledged =
         kill_a_writer(folder.database(), run, lock, delay, static_cast<unsigned>(random()));
     acknowledged_in_all += acknowledged;
     // At the first look: the kernel dropped the lock before the process was reaped.
-    CHECK(as_observed(store.run(run).value(), folder.path).state == RunState::crashed);
+    CHECK(as_observed(store.run(run).value(), folder.path()).state == RunState::crashed);
     check_whole(store, run, acknowledged);
   }
   const Store store(folder.database(), Store::Access::read_only);
@@ -126,7 +126,7 @@ TEST_CASE("store: a writer killed at any moment, 500 times" * doctest::test_suit
 }
 
 TEST_CASE("store: many writers and a reader at once, and nobody is turned away") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   constexpr int kWriters = 8;
   constexpr int64_t kSteps = 200;
   { const Store store(folder.database(), Store::Access::read_write); }

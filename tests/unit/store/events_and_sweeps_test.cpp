@@ -6,7 +6,7 @@
 using namespace exprun;
 
 TEST_CASE("store: events are kept in order, with the attempt that they belong to") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   store.record_event({id, 5, "info", "note", "first"});
@@ -25,14 +25,14 @@ TEST_CASE("store: events are kept in order, with the attempt that they belong to
 }
 
 TEST_CASE("store: a sweep with the same name and space is continued") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const SweepRow first = store.find_or_create_sweep("lr", R"({"optimizer.lr": [1, 2]})");
   CHECK(first.state == "running");
   CHECK(first.uid.size() == 32);
   CHECK(first.space_json == R"({"optimizer.lr": [1, 2]})");
   store.end_sweep(first.id, "finished");
-  CHECK(store.sweeps().at(0).state == "finished");
+  CHECK(value_of(store, "SELECT state FROM sweep") == "finished");
 
   const SweepRow again = store.find_or_create_sweep("lr", first.space_json);
   CHECK(again.id == first.id);
@@ -40,11 +40,11 @@ TEST_CASE("store: a sweep with the same name and space is continued") {
   CHECK(again.state == "running");
   CHECK(store.find_or_create_sweep("lr", "{}").id != first.id);
   CHECK(store.find_or_create_sweep("other", first.space_json).id != first.id);
-  CHECK(store.sweeps().size() == 3);
+  CHECK(value_of(store, "SELECT count(*) FROM sweep") == "3");
 }
 
 TEST_CASE("store: a run knows its sweep and trial") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   NewRun run = new_run("1a");
   run.sweep_id = store.find_or_create_sweep("lr", "{}").id;

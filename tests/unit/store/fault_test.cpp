@@ -109,7 +109,7 @@ void check_kept(const std::filesystem::path& database, const Acknowledged& safe)
 int64_t faults_everywhere(Operation operation, Fault fault, bool for_ever, int64_t stride) {
   FaultyVfs vfs;
   for (int64_t nth = 1;; nth += stride) {
-    const TemporaryFolder folder;
+    const DatabaseFolder folder;
     Acknowledged safe;
     CAPTURE(nth);
     vfs.arm(operation, fault, nth, for_ever);
@@ -151,30 +151,17 @@ std::optional<Acknowledged> die_at(FaultyVfs& vfs, int64_t nth,
                                    const std::filesystem::path& database) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    vfs.arm(Operation::any, Fault::death, nth, false);
+  const bool died = vfs.dies_at(nth, [&] {
     Acknowledged safe;
-    try {
-      record_run(database, safe, [&](const Acknowledged& now) {
-        if (::write(pipe[1], &now, sizeof now) != sizeof now) ::_exit(1);
-      });
-    } catch (const Error&) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
+    record_run(database, safe, [&](const Acknowledged& now) {
+      if (::write(pipe[1], &now, sizeof now) != sizeof now) ::_exit(1);
+    });
+  });
   ::close(pipe[1]);
   Acknowledged safe;
   for (Acknowledged now; ::read(pipe[0], &now, sizeof now) == sizeof now;) safe = now;
   ::close(pipe[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WIFEXITED(status)) {
-    REQUIRE(WEXITSTATUS(status) == 0);
-    return std::nullopt;
-  }
-  return safe;
+  return died ? std::optional(safe) : std::nullopt;
 }
 
 // Two formats, the second of which moves many pages.
@@ -189,20 +176,7 @@ const Migrations kLarge = {kSmall[0],
                             "INSERT INTO other SELECT id, text || 'x' FROM run; DROP TABLE run"}};
 
 bool migration_dies_at(FaultyVfs& vfs, int64_t nth, const std::filesystem::path& database) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    vfs.arm(Operation::any, Fault::death, nth, false);
-    try {
-      open_store(database, Connection::Mode::read_write, kLarge);
-    } catch (const Error&) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WIFEXITED(status)) REQUIRE(WEXITSTATUS(status) == 0);
-  return !WIFEXITED(status);
+  return vfs.dies_at(nth, [&] { open_store(database, Connection::Mode::read_write, kLarge); });
 }
 
 void test_faults(bool for_ever, int64_t stride) {
@@ -220,7 +194,7 @@ void test_deaths(int64_t stride) {
   FaultyVfs vfs;
   int64_t nth = 1;
   for (;; nth += stride) {
-    const TemporaryFolder folder;
+    const DatabaseFolder folder;
     CAPTURE(nth);
     const auto safe = die_at(vfs, nth, folder.database());
     if (!safe) break;
@@ -234,7 +208,7 @@ void test_deaths_of_a_migration(int64_t stride) {
   FaultyVfs vfs;
   int64_t nth = 1;
   for (bool died = true; died; nth += stride) {
-    const TemporaryFolder folder;
+    const DatabaseFolder folder;
     CAPTURE(nth);
     { open_store(folder.database(), Connection::Mode::read_write, kSmall); }
     died = migration_dies_at(vfs, nth, folder.database());

@@ -1,13 +1,17 @@
 #include "tests/unit/store/faulty_vfs.h"
 
+#include <doctest/doctest.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
+
+#include "base/diagnostic.h"
 
 namespace exprun {
 namespace {
@@ -188,6 +192,23 @@ void FaultyVfs::disarm() {
 
 bool FaultyVfs::has_struck() const {
   return plan.struck;
+}
+
+bool FaultyVfs::dies_at(int64_t nth, const std::function<void()>& action) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    arm(Operation::any, Fault::death, nth, false);
+    try {
+      action();
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status)) REQUIRE(WEXITSTATUS(status) == 0);
+  return !WIFEXITED(status);
 }
 
 }  // namespace exprun

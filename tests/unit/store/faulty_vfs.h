@@ -27,6 +27,10 @@ class FaultyVfs {
   void arm(Operation operation, Fault fault, int64_t nth, bool for_ever);
   void disarm();
   bool has_struck() const;
+
+  // Whether a process that does this dies in its `nth` operation, of any kind. Where it lives on,
+  // it must have come to its end: an Error is a failure of the test.
+  bool dies_at(int64_t nth, const std::function<void()>& action);
 };
 
 }  // namespace exprun

@@ -3,16 +3,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/diagnostic.h"
 #include "store/metric_writer.h"
 #include "store/open.h"
+#include "support/refusal.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
 
 namespace {
 
-void write_loss(const TemporaryFolder& folder, int64_t run, const std::string& name, double first,
+void write_loss(const DatabaseFolder& folder, int64_t run, const std::string& name, double first,
                 int64_t steps) {
   MetricWriter writer(folder.database(), run);
   const auto series = writer.series(name, false);
@@ -23,13 +23,7 @@ void write_loss(const TemporaryFolder& folder, int64_t run, const std::string& n
 }
 
 std::string refusal(const Store& store, const std::string& reference) {
-  try {
-    store.find_run(reference);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::no_such_run);
-    return error.what();
-  }
-  return "found";
+  return refusal(ExitCode::no_such_run, [&] { store.find_run(reference); });
 }
 
 const std::vector<std::string> kTablesOfRuns = {
@@ -46,7 +40,7 @@ std::string rows_left(const Store& store) {
 }
 
 // A run with a row in every table.
-int64_t full_run(Store& store, const TemporaryFolder& folder) {
+int64_t full_run(Store& store, const DatabaseFolder& folder) {
   NewRun run = new_run("1a2b3c4d");
   run.tags = {"baseline"};
   run.provenance.environment_json = "{}";
@@ -63,7 +57,7 @@ int64_t full_run(Store& store, const TemporaryFolder& folder) {
 }  // namespace
 
 TEST_CASE("store: tags come with the recipe, are added and removed; notes stay in order") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   NewRun run = new_run("1a");
   run.tags = {"baseline", "small", "small"};
@@ -82,7 +76,7 @@ TEST_CASE("store: tags come with the recipe, are added and removed; notes stay i
 }
 
 TEST_CASE("store: a run is found by id, uid, folder, prefix, name, @last and @best") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t first = store.create_run(new_run("1a2b3c4d", "one"));
   const int64_t second = store.create_run(new_run("1a2b9999", "two"));
@@ -99,7 +93,7 @@ TEST_CASE("store: a run is found by id, uid, folder, prefix, name, @last and @be
 }
 
 TEST_CASE("store: a removed run is neither listed nor found, until it is restored") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d", "one"));
   store.create_run(new_run("2b", "two"));
@@ -118,7 +112,7 @@ TEST_CASE("store: a removed run is neither listed nor found, until it is restore
 }
 
 TEST_CASE("store: purging a removed run leaves nothing of it, and space goes back") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = full_run(store, folder);
   CHECK(rows_left(store) ==
@@ -141,7 +135,7 @@ TEST_CASE("store: purging a removed run leaves nothing of it, and space goes bac
 }
 
 TEST_CASE("store: archived values of a run can be dropped alone") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = full_run(store, folder);
   CHECK(store.purge_archived(id) == 2);
@@ -150,7 +144,7 @@ TEST_CASE("store: archived values of a run can be dropped alone") {
 }
 
 TEST_CASE("store: a purge that was killed goes on, and its run is not restored meanwhile") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   int64_t id = 0;
   {
     Store store(folder.database(), Store::Access::read_write);
@@ -175,7 +169,7 @@ TEST_CASE("store: a purge that was killed goes on, and its run is not restored m
 }
 
 TEST_CASE("store: the WAL stays small, however large transactions are") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   const auto connection = open_store(folder.database(), Connection::Mode::read_write);
   std::uintmax_t largest = 0;
   for (int i = 0; i < 10; ++i) {
@@ -192,7 +186,7 @@ TEST_CASE("store: the WAL stays small, however large transactions are") {
 }
 
 TEST_CASE("store: values are visited in order, with those of earlier attempts when wanted") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = full_run(store, folder);
   const auto visited = [&](bool archived) {

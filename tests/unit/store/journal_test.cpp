@@ -28,15 +28,15 @@ std::string steps(const Store& store) {
   return value_of(store, "SELECT count(*) || ' to ' || max(step) FROM metrics");
 }
 
-std::filesystem::path journals(const TemporaryFolder& folder) {
+std::filesystem::path journals(const DatabaseFolder& folder) {
   return folder.database().string() + ".journals";
 }
 
-std::filesystem::path journal(const TemporaryFolder& folder, const std::string& digits) {
+std::filesystem::path journal(const DatabaseFolder& folder, const std::string& digits) {
   return journals(folder) / (new_run(digits).uid + "-1.jsonl");
 }
 
-void write_journal(const TemporaryFolder& folder, const std::string& digits,
+void write_journal(const DatabaseFolder& folder, const std::string& digits,
                    const std::string& text) {
   std::filesystem::create_directories(journals(folder));
   std::ofstream(journal(folder, digits)) << text;
@@ -88,7 +88,7 @@ TEST_CASE("journal: a garbled line is left out and counted, a torn end is not") 
 }
 
 TEST_CASE("journal: values that the store could not take come in when it can, by themselves") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   {
@@ -114,7 +114,7 @@ TEST_CASE("journal: values that the store could not take come in when it can, by
 }
 
 TEST_CASE("journal: the next opener takes in what a writer left behind") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   {
     Store store(folder.database(), Store::Access::read_write);
     const int64_t run = store.create_run(new_run("1a"));
@@ -131,7 +131,7 @@ TEST_CASE("journal: the next opener takes in what a writer left behind") {
 }
 
 TEST_CASE("journal: taken in twice, it changes nothing; behind a later attempt, it is archived") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   {
     Store store(folder.database(), Store::Access::read_write);
     store.create_run(new_run("1a"));
@@ -151,7 +151,7 @@ TEST_CASE("journal: taken in twice, it changes nothing; behind a later attempt, 
 }
 
 TEST_CASE("journal: one whose writer lives is left alone") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   {
     Store store(folder.database(), Store::Access::read_write);
     store.create_run(new_run("1a"));
@@ -166,14 +166,14 @@ TEST_CASE("journal: one whose writer lives is left alone") {
 }
 
 TEST_CASE("journal: one of a run that the store does not have is kept") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   write_journal(folder, "1a", line("1a", 1, 5));
   const Store store(folder.database(), Store::Access::read_write);
   CHECK(std::filesystem::exists(journal(folder, "1a")));
 }
 
 TEST_CASE("journal: damaged lines are left out, and the file is kept aside") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   {
     Store store(folder.database(), Store::Access::read_write);
     store.create_run(new_run("1a"));
@@ -186,8 +186,8 @@ TEST_CASE("journal: damaged lines are left out, and the file is kept aside") {
 }
 
 TEST_CASE("journal: a database removed during training does not stop it, nor lose its values") {
-  const TemporaryFolder folder;
-  const auto moved = folder.path / "moved";
+  const DatabaseFolder folder;
+  const auto moved = folder.path() / "moved";
   {
     Store store(folder.database(), Store::Access::read_write);
     const int64_t run = store.create_run(new_run("1a"));
@@ -206,8 +206,8 @@ TEST_CASE("journal: a database removed during training does not stop it, nor los
 }
 
 TEST_CASE("journal: a disk full to the last byte does not stop training") {
-  const TemporaryFolder folder;
-  if (::mount("tmpfs", folder.path.c_str(), "tmpfs", 0, "size=1m") != 0) return;  // root only
+  const DatabaseFolder folder;
+  if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) return;  // root only
   {
     Store store(folder.database(), Store::Access::read_write);
     const int64_t run = store.create_run(new_run("1a"));
@@ -215,18 +215,18 @@ TEST_CASE("journal: a disk full to the last byte does not stop training") {
     const auto loss = writer.series("loss", false);
     push(writer, 1, 10, loss);
     writer.flush();
-    { std::ofstream(folder.path / "filler") << std::string(2 << 20, 'x'); }
+    { std::ofstream(folder.path() / "filler") << std::string(2 << 20, 'x'); }
     for (int64_t step = 11; step <= 3000; step += 10) {
       push(writer, step, step + 9, loss);
       if (step % 500 == 1) writer.flush();
     }
     CHECK(std::stoll(value_of(store, "SELECT count(*) FROM metrics")) < 3000);
-    std::filesystem::remove(folder.path / "filler");
+    std::filesystem::remove(folder.path() / "filler");
   }
   {
     const Store store(folder.database(), Store::Access::read_write);
     CHECK(steps(store) == "3000 to 3000");
     CHECK(value_of(store, "PRAGMA integrity_check") == "ok");
   }
-  CHECK(::umount(folder.path.c_str()) == 0);
+  CHECK(::umount(folder.path().c_str()) == 0);
 }

@@ -22,16 +22,16 @@ LastWords stopped(int64_t attempt) {
 }  // namespace
 
 TEST_CASE("last words: they are the state of the run, and are recorded when the store can") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
-  const auto lock_file = folder.path / "quickstart-1a2b3c4d" / "run.lock";
+  const auto lock_file = folder.path() / "quickstart-1a2b3c4d" / "run.lock";
   std::filesystem::create_directory(lock_file.parent_path());
   const auto lock = FileLock::take(lock_file);
   keep_room_for_last_words(lock.fd());
-  CHECK(as_observed(*store.run(id), folder.path).state == RunState::running);
+  CHECK(as_observed(*store.run(id), folder.path()).state == RunState::running);
   leave_last_words(lock.fd(), stopped(1), lock_file);
-  const RunRow seen = as_observed(*store.run(id), folder.path);
+  const RunRow seen = as_observed(*store.run(id), folder.path());
   CHECK(seen.state == RunState::interrupted);
   CHECK(seen.exit_code == 130);
   CHECK(seen.message == "stopped \"here\"\n");
@@ -43,12 +43,12 @@ TEST_CASE("last words: they are the state of the run, and are recorded when the 
   CHECK(!recorded.signal);
 
   store.begin_attempt(id, 0);  // its words are not those of the attempt before
-  CHECK(as_observed(*store.run(id), folder.path).state == RunState::running);
+  CHECK(as_observed(*store.run(id), folder.path()).state == RunState::running);
 }
 
 TEST_CASE("last words: damaged or missing ones say nothing, and a long message is cut") {
-  const TemporaryFolder folder;
-  const auto lock_file = folder.path / "run.lock";
+  const DatabaseFolder folder;
+  const auto lock_file = folder.path() / "run.lock";
   CHECK(!last_words(lock_file, 1));
   const auto lock = FileLock::take(lock_file);
   LastWords words = stopped(1);
@@ -62,15 +62,15 @@ TEST_CASE("last words: damaged or missing ones say nothing, and a long message i
 }
 
 TEST_CASE("last words: a disk full to the last byte has room for them") {
-  const TemporaryFolder folder;
-  if (::mount("tmpfs", folder.path.c_str(), "tmpfs", 0, "size=1m") != 0) return;  // root only
+  const DatabaseFolder folder;
+  if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) return;  // root only
   {
-    const auto lock_file = folder.path / "run.lock";
+    const auto lock_file = folder.path() / "run.lock";
     const auto lock = FileLock::take(lock_file);
     keep_room_for_last_words(lock.fd());
-    { std::ofstream(folder.path / "filler") << std::string(2 << 20, 'x'); }
+    { std::ofstream(folder.path() / "filler") << std::string(2 << 20, 'x'); }
     leave_last_words(lock.fd(), stopped(7), lock_file);
     CHECK(last_words(lock_file, 7)->state == RunState::interrupted);
   }
-  CHECK(::umount(folder.path.c_str()) == 0);
+  CHECK(::umount(folder.path().c_str()) == 0);
 }

@@ -86,7 +86,7 @@ int64_t full_run(Store& store, const std::string& digits) {
 }  // namespace
 
 TEST_CASE("merge: everything of a run comes along, and a second time changes nothing") {
-  const TemporaryFolder here, there;
+  const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
   store.create_run(new_run("ffff", "mine"));  // so that the numbers differ
   store.find_or_create_sweep("other", "[]");
@@ -105,7 +105,7 @@ TEST_CASE("merge: everything of a run comes along, and a second time changes not
 }
 
 TEST_CASE("merge: a run that went on elsewhere is brought further, rewinds too") {
-  const TemporaryFolder here, there;
+  const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
   Store other(there.database(), Store::Access::read_write);
   const int64_t id = full_run(other, "1a");
@@ -121,7 +121,7 @@ TEST_CASE("merge: a run that went on elsewhere is brought further, rewinds too")
 }
 
 TEST_CASE("merge: what both stores continued, and what still runs, is kept out and named") {
-  const TemporaryFolder here, there;
+  const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
   Store other(there.database(), Store::Access::read_write);
   const int64_t id = full_run(other, "1a");
@@ -140,7 +140,7 @@ TEST_CASE("merge: what both stores continued, and what still runs, is kept out a
 }
 
 TEST_CASE("merge: what is no other store is refused") {
-  const TemporaryFolder here, there;
+  const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
   CHECK_THROWS_WITH_AS(
       store.merge(here.database(), kNobodyRuns),

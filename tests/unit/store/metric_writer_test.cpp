@@ -32,7 +32,7 @@ std::vector<double> values(const Store& store, int64_t series) {
 }  // namespace
 
 TEST_CASE("metric writer: what was pushed is read back to the bit") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter writer(folder.database(), run);
@@ -63,7 +63,7 @@ TEST_CASE("metric writer: what was pushed is read back to the bit") {
 }
 
 TEST_CASE("metric writer: NaN and infinities are kept, summarised and found") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter writer(folder.database(), run);
@@ -95,7 +95,7 @@ TEST_CASE("metric writer: NaN and infinities are kept, summarised and found") {
 }
 
 TEST_CASE("metric writer: a series without a finite value has no extremes") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter writer(folder.database(), run);
@@ -109,7 +109,7 @@ TEST_CASE("metric writer: a series without a finite value has no extremes") {
 }
 
 TEST_CASE("metric writer: a second value of a step replaces the first, also in the summary") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter writer(folder.database(), run);
@@ -136,7 +136,7 @@ TEST_CASE("metric writer: a second value of a step replaces the first, also in t
 }
 
 TEST_CASE("metric writer: the summary that grew equals the one made anew, ties included") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   const std::vector<double> given = {2, 1, kNan, 1, 3, kInfinity, 3, 0.5, 0.5, 2};
@@ -159,7 +159,7 @@ TEST_CASE("metric writer: the summary that grew equals the one made anew, ties i
 }
 
 TEST_CASE("metric writer: a series may appear at any time, and more values than the ring holds") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   constexpr int64_t kSteps = 100'000;
@@ -180,7 +180,7 @@ TEST_CASE("metric writer: a series may appear at any time, and more values than 
 }
 
 TEST_CASE("metric writer: another thread may post while the training thread pushes") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   constexpr int64_t kSteps = 20'000, kPosts = 200;
@@ -210,7 +210,7 @@ TEST_CASE("metric writer: another thread may post while the training thread push
 }
 
 TEST_CASE("metric writer: wrong use is told apart from trouble") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter writer(folder.database(), run);
@@ -225,7 +225,7 @@ TEST_CASE("metric writer: wrong use is told apart from trouble") {
 }
 
 TEST_CASE("metric writer: a writer that another attempt has overtaken writes to the archive") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t run = store.create_run(new_run("1a"));
   MetricWriter stray(folder.database(), run);

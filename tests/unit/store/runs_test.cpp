@@ -6,7 +6,7 @@
 using namespace exprun;
 
 TEST_CASE("store: a run is read back as it was recorded") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const NewRun given = new_run("1a2b3c4d");
   const int64_t id = store.create_run(given);
@@ -36,7 +36,7 @@ TEST_CASE("store: a run is read back as it was recorded") {
 }
 
 TEST_CASE("store: parameters keep their TOML text and compare as numbers in SQL") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   NewRun run = new_run("1a");
   run.parameters = {{"b.text", "\"gpt\""},
@@ -61,7 +61,7 @@ TEST_CASE("store: parameters keep their TOML text and compare as numbers in SQL"
 }
 
 TEST_CASE("store: equal texts of many runs are kept once") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
   store.create_run(new_run("2b"));
@@ -69,7 +69,7 @@ TEST_CASE("store: equal texts of many runs are kept once") {
 }
 
 TEST_CASE("store: a run that cannot be recorded leaves nothing behind") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
   NewRun twice = new_run("1a");
@@ -81,7 +81,7 @@ TEST_CASE("store: a run that cannot be recorded leaves nothing behind") {
 }
 
 TEST_CASE("store: runs are listed newest first and filtered by name and hash") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a", "first"));
   store.create_run(new_run("2b", "second"));
@@ -98,7 +98,7 @@ TEST_CASE("store: runs are listed newest first and filtered by name and hash") {
 }
 
 TEST_CASE("store: a run is found by id, uid, prefix, name, folder and @last") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a2b3c4d", "first"));
   store.create_run(new_run("1a2b9999", "second"));
@@ -111,7 +111,7 @@ TEST_CASE("store: a run is found by id, uid, prefix, name, folder and @last") {
 }
 
 TEST_CASE("store: a name means its newest run") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
   store.create_run(new_run("2b"));
@@ -119,7 +119,7 @@ TEST_CASE("store: a name means its newest run") {
 }
 
 TEST_CASE("store: a reference that means no run or several says so") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const std::string file = folder.database().string();
   CHECK_THROWS_WITH_AS(store.find_run("@last"),

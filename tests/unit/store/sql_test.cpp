@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "base/diagnostic.h"
+#include "support/refusal.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -8,19 +8,13 @@ using namespace exprun;
 namespace {
 
 std::string refusal(const Store& store, const std::string& sql) {
-  try {
-    store.query(sql);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_recipe);
-    return error.what();
-  }
-  return "no error";
+  return refusal(ExitCode::bad_recipe, [&] { store.query(sql); });
 }
 
 }  // namespace
 
 TEST_CASE("query: columns, values and types") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   const Store store(folder.database(), Store::Access::read_write);
   const Store::Result result =
       store.query("SELECT 1 AS a, 0.1 AS b, 'x''y' AS c, NULL AS d, x'0041' AS e, 9e999 AS f;");
@@ -37,7 +31,7 @@ TEST_CASE("query: columns, values and types") {
 }
 
 TEST_CASE("query: a result without rows still has its columns") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   const Store store(folder.database(), Store::Access::read_write);
   const Store::Result result = store.query("SELECT name, state FROM runs");
   CHECK(result.columns == std::vector<std::string>{"name", "state"});
@@ -45,7 +39,7 @@ TEST_CASE("query: a result without rows still has its columns") {
 }
 
 TEST_CASE("query: the views answer what people ask") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a"));
   store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
@@ -54,7 +48,7 @@ TEST_CASE("query: the views answer what people ask") {
 }
 
 TEST_CASE("query: only one statement, and only one that reads") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
   CHECK(refusal(store, "DELETE FROM metric") ==
@@ -68,9 +62,9 @@ TEST_CASE("query: only one statement, and only one that reads") {
 }
 
 TEST_CASE("query: no file can be made or changed through it") {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   const Store store(folder.database(), Store::Access::read_write);
-  const std::string other = (folder.path / "other.db").string();
+  const std::string other = (folder.path() / "other.db").string();
   refusal(store, "ATTACH '" + other + "' AS other");
   refusal(store, "VACUUM INTO '" + other + "'");
   CHECK(!std::filesystem::exists(other));

@@ -1,29 +1,17 @@
 // A folder for one test, and runs to put into its store.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <utility>
 
 #include "store/store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace exprun {
 
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "exprun-store-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path database() const { return path / "exprun.db"; }
-
-  std::filesystem::path path;
+class DatabaseFolder : public TemporaryFolder {
+ public:
+  std::filesystem::path database() const { return path() / "exprun.db"; }
 };
 
 inline NewRun new_run(const std::string& uid_digits, const std::string& name = "quickstart") {

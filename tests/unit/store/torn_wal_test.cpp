@@ -69,7 +69,7 @@ struct Damaged {
 };
 
 Damaged make() {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   write_and_die(folder.database());
   Damaged made{bytes_of(folder.database()), bytes_of(folder.database().string() + "-wal"), 0, 0};
   made.frames = (made.wal.size() - kHeaderBytes) / kFrameBytes;
@@ -80,7 +80,7 @@ Damaged make() {
 
 // Opens a copy with that WAL; every step up to `steps` must be there, whole, and none after it.
 void check_steps(const Damaged& made, const std::string& wal, int64_t steps) {
-  const TemporaryFolder folder;
+  const DatabaseFolder folder;
   write_bytes(folder.database(), made.database);
   write_bytes(folder.database().string() + "-wal", wal);
   const Store store(folder.database(), Store::Access::read_write);

@@ -7,7 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/random.h"
-#include "base/utf8.h"
+#include "support/byte_level.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
 #include "text/bpe_tokenizer.h"
@@ -33,29 +33,16 @@ const Tokenizer* gpt2() {
   return tokenizer.get();
 }
 
-// How a byte is written in the files of byte-level BPE.
-std::string alphabet(std::string_view bytes) {
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    const bool itself = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    int rank = 0;
-    for (int b = 0; b < byte; ++b)
-      rank += !((b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174);
-    append_code_point(text, static_cast<char32_t>(itself ? byte : 256 + rank));
-  }
-  return text;
-}
-
 // 256 bytes, then one token a merge, then <|endoftext|>; as vocab.bpe and encoder.json.
 fs::path small_vocabulary(const TemporaryFolder& folder,
                           const std::vector<std::pair<std::string, std::string>>& merges) {
   json ids = json::object();
   for (int byte = 0; byte < 256; ++byte)
-    ids[alphabet(std::string(1, static_cast<char>(byte)))] = byte;
+    ids[byte_alphabet(std::string(1, static_cast<char>(byte)))] = byte;
   std::string lines = "#version: 0.2\n";
   for (const auto& [left, right] : merges) {
-    ids[alphabet(left + right)] = ids.size();
-    lines += alphabet(left) + " " + alphabet(right) + "\n";
+    ids[byte_alphabet(left + right)] = ids.size();
+    lines += byte_alphabet(left) + " " + byte_alphabet(right) + "\n";
   }
   ids["<|endoftext|>"] = ids.size();
   folder.write("encoder.json", ids.dump());
@@ -276,14 +263,14 @@ TEST_CASE("BPE: what would give other tokens is refused by its name") {
     const std::string text = complaint([&] { load_bpe_tokenizer(file); });
     const std::string head = "tokenizer: '" + file.string() + "' ";
     const std::string tail =
-        "; only byte-level BPE (ByteLevel, with or without a Split before it) is exact";
+        "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) is exact";
     REQUIRE(text.starts_with(head));
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());
   };
   json tokenizer = huggingface(kByteLevel);
   tokenizer["normalizer"] = {{"type", "NFC"}};
-  CHECK(refused(tokenizer) == "has a normalizer");
+  CHECK(refused(tokenizer) == "has the normalizer NFC");
   CHECK(refused(huggingface({{"type", "ByteLevel"}, {"add_prefix_space", true}})) ==
         "adds a space before every text");
   CHECK(refused(huggingface({{"type", "Whitespace"}})) ==

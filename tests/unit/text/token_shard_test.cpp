@@ -1,7 +1,9 @@
 #include "text/token_shard.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -30,6 +32,18 @@ std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat
     return message.substr(start.size());
   }
   return "";
+}
+
+// write(2) of this process so far.
+int64_t writes() {
+  std::ifstream file("/proc/self/io");
+  for (std::string word; file >> word;)
+    if (word == "syscw:") {
+      int64_t count = 0;
+      file >> count;
+      return count;
+    }
+  return 0;
 }
 
 }  // namespace
@@ -63,13 +77,28 @@ TEST_CASE("token shard: uint32 tokens are written and read as llm.c's of Llama 3
 
 TEST_CASE("token shard: a writer goes on where another was stopped") {
   const TemporaryFolder folder;
-  ShardWriter(folder.path() / "a.bin", 2).append(std::vector<uint32_t>{1, 2, 3, 4});
+  ShardWriter stopped(folder.path() / "a.bin", 2);
+  stopped.append(std::vector<uint32_t>{1, 2, 3, 4});
+  stopped.sync();
   ShardWriter writer(folder.path() / "a.bin", 2, 2);
   writer.append(std::vector<uint32_t>{9});
   CHECK(writer.finish().tokens == 3);
   CHECK(read_file(folder.path() / "a.bin") ==
         header({20240520, 1, 3}) + std::string("\1\0\2\0\x9\0", 6));
   CHECK_THROWS_AS(ShardWriter(folder.path() / "a.bin", 2, 4), Error);
+}
+
+TEST_CASE("token shard: many short documents are few writes") {
+  const TemporaryFolder folder;
+  for (const int64_t bytes : {2, 4}) {
+    const int64_t before = writes();
+    ShardWriter writer(folder.path() / "a.bin", bytes);
+    for (uint32_t i = 0; i < 50'000; ++i) writer.append(std::vector<uint32_t>{i, 1, 2, 3, 4, 5, 6});
+    const TokenShard shard = writer.finish();
+    CHECK(shard.tokens == 350'000);
+    CHECK(read_file(shard.path).size() == static_cast<size_t>(shard.file_bytes()));
+    CHECK(writes() - before < 10);
+  }
 }
 
 TEST_CASE("token shard: a writer that did not finish leaves no valid shard") {
@@ -96,9 +125,9 @@ TEST_CASE("token shard: a file that is no shard is told from one") {
         "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it holds "
         "tokens only, write format = \"raw_uint16\"");
   CHECK(complaint(header({20240520, 2, 0})) ==
-        "has version 2, of this magic version 1 can be read");
+        "has version 2, of this magic version 1 can be read; fetch or make it again");
   CHECK(complaint(header({20240801, 1, 0})) ==
-        "has version 1, of this magic version 7 can be read");
+        "has version 1, of this magic version 7 can be read; fetch or make it again");
 }
 
 TEST_CASE("token shard: a size that its header does not say is an error") {
@@ -117,6 +146,8 @@ TEST_CASE("token shard: a bare file has whole tokens and no header") {
         "has an odd number of bytes (3), so it does not hold uint16 tokens only");
   CHECK(complaint(header({20240520, 1, 0}), ShardFormat::raw_uint16) ==
         "begins with a shard's header; write format = \"auto\"");
+  CHECK(complaint(header({20240520, 2, 0}), ShardFormat::raw_uint16) ==
+        "begins with a shard's header; write format = \"auto\"");
 }
 
 TEST_CASE("token shard: a missing file and a folder are named") {
@@ -125,4 +156,13 @@ TEST_CASE("token shard: a missing file and a folder are named") {
       inspect_shard(folder.path(), ShardFormat::with_header),
       ("file: cannot read '" + folder.path().string() + "': Is a directory").c_str(), Error);
   CHECK_THROWS_AS(inspect_shard(folder.path() / "none", ShardFormat::raw_uint16), Error);
+}
+
+TEST_CASE("token shard: a pipe is told at once, not waited for") {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe.bin";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(
+      inspect_shard(pipe, ShardFormat::with_header),
+      ("token shard: '" + pipe.string() + "' is no file (a pipe or a device)").c_str(), Error);
 }

@@ -18,6 +18,12 @@ std::string through_json(const Tokenizer& tokenizer, const std::string& text) {
   return again->decode(std::vector<int64_t>(tokens.begin(), tokens.end()));
 }
 
+std::unique_ptr<Tokenizer> tokenizer_of_text(std::string_view text) {
+  CharacterSet characters;
+  characters.add(text);
+  return make_char_tokenizer(characters.sorted());
+}
+
 // ASCII, two to four bytes, emoji joined by U+200D, a combining mark, NUL.
 const std::string kHardText = "a\u00e9\u4e2d\U0001f468\u200d\U0001f4bbe\u0301\0b\n"s;
 
@@ -34,18 +40,18 @@ TEST_CASE("byte tokenizer: any bytes come back") {
 }
 
 TEST_CASE("char tokenizer: characters are numbered in the order of their code points") {
-  const auto tokenizer = make_char_tokenizer("ba\u4e2dab\u00e9");
+  const auto tokenizer = tokenizer_of_text("ba\u4e2dab\u00e9");
   CHECK(tokenizer->vocab_size() == 4);
   CHECK(tokenizer->encode("ab\u00e9\u4e2d") == Tokens{0, 1, 2, 3});
   CHECK(tokenizer->decode(std::vector<int64_t>{3, 4, 0}) == "\u4e2d\ufffda");
 }
 
 TEST_CASE("char tokenizer: any text that it was made from comes back") {
-  CHECK(through_json(*make_char_tokenizer(kHardText), kHardText) == kHardText);
+  CHECK(through_json(*tokenizer_of_text(kHardText), kHardText) == kHardText);
 }
 
 TEST_CASE("char tokenizer: an unknown character is named") {
-  const auto tokenizer = make_char_tokenizer("ab");
+  const auto tokenizer = tokenizer_of_text("ab");
   CHECK_THROWS_WITH_AS(tokenizer->encode("a\u00e9"),
                        "char tokenizer: '\u00e9' (U+00E9) is not among the 2 characters of the "
                        "training text; leave it out",
@@ -60,7 +66,7 @@ TEST_CASE("char tokenizer: invalid UTF-8 is an error with its place") {
   for (const char* text :
        {"ab\xff", "ab\xc3", "ab\xc0\x80", "ab\xed\xa0\x80", "ab\xf4\x90\x80\x80"})
     CHECK_THROWS_WITH_AS(
-        make_char_tokenizer(text),
+        tokenizer_of_text(text),
         "char tokenizer: byte 2 of the text is not UTF-8; convert the text, or use "
         "tokenizer = \"byte\"",
         Error);
@@ -69,9 +75,9 @@ TEST_CASE("char tokenizer: invalid UTF-8 is an error with its place") {
 TEST_CASE("char tokenizer: at most 65,536 characters") {
   std::string text;
   for (char32_t c = 0x10000; c < 0x10000 + 65536; ++c) append_code_point(text, c);
-  CHECK(make_char_tokenizer(text)->vocab_size() == 65536);
+  CHECK(tokenizer_of_text(text)->vocab_size() == 65536);
   text += 'a';
-  CHECK_THROWS_WITH_AS(make_char_tokenizer(text),
+  CHECK_THROWS_WITH_AS(tokenizer_of_text(text),
                        "char tokenizer: the text has 65537 different characters, at most 65,536 "
                        "fit; use tokenizer = \"byte\"",
                        Error);

@@ -18,6 +18,28 @@ HOUSE = {
     "runner/trainer/optimizer/adamw.cpp": '#include "engine/model.h"\n',
     "runner/trainer/main.cpp": '#include "engine/model.h"\n#include "store/store.h"\n',
 }
+# The rooms that each may include, besides itself.
+GROUND = {"runner/base", "runner/recipe", "runner/text", "store"}
+DATA, LAUNCH, SWEEP, REPORT = (f"runner/control/{room}" for room in ("data", "launch", "sweep", "report"))
+COMMAND = "runner/control/command"
+DIST, ENGINE, KERNELS, LAYERS, MODEL = (
+    f"runner/trainer/{room}" for room in ("dist", "engine", "kernels", "layers", "model"))
+ROWS = {
+    "runner/base": set(),
+    "runner/recipe": {"runner/base"},
+    "runner/text": {"runner/base"},
+    "store": {"runner/base"},
+    DATA: GROUND,
+    REPORT: GROUND,
+    LAUNCH: GROUND | {DATA},
+    SWEEP: GROUND | {DATA, LAUNCH},
+    COMMAND: GROUND | {DATA, LAUNCH, SWEEP, REPORT},
+    DIST: GROUND,
+    ENGINE: GROUND | {DIST},
+    KERNELS: GROUND | {DIST, ENGINE},
+    LAYERS: GROUND | {DIST, ENGINE, KERNELS},
+    MODEL: GROUND | {DIST, ENGINE, KERNELS, LAYERS},
+}
 
 
 def check(files):
@@ -41,6 +63,15 @@ class CheckLayering(unittest.TestCase):
     def test_this_tree_passes(self):
         result = subprocess.run([ROOT / "tools/check_layering"], capture_output=True, text=True)
         self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_each_room_includes_its_row_and_no_other(self):
+        rooms = {f"{room}/room.h": "" for room in ROWS}
+        for here, row in ROWS.items():
+            with self.subTest(room=here):
+                others = [room for room in ROWS if room != here]
+                includes = "".join(f'#include "{room}/room.h"\n' for room in others)
+                output = check({**rooms, f"{here}/all.h": includes})[1]
+                self.assertEqual({room for room in others if f" {room}/room.h is in " not in output}, row)
 
     def test_the_ground_floor_stands_on_base_only(self):
         self.assert_wrong(

@@ -1,0 +1,141 @@
+#include "control/data/fetch/download.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/mapped_file.h"
+#include "base/signals.h"
+#include "control/data/fetch/http_request.h"
+#include "control/data/fetch/sha256.h"
+#include "text/token_shard.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool stopping() {
+  return stop_requested() != StopRequest::none;
+}
+
+// Whether the file itself tells a torn one.
+bool tells_end(const Download& wanted) {
+  return wanted.bytes > 0 || !wanted.sha256.empty() || wanted.tokens;
+}
+
+bool is_json(const fs::path& file) {
+  const MappedFile mapped(file);
+  const auto* bytes = reinterpret_cast<const char*>(mapped.bytes().data());
+  return nlohmann::json::accept(bytes, bytes + mapped.bytes().size());
+}
+
+bool is_shard(const fs::path& file) try {
+  inspect_shard(file, ShardFormat::with_header);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+// What is wrong with a file that arrived whole, or nothing.
+std::string problem_of(const Download& wanted, const fs::path& file) {
+  const auto bytes = static_cast<int64_t>(fs::file_size(file));
+  if (wanted.bytes > 0 && bytes != wanted.bytes)
+    return "has " + std::to_string(bytes) + " bytes instead of " + std::to_string(wanted.bytes);
+  if (bytes == 0) return "is empty";
+  if (!wanted.sha256.empty() && sha256_file_hex(file) != wanted.sha256)
+    return "has another SHA-256 than " + wanted.sha256;
+  if (wanted.tokens && !is_shard(file)) return "is no whole token shard";
+  if (!tells_end(wanted) && wanted.file.extension() == ".json" && !is_json(file))
+    return "is no JSON, or not all of it";
+  return "";
+}
+
+void wait(double seconds) {
+  for (; seconds > 0 && !stopping(); seconds -= 0.1) {
+    const timespec slice{0, 100'000'000};
+    ::nanosleep(&slice, nullptr);
+  }
+}
+
+// The attempts at one file.
+class Fetch {
+ public:
+  Fetch(const Download& wanted, const DownloadOptions& options, PartFile& part,
+        std::atomic<int64_t>& received)
+      : wanted_(wanted), options_(options), part_(part), received_(received) {}
+
+  void run() {
+    received_ += furthest_ = part_.size();
+    while (!stopping()) {
+      const std::string problem = attempt();
+      if (stopping()) return;
+      if (problem.empty()) return part_.finish();
+      count_failure(problem);
+      wait(options_.first_wait * std::pow(2, failures_ - 1));
+    }
+  }
+
+ private:
+  // What is wrong with it, or nothing.
+  std::string attempt() {
+    if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
+      const Verdict verdict = HttpRequest(wanted_.address, part_, known(), received_).perform();
+      if (verdict.refusal == Refusal::final) throw error(verdict.problem);
+      if (verdict.refusal == Refusal::other_range) begin_again();
+      if (!verdict.problem.empty()) return verdict.problem;
+    }
+    const std::string problem = problem_of(wanted_, part_.path());
+    if (problem.empty()) return "";
+    begin_again();
+    return "what arrived " + problem;
+  }
+
+  Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
+
+  void begin_again() {
+    received_ -= part_.size();
+    part_.begin("");
+  }
+
+  // Attempts that came further than all before do not use up the retries.
+  void count_failure(const std::string& problem) {
+    const bool gained = part_.size() > furthest_;
+    furthest_ = std::max(furthest_, part_.size());
+    failures_ = gained ? 1 : failures_ + 1;
+    if (failures_ > options_.retries)
+      throw error(problem + " (after " + std::to_string(options_.retries) +
+                  " retries); call again, it goes on where it was");
+    log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
+  }
+
+  Error error(const std::string& problem) const {
+    return Error("data fetch: '" + wanted_.address + "': " + problem);
+  }
+
+  const Download& wanted_;
+  const DownloadOptions& options_;
+  PartFile& part_;
+  std::atomic<int64_t>& received_;
+  int64_t furthest_ = 0;
+  int failures_ = 0;
+};
+
+}  // namespace
+
+bool is_downloaded(const Download& wanted) {
+  std::error_code ignored;
+  return fs::is_regular_file(wanted.file, ignored) && problem_of(wanted, wanted.file).empty();
+}
+
+void download(const Download& wanted, const DownloadOptions& options,
+              std::atomic<int64_t>& received) {
+  auto part = PartFile::take(wanted.file);
+  if (!part || is_downloaded(wanted)) return;  // by the process that had it before
+  Fetch(wanted, options, *part, received).run();
+}
+
+}  // namespace exprun

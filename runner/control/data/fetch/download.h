@@ -1,0 +1,37 @@
+// One file from the net: into "<file>.part", gone on with where it stopped, checked, then renamed.
+// Without a checksum it is gone on with only where the server says that it is the same version, and
+// begun again otherwise.
+// Of several processes that fetch the same file one does, and the others wait for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace exprun {
+
+struct Download {
+  std::string address;
+  std::filesystem::path file;
+  int64_t bytes = 0;    // 0: not known
+  std::string sha256;   // empty: not known
+  bool tokens = false;  // a token shard
+};
+
+struct DownloadOptions {
+  int retries = 5;          // without having come further
+  double first_wait = 0.5;  // seconds before the first retry; each next one waits twice as long
+};
+
+// Whether the file is there and whole: by its size and checksum where they are known, a shard by
+// its header, and else JSON by its end.
+bool is_downloaded(const Download& download);
+
+// `received` grows as bytes arrive. Throws Error: no such file on the server, wrong bytes, or no
+// answer after all retries; what arrived stays for the next call, unless it was wrong. Returns at
+// once, without the file, when a stop was requested.
+void download(const Download& download, const DownloadOptions& options,
+              std::atomic<int64_t>& received);
+
+}  // namespace exprun

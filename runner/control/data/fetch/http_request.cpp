@@ -1,0 +1,99 @@
+#include "control/data/fetch/http_request.h"
+
+#include <utility>
+
+#include "base/file_error.h"
+#include "base/signals.h"
+
+namespace exprun {
+namespace {
+
+constexpr long kConnectSeconds = 20, kStallSeconds = 30;
+
+}  // namespace
+
+HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known& known,
+                         std::atomic<int64_t>& received)
+    : curl_(CurlLibrary::instance()),
+      easy_(curl_.easy_init(), curl_.easy_cleanup),
+      lines_(nullptr, curl_.slist_free_all),
+      part_(part),
+      received_(received),
+      is_http_(address.starts_with("http")),
+      known_(known),
+      version_(known.content ? "" : part.version()),
+      from_(known.content || !version_.empty() ? part.size() : 0) {
+  set(CURLOPT_URL, address.c_str());
+  if (from_ > 0) ask_for_range();
+  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  set(CURLOPT_USERAGENT, "exprun");
+  set(CURLOPT_HEADERFUNCTION, &HttpRequest::take_line);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &HttpRequest::take_bytes);
+  set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, &HttpRequest::progress);
+}
+
+void HttpRequest::ask_for_range() {
+  // Not CURLOPT_RESUME_FROM: with it curl itself fails where a server has no ranges, before a byte
+  // of the whole file that it sends instead.
+  set(CURLOPT_RANGE, (std::to_string(from_) + "-").c_str());
+  if (version_.empty()) return;
+  lines_.reset(curl_.slist_append(nullptr, ("If-Range: " + version_).c_str()));
+  set(CURLOPT_HTTPHEADER, lines_.get());
+}
+
+Verdict HttpRequest::perform() {
+  const CURLcode result = curl_.easy_perform(easy_.get());
+  if (failure_) std::rethrow_exception(failure_);
+  if (const Verdict found = verdict(); head_.status != 0 && found.refusal != Refusal::none)
+    return found;
+  if (result != CURLE_OK) return {Refusal::passing, curl_.easy_strerror(result)};
+  begin_body();  // of no bytes
+  if (!part_.sync()) throw file_error("write", part_.path());
+  return {};
+}
+
+// Other protocols have no answer to judge.
+Verdict HttpRequest::verdict() const {
+  return is_http_ ? judge(head_, from_, version_, known_) : Verdict{};
+}
+
+size_t HttpRequest::take_line(char* bytes, size_t size, size_t count, void* self) {
+  static_cast<HttpRequest*>(self)->head_.read({bytes, size * count});
+  return size * count;
+}
+
+size_t HttpRequest::take_bytes(char* bytes, size_t size, size_t count, void* self) {
+  return static_cast<HttpRequest*>(self)->take({bytes, size * count}) ? size * count : 0;
+}
+
+int HttpRequest::progress(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return stop_requested() != StopRequest::none;
+}
+
+// An answer without a range begins at the beginning.
+void HttpRequest::begin_body() {
+  if (std::exchange(begun_, true) || (from_ > 0 && !head_.is_whole())) return;
+  received_ -= part_.size();
+  part_.begin(known_.content ? "" : head_.version());
+}
+
+// An answer that is no file is not kept.
+bool HttpRequest::take(std::string_view bytes) try {
+  if (verdict().refusal != Refusal::none) return false;
+  begin_body();
+  if (!part_.append(bytes)) throw file_error("write", part_.path());
+  received_ += static_cast<int64_t>(bytes.size());
+  return true;
+} catch (...) {
+  failure_ = std::current_exception();  // not through curl, which is C
+  return false;
+}
+
+}  // namespace exprun

@@ -1,0 +1,53 @@
+// One request for a file, from where its part ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "control/data/fetch/curl_library.h"
+#include "control/data/fetch/part_file.h"
+#include "control/data/fetch/reply_head.h"
+
+namespace exprun {
+
+class HttpRequest {
+ public:
+  // `received` grows as bytes arrive, and shrinks by those that are sent again.
+  HttpRequest(const std::string& address, PartFile& part, const Known& known,
+              std::atomic<int64_t>& received);
+
+  // No problem if all arrived. Throws Error when the part cannot be written.
+  Verdict perform();
+
+ private:
+  template <class Value>
+  void set(CURLoption option, Value value) {
+    curl_.easy_setopt(easy_.get(), option, value);
+  }
+
+  static size_t take_line(char* bytes, size_t size, size_t count, void* self);
+  static size_t take_bytes(char* bytes, size_t size, size_t count, void* self);
+  static int progress(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+  void ask_for_range();
+  void begin_body();
+  bool take(std::string_view bytes);
+  Verdict verdict() const;
+
+  const CurlLibrary& curl_;
+  std::unique_ptr<CURL, void (*)(CURL*)> easy_;
+  std::unique_ptr<curl_slist, void (*)(curl_slist*)> lines_;
+  PartFile& part_;
+  std::atomic<int64_t>& received_;
+  ReplyHead head_;
+  bool is_http_;
+  Known known_;
+  std::string version_;  // of the part, where it matters
+  int64_t from_;
+  bool begun_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace exprun

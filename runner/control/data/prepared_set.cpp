@@ -1,0 +1,31 @@
+#include "control/data/prepared_set.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "base/manifest.h"
+#include "control/data/own_folder.h"
+
+namespace exprun {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> fingerprint_of_set(const fs::path& folder) try {
+  if (manifest_problem(folder, Verify::sizes)) return std::nullopt;
+  return PreparedData::from_json(read_file(folder / kDataDescription)).fingerprint;
+} catch (const Error&) {  // damaged
+  return std::nullopt;
+}
+
+PreparedData load_set(const fs::path& folder) {
+  PreparedData data = PreparedData::from_json(read_file(folder / kDataDescription));
+  for (auto* split : {&data.train, &data.validation})
+    for (TokenShard& shard : *split) shard.path = fs::absolute(folder / shard.path).string();
+  if (data.tokenizer.contains("vocabulary"))
+    data.tokenizer["vocabulary"] =
+        fs::absolute(folder / data.tokenizer["vocabulary"].get<std::string>()).string();
+  return data;
+}
+
+}  // namespace exprun

@@ -1,0 +1,194 @@
+#include "control/data/read/byte_stream.h"
+
+#include <fcntl.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/file_error.h"
+#include "base/unique_fd.h"
+#include "control/data/read/packing.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBlock = size_t{1} << 18;
+
+// The file as it is. Its first bytes can be looked at before they are read.
+class PlainBytes final : public ByteStream {
+ public:
+  PlainBytes(fs::path file, UniqueFd fd) : file_(std::move(file)), fd_(std::move(fd)) {}
+
+  std::string_view peek(size_t size) {
+    std::string bytes(size, '\0');
+    size_t filled = 0;
+    for (size_t count; filled < size && (count = read_file(bytes.data() + filled, size - filled));)
+      filled += count;
+    bytes.resize(filled);
+    peeked_ = bytes;
+    return peeked_;
+  }
+
+  size_t read(char* bytes, size_t size) override {
+    const size_t early = std::min(size, peeked_.size());
+    if (early == 0) return read_file(bytes, size);
+    std::memcpy(bytes, peeked_.data(), early);
+    peeked_.erase(0, early);
+    return early;
+  }
+  int64_t position() const override { return position_; }
+  const fs::path& file() const { return file_; }
+
+ private:
+  size_t read_file(char* bytes, size_t size) {
+    for (;;) {
+      const ssize_t count = ::read(fd_.get(), bytes, size);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw file_error("read", file_);
+      position_ += count;
+      return static_cast<size_t>(count);
+    }
+  }
+
+  fs::path file_;
+  UniqueFd fd_;
+  std::string peeked_;
+  int64_t position_ = 0;
+};
+
+Error damaged(const fs::path& file, const std::string& kind, const std::string& why) {
+  return Error("data: '" + file.string() + "' is damaged " + kind + " (" + why +
+               "); fetch or make it again");
+}
+
+// A window of packed bytes, refilled when it is used up.
+class Packed {
+ public:
+  explicit Packed(std::unique_ptr<PlainBytes> plain) : plain_(std::move(plain)), bytes_(kBlock) {}
+
+  // False at the end.
+  bool refill() {
+    if (begin_ < end_) return true;
+    begin_ = 0;
+    end_ = plain_->read(bytes_.data(), bytes_.size());
+    return end_ > 0;
+  }
+  char* data() { return bytes_.data() + begin_; }
+  size_t size() const { return end_ - begin_; }
+  void take(size_t count) { begin_ += count; }
+  const PlainBytes& plain() const { return *plain_; }
+
+ private:
+  std::unique_ptr<PlainBytes> plain_;
+  std::vector<char> bytes_;
+  size_t begin_ = 0, end_ = 0;
+};
+
+class GzipBytes final : public ByteStream {
+ public:
+  explicit GzipBytes(std::unique_ptr<PlainBytes> plain) : packed_(std::move(plain)) {
+    constexpr int kGzip = 16 + MAX_WBITS;
+    if (inflateInit2(&state_, kGzip) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipBytes() override { inflateEnd(&state_); }
+
+  size_t read(char* bytes, size_t size) override {
+    state_.next_out = reinterpret_cast<Bytef*>(bytes);
+    state_.avail_out = static_cast<uInt>(size);
+    while (state_.avail_out == size) {
+      if (whole_) skip_padding();
+      if (!packed_.refill()) {
+        if (!whole_) throw damaged(packed_.plain().file(), "gzip", "it ends early");
+        return 0;
+      }
+      if (whole_) inflateReset(&state_);  // members may follow each other
+      step();
+    }
+    return size - state_.avail_out;
+  }
+  int64_t position() const override { return packed_.plain().position(); }
+
+ private:
+  // Zeros behind a member fill a tape's or a device's last block.
+  void skip_padding() {
+    while (packed_.refill() && *packed_.data() == '\0') packed_.take(1);
+  }
+
+  void step() {
+    state_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+    state_.avail_in = static_cast<uInt>(packed_.size());
+    const int result = inflate(&state_, Z_NO_FLUSH);
+    packed_.take(packed_.size() - state_.avail_in);
+    whole_ = result == Z_STREAM_END;
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+      throw damaged(packed_.plain().file(), "gzip", state_.msg ? state_.msg : "no such data");
+  }
+
+  Packed packed_;
+  z_stream state_{};
+  bool whole_ = false;
+};
+
+class ZstdBytes final : public ByteStream {
+ public:
+  explicit ZstdBytes(std::unique_ptr<PlainBytes> plain)
+      : packed_(std::move(plain)), state_(ZSTD_createDStream(), ZSTD_freeDStream) {
+    if (!state_) throw std::bad_alloc();
+  }
+
+  size_t read(char* bytes, size_t size) override {
+    ZSTD_outBuffer out{bytes, size, 0};
+    while (out.pos == 0) {
+      if (!packed_.refill()) {
+        if (left_ != 0) throw damaged(packed_.plain().file(), "zstd", "it ends early");
+        return 0;
+      }
+      ZSTD_inBuffer in{packed_.data(), packed_.size(), 0};
+      left_ = ZSTD_decompressStream(state_.get(), &out, &in);
+      packed_.take(in.pos);
+      if (ZSTD_isError(left_))
+        throw damaged(packed_.plain().file(), "zstd", ZSTD_getErrorName(left_));
+    }
+    return out.pos;
+  }
+  int64_t position() const override { return packed_.plain().position(); }
+
+ private:
+  Packed packed_;
+  std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> state_;
+  size_t left_ = 0;
+};
+
+UniqueFd open_file(const fs::path& file) {
+  if (file == kStandardInput) return UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  return UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
+  UniqueFd fd = open_file(file);
+  // A mistake where it is named; what fails later is the disk's.
+  if (!fd) throw Error(file_error("open", file).what());
+  auto plain = std::make_unique<PlainBytes>(file, std::move(fd));
+  switch (checked_packing(plain->peek(kPackingBytes), file)) {
+    case Packing::gzip:
+      return std::make_unique<GzipBytes>(std::move(plain));
+    case Packing::zstd:
+      return std::make_unique<ZstdBytes>(std::move(plain));
+    case Packing::none:
+      break;
+  }
+  return plain;
+}
+
+}  // namespace exprun

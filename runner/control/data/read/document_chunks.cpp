@@ -1,0 +1,147 @@
+#include "control/data/read/document_chunks.h"
+
+#include <algorithm>
+
+#include "base/diagnostic.h"
+#include "base/file_error.h"
+
+namespace exprun {
+namespace {
+
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
+// The bytes of the first `units` of a text.
+size_t bytes_of(std::string_view text, int64_t units, bool characters) {
+  if (!characters) return static_cast<size_t>(units);
+  size_t at = 0;
+  for (; at < text.size(); ++at)
+    if (begins_character(text[at]) && units-- == 0) break;
+  return at;
+}
+
+class Chunker {
+ public:
+  Chunker(const ChunkOptions& options, const std::function<void(Chunk)>& use)
+      : options_(options), use_(use) {}
+
+  void begin_file(const RawSource& source, bool json) {
+    chunk_.file = source.source.file.string();
+    chunk_.where = source.source.where;
+    chunk_.json = json;
+    part_ = source.part;
+    place_ = 0;
+  }
+
+  void add(const Record& record) {
+    if (record.begins) ++document_;
+    const int64_t from = options_.split.validation_from;
+    if (chunk_.json || from < 0 || part_ == Part::validation) {
+      add_piece(record, part_of_document());
+      ++unit_;
+      return;
+    }
+    const bool characters = options_.split.units_are_characters;
+    const int64_t units = units_in(record.bytes, characters);
+    add_text(record, std::clamp<int64_t>(from - unit_, 0, units), units, characters);
+    unit_ += units;
+  }
+
+  void flush() {
+    if (!chunk_.pieces.empty()) {
+      Chunk next{"", {}, chunk_.json, chunk_.file, chunk_.where, 0};
+      std::swap(next, chunk_);
+      use_(std::move(next));
+    }
+  }
+
+ private:
+  Part part_of_document() const {
+    const SplitOptions& split = options_.split;
+    const bool counted = split.validation_every > 0 && document_ % split.validation_every == 0;
+    const bool behind = split.validation_from >= 0 && unit_ >= split.validation_from;
+    return counted || behind ? Part::validation : part_;
+  }
+
+  // A document that the border divides is one in each part.
+  void add_text(const Record& record, int64_t train, int64_t units, bool characters) {
+    if (train == units && units > 0) return add_piece(record, Part::train);
+    if (train == 0) {
+      const bool begins = record.begins || (divided_ && !validation_begun_);
+      validation_begun_ = true;
+      return add_piece({record.bytes, begins, record.ends}, Part::validation);
+    }
+    const size_t cut = bytes_of(record.bytes, train, characters);
+    add_piece({record.bytes.substr(0, cut), record.begins, true}, Part::train);
+    add_piece({record.bytes.substr(cut), true, record.ends}, Part::validation);
+    validation_begun_ = true;
+  }
+
+  void add_piece(const Record& record, Part part) {
+    if (chunk_.pieces.empty()) chunk_.first_place = place_ + 1;
+    if (record.begins) ++place_;
+    chunk_.bytes += record.bytes;
+    chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part});
+    divided_ = !record.ends;
+    if (chunk_.bytes.size() >= kChunkBytes) flush();
+  }
+
+  const ChunkOptions& options_;
+  const std::function<void(Chunk)>& use_;
+  Chunk chunk_;
+  Part part_ = Part::train;
+  int64_t place_ = 0, document_ = 0, unit_ = 0;
+  bool divided_ = false, validation_begun_ = false;
+};
+
+// What is wrong in a source is shown at the path that named it; a disk's failure is no mistake
+// there.
+template <class Read>
+auto read_at(const Source& source, Read read) try {
+  return read();
+} catch (const FileError&) {
+  throw;
+} catch (const Error& error) {
+  throw RecipeError(source.where, error.what());
+}
+
+void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chunker& chunker,
+                      int64_t& done, const std::function<void(int64_t)>& progress,
+                      SourcesRead& read) {
+  const auto& file = source.source.file;
+  RecordOptions records = options.records;
+  if (records.format == "auto") records.format = format_of_file(file);
+  const bool text = records.format == "text";
+  chunker.begin_file(source, !text);
+  const auto reader = read_at(source.source, [&] { return open_records(file, records); });
+  Record record;
+  while (read_at(source.source, [&] { return reader->next(record); })) {
+    chunker.add(record);
+    progress(done + reader->position());
+  }
+  chunker.flush();
+  done += reader->position();
+  read.texts += text;
+  read.separators += reader->separators();
+}
+
+}  // namespace
+
+int64_t units_in(std::string_view text, bool characters) {
+  if (!characters) return static_cast<int64_t>(text.size());
+  return std::count_if(text.begin(), text.end(), begins_character);
+}
+
+SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
+                        const std::function<void(Chunk)>& use,
+                        const std::function<void(int64_t)>& progress) {
+  Chunker chunker(options, use);
+  SourcesRead read;
+  int64_t done = 0;
+  for (const RawSource& source : sources)
+    read_file_chunks(source, options, chunker, done, progress, read);
+  return read;
+}
+
+}  // namespace exprun

@@ -1,0 +1,62 @@
+// The documents of all sources as chunks of about kChunkBytes, each piece with its split: what
+// is handed to the threads that tokenize. Chunks depend on the sources and the options alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "control/data/read/records.h"
+#include "control/data/sources.h"
+
+namespace exprun {
+
+enum class Part { train, validation };
+
+struct Piece {
+  size_t size = 0;  // bytes of the chunk
+  bool begins = true, ends = true;
+  Part part = Part::train;
+};
+
+struct Chunk {
+  std::string bytes;
+  std::vector<Piece> pieces;
+  bool json = false;
+  std::string file;         // of all its pieces,
+  SourceSpan where;         // and the path that named it
+  int64_t first_place = 0;  // of the first piece in the file, from 1
+};
+
+struct RawSource {
+  Source source;
+  Part part = Part::train;
+};
+
+struct SplitOptions {
+  int64_t validation_every = 0;      // every k-th document; 0 none
+  int64_t validation_from = -1;      // the unit with which validation begins; -1 none
+  bool units_are_characters = true;  // or bytes; of JSON records a document is a unit
+};
+
+struct ChunkOptions {
+  RecordOptions records;
+  SplitOptions split;
+};
+
+struct SourcesRead {
+  int64_t texts = 0, separators = 0;  // text files, and what ended documents in them
+};
+
+// Calls `use` for each chunk and `progress` with the bytes that were read. Throws RecipeError at
+// the path of a source that is damaged, Error where the disk fails, and what `use` throws.
+SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
+                        const std::function<void(Chunk)>& use,
+                        const std::function<void(int64_t)>& progress);
+
+// Characters or bytes of a text.
+int64_t units_in(std::string_view text, bool characters);
+
+}  // namespace exprun

@@ -1,0 +1,178 @@
+// JSON Lines: a record a line. JSON: the elements of one array, found by their brackets, so that
+// the array is never in memory as a whole. The records themselves are parsed later.
+#include <string>
+
+#include "base/diagnostic.h"
+#include "control/data/read/record_readers.h"
+#include "control/data/read/stream_buffer.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostRecord = size_t{256} << 20;
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+Error too_long(const fs::path& file) {
+  return Error("data: '" + file.string() +
+               "' has a record of more than 256 MiB; is it JSON Lines or an array of records?");
+}
+
+class JsonLines final : public RecordReader {
+ public:
+  explicit JsonLines(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {}
+
+  bool next(Record& record) override {
+    for (;;) {
+      const std::string_view line = take_line();
+      if (line.data() == nullptr) return false;
+      record = {trimmed(line), true, true};
+      if (!record.bytes.empty()) return true;
+    }
+  }
+  int64_t position() const override { return buffer_.position(); }
+
+ private:
+  // No data at the end.
+  std::string_view take_line() {
+    size_t searched = 0;
+    for (;;) {
+      const std::string_view rest = buffer_.rest();
+      const size_t end = rest.find('\n', searched);
+      if (end != std::string_view::npos) {
+        buffer_.take(end + 1);
+        return rest.substr(0, end);
+      }
+      searched = rest.size();
+      if (searched > kMostRecord) throw too_long(file_);
+      if (buffer_.fill()) continue;
+      const std::string_view last = buffer_.rest();
+      buffer_.take(last.size());
+      return last.empty() ? std::string_view() : last;
+    }
+  }
+
+  fs::path file_;
+  StreamBuffer buffer_;
+};
+
+// Where an element of an array ends, byte by byte.
+class ElementEnd {
+ public:
+  // True at the ',' or ']' behind the element.
+  bool ends_at(char c) {
+    if (in_string_) {
+      if (escaped_)
+        escaped_ = false;
+      else if (c == '\\')
+        escaped_ = true;
+      else if (c == '"')
+        in_string_ = false;
+      return false;
+    }
+    if (depth_ == 0 && (c == ',' || c == ']')) return true;
+    if (c == '"') in_string_ = true;
+    if (c == '{' || c == '[') ++depth_;
+    if (c == '}' || c == ']') --depth_;
+    return false;
+  }
+
+ private:
+  int64_t depth_ = 0;
+  bool in_string_ = false, escaped_ = false;
+};
+
+class JsonArray final : public RecordReader {
+ public:
+  explicit JsonArray(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {}
+
+  bool next(Record& record) override {
+    if (!started_) start();
+    if (finished_) return end();
+    ElementEnd element;
+    for (size_t at = 0;; ++at) {
+      if (at > kMostRecord) throw too_long(file_);
+      while (at >= buffer_.rest().size())
+        if (!buffer_.fill()) throw broken("ends within the array");
+      if (!element.ends_at(buffer_.rest()[at])) continue;
+      const std::string_view rest = buffer_.rest();
+      record = {trimmed(rest.substr(0, at)), true, true};
+      if (record.bytes.empty()) throw broken("has an element of nothing");
+      finished_ = rest[at] == ']';
+      buffer_.take(at + 1);
+      return true;
+    }
+  }
+  int64_t position() const override { return buffer_.position(); }
+
+ private:
+  Error broken(const std::string& what) const {
+    return Error("data: '" + file_.string() + "' " + what +
+                 "; it must be one JSON array of records, or write format = \"json_lines\"");
+  }
+
+  // The next byte that is no blank, untaken; 0 at the end.
+  char look() {
+    for (;;) {
+      while (!buffer_.rest().empty() && is_blank(buffer_.rest().front())) buffer_.take(1);
+      if (!buffer_.rest().empty()) return buffer_.rest().front();
+      if (!buffer_.fill()) return '\0';
+    }
+  }
+
+  void start() {
+    started_ = true;
+    if (look() != '[') throw broken("does not begin with '['");
+    buffer_.take(1);
+    if (look() != ']') return;
+    buffer_.take(1);
+    finished_ = true;
+  }
+
+  // Behind the array blanks may stand and nothing else.
+  bool end() {
+    if (look() != '\0' || !buffer_.rest().empty()) throw broken("goes on behind its array");
+    return false;
+  }
+
+  fs::path file_;
+  StreamBuffer buffer_;
+  bool started_ = false, finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordReader> open_json_lines(const fs::path& file) {
+  return std::make_unique<JsonLines>(file);
+}
+
+std::unique_ptr<RecordReader> open_json_array(const fs::path& file) {
+  return std::make_unique<JsonArray>(file);
+}
+
+std::string format_of_file(const fs::path& file) {
+  fs::path name = file.filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const auto extension = name.extension();
+  if (extension == ".jsonl" || extension == ".ndjson") return "json_lines";
+  return extension == ".json" ? "json" : "text";
+}
+
+std::unique_ptr<RecordReader> open_records(const fs::path& file, const RecordOptions& options) {
+  const std::string format = options.format == "auto" ? format_of_file(file) : options.format;
+  if (format == "json_lines") return open_json_lines(file);
+  if (format == "json") return open_json_array(file);
+  return open_text(file, options);
+}
+
+}  // namespace exprun

@@ -1,0 +1,99 @@
+#include "control/data/read/record_template.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMostLevels = 256;
+
+bool is_deeper_than(const json& value, int levels) {
+  if (!value.is_structured()) return false;
+  if (levels == 0) return true;
+  return std::any_of(value.begin(), value.end(),
+                     [&](const json& inner) { return is_deeper_than(inner, levels - 1); });
+}
+
+// What a field holds as text; empty where it is missing or null.
+std::string text_of(const json& record, const std::string& field) {
+  const auto found = record.find(field);
+  if (found == record.end() || found->is_null()) return "";
+  if (found->is_string()) return found->get<std::string>();
+  if (is_deeper_than(*found, kMostLevels))
+    throw Error("holds arrays or objects in each other, more than " + std::to_string(kMostLevels) +
+                " levels deep, in its field '" + field + "'; a text is expected there");
+  return json_text(*found);
+}
+
+std::string names_of(const json& record) {
+  std::string names;
+  for (const auto& [name, value] : record.items())
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  return names.empty() ? "no field at all" : names;
+}
+
+}  // namespace
+
+RecordTemplate::RecordTemplate(const std::string& text, const std::string& fallback)
+    : parts_(parse(text)) {
+  if (!fallback.empty()) fallback_ = parse(fallback);
+}
+
+RecordTemplate::Parts RecordTemplate::parse(const std::string& text) {
+  Parts parts;
+  std::string literal;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool doubled = i + 1 < text.size() && text[i + 1] == c;
+    if ((c == '{' || c == '}') && doubled) {
+      literal += c;
+      ++i;
+    } else if (c == '{') {
+      const size_t end = text.find('}', i);
+      if (end == std::string::npos || end == i + 1)
+        throw Error("template: '{' at character " + std::to_string(i + 1) +
+                    " begins no field; write {{ for a brace");
+      if (!literal.empty()) parts.push_back({literal, ""});
+      parts.push_back({"", text.substr(i + 1, end - i - 1)});
+      literal.clear();
+      i = end;
+    } else if (c == '}') {
+      throw Error("template: '}' at character " + std::to_string(i + 1) +
+                  " ends no field; write }} for a brace");
+    } else {
+      literal += c;
+    }
+  }
+  if (!literal.empty()) parts.push_back({literal, ""});
+  return parts;
+}
+
+std::string RecordTemplate::fill(std::string_view bytes) const {
+  json record;
+  try {
+    record = parse_json<json>(bytes);
+  } catch (const json::exception& error) {
+    throw Error(std::string("is no JSON: ") + to_valid_utf8(error.what()));
+  }
+  if (!record.is_object()) throw Error("is no JSON object");
+  const Parts* parts = &parts_;
+  for (const Part& part : parts_)
+    if (!part.field.empty() && !fallback_.empty() && text_of(record, part.field).empty())
+      parts = &fallback_;
+  std::string text;
+  for (const Part& part : *parts) {
+    if (!part.field.empty() && !record.contains(part.field))
+      throw Error("has no field '" + part.field + "'; it has " + names_of(record));
+    text += part.field.empty() ? part.literal : text_of(record, part.field);
+  }
+  return text;
+}
+
+}  // namespace exprun

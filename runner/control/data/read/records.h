@@ -1,0 +1,49 @@
+// The documents of one source, in order: of a text the parts between separators, of JSON its
+// records. Memory is bounded: a long text comes in several pieces, cut where tokens are not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace exprun {
+
+// Where long texts and chunks of documents are cut; a preparation that goes on must cut alike.
+// Small enough that text and tokens stay in a core's cache between the threads' steps.
+inline constexpr size_t kChunkBytes = size_t{1} << 18;
+
+struct Record {
+  std::string_view bytes;  // valid until the next call
+  bool begins = true;      // a document begins with it,
+  bool ends = true;        // and ends with it
+};
+
+class RecordReader {
+ public:
+  virtual ~RecordReader() = default;
+  // False at the end. Throws Error that names the file and the place.
+  virtual bool next(Record& record) = 0;
+  // Bytes of the file itself that were read so far.
+  virtual int64_t position() const = 0;
+  // Of a text: how many ended a document so far.
+  virtual int64_t separators() const { return 0; }
+};
+
+struct RecordOptions {
+  std::string format;  // text, json_lines, json
+  std::string separator;
+  bool keep_separator = false;
+  std::function<size_t(std::string_view)> safe_cut;  // Tokenizer::safe_cut
+};
+
+// By the name of a file: "json_lines" for a.jsonl.gz, "text" for what is not known.
+std::string format_of_file(const std::filesystem::path& file);
+
+std::unique_ptr<RecordReader> open_records(const std::filesystem::path& file,
+                                           const RecordOptions& options);
+
+}  // namespace exprun

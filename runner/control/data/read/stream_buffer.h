@@ -1,0 +1,29 @@
+// What of a stream is read and not yet taken.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "control/data/read/byte_stream.h"
+
+namespace exprun {
+
+class StreamBuffer {
+ public:
+  explicit StreamBuffer(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+
+  std::string_view rest() const { return {bytes_.get() + begin_, end_ - begin_}; }
+  void take(size_t count) { begin_ += count; }
+
+  // Reads on; false at the end. What rest() returned before is no longer valid.
+  bool fill();
+  int64_t position() const { return stream_->position(); }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<char[]> bytes_;  // not zeroed: what is read stands there
+  size_t capacity_ = 0, begin_ = 0, end_ = 0;
+};
+
+}  // namespace exprun

@@ -1,0 +1,36 @@
+// The processes of one run, from their start to the end of the last of them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "control/launch/process/child.h"
+
+namespace exprun {
+
+// How a group ended: by the child that was the cause, or as its first child did when none failed.
+struct GroupEnd {
+  size_t child = 0;
+  ChildEnd end;
+  bool was_told_to_stop = false;  // a signal was passed on
+};
+
+// How long the others live on behind the first that ended.
+struct GroupPatience {
+  std::chrono::milliseconds behind_failure{std::chrono::seconds(5)};
+  std::chrono::milliseconds behind_loss{std::chrono::seconds(2)};  // who lost them has waited
+  std::chrono::milliseconds behind_success{std::chrono::minutes(1)};
+};
+
+// Starts all and waits for all. Every stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z
+// pauses all. When one has ended, the others have some time to do so too and are killed then; the
+// cause is a death by a signal before a failure, and that before having lost the others; of equal
+// ones the first child's. `all_started` is called once. Throws Error when one cannot be started;
+// none runs then.
+GroupEnd run_children(
+    const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
+    const std::function<void()>& all_started = [] {}, const GroupPatience& patience = {});
+
+}  // namespace exprun

@@ -1,0 +1,79 @@
+#include "recipe/rules/checks.h"
+
+#include "recipe/key_path.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+constexpr Rule kRules[] = {
+    heads_divide_width,
+    shared_heads_divide_heads,
+    rotary_heads_are_even,
+    vocabulary_covers_tokenizer,
+    vocabulary_is_known,
+    optimizer_takes_something,
+    groups_share_no_glob,
+    weight_decay_has_parameters,
+    one_size_of_batch,
+    tokens_are_whole_sequences,
+    micro_batches_fill_batch,
+    sequence_fits_context,
+    batch_is_within_an_epoch,
+    one_length_of_run,
+    run_has_a_whole_step,
+    warmup_fits_run,
+    decay_fits_run,
+    decay_follows_warmup,
+    constant_rate_has_no_decay,
+    epochs_have_meaning,
+    periods_fit_run,
+    validation_has_data,
+    validation_covers_evaluation,
+    data_hold_a_sequence,
+    text_has_tokenizer,
+    prompt_can_be_encoded,
+    series_are_measured_once,
+    best_metric_is_measured,
+};
+
+}  // namespace
+
+SourceSpan place_of(const Table& root, std::string_view path) {
+  const Value* value = find_path(root, path);
+  if (value != nullptr && value->where) return value->where;
+  const Entry* table = root.entry(split_path(path).front());
+  const std::string parent = parent_path(path);
+  if (split_path(parent).size() > 1)
+    if (const Value* outer = find_path(root, parent_path(parent)))
+      if (const Entry* named = outer->as<Table>()->entry(last_part(parent)))
+        if (named->where) return named->where;
+  if (table != nullptr && table->where) return table->where;
+  return {root.where.file, 1, 1, 1};
+}
+
+bool is_written(const Table& root, std::string_view path) {
+  const Value* value = find_path(root, path);
+  return value != nullptr &&
+         (value->origin == Origin::file || value->origin == Origin::command_line);
+}
+
+bool has_table(const Table& root, std::string_view table) {
+  const Value* value = root.find(table);
+  return value != nullptr && value->as<Table>() != nullptr &&
+         value->origin != Origin::default_value;
+}
+
+void check_rules(const SchemaSet& schemas, const Table& root, const Facts& facts,
+                 Diagnostics& diagnostics) {
+  for (const Rule rule : kRules) rule({schemas, root, facts}, diagnostics);
+}
+
+void check_no_sweep(const Table& root, const std::string& recipe, Diagnostics& diagnostics) {
+  const Entry* sweep = root.entry("sweep");
+  if (sweep == nullptr) return;
+  diagnostics.push_back({sweep->where, "a recipe with [sweep] is not one run",
+                         "run it with `exprun sweep " + recipe + "`"});
+}
+
+}  // namespace exprun

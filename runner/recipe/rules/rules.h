@@ -1,0 +1,67 @@
+// The rules over several tables, by what they are about. Each appends what it finds.
+#pragma once
+
+#include <string_view>
+
+#include "base/diagnostic.h"
+#include "base/facts.h"
+#include "recipe/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+struct RuleInput {
+  const SchemaSet& schemas;
+  const Table& root;
+  const Facts& facts;
+};
+
+// What a rule refuses though it could be trained with is `tolerable`.
+using Rule = void (*)(const RuleInput& input, Diagnostics& diagnostics);
+
+// Where to change a key: its value, the header of its table if it is not written, or the recipe.
+SourceSpan place_of(const Table& root, std::string_view path);
+
+// The key is in the recipe or an override, not a default or derived.
+bool is_written(const Table& root, std::string_view path);
+
+// Whether a top-level table is; its absence is reported by the validator.
+bool has_table(const Table& root, std::string_view table);
+
+// model and optimizer
+void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics);
+void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics);
+void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics);
+void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
+void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);
+void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);
+void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics);
+
+// the batch
+void one_size_of_batch(const RuleInput& input, Diagnostics& diagnostics);
+void tokens_are_whole_sequences(const RuleInput& input, Diagnostics& diagnostics);
+void micro_batches_fill_batch(const RuleInput& input, Diagnostics& diagnostics);
+void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics);
+void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics);
+
+// lengths and periods
+void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics);
+void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics);
+void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics);
+void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics);
+void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics);
+void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics);
+void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics);
+void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
+
+// data and what is measured on them
+void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
+void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
+void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
+void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
+void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);
+void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics);
+
+}  // namespace exprun

@@ -1,0 +1,94 @@
+#include "base/utf8.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+// The names of the evaluations of a type.
+std::vector<std::string> evaluations_of(const Table& root, const std::string& type) {
+  std::vector<std::string> paths;
+  const Value* evaluation = root.find("evaluation");
+  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
+    for (const std::string& name : table->keys()) {
+      const std::string path = join_path("evaluation", name);
+      if (text_at(root, join_path(path, "type")) == type) paths.push_back(path);
+    }
+  return paths;
+}
+
+}  // namespace
+
+void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool none = !has_validation(input.root) || input.facts.validation_tokens == 0;
+  if (!none || !text_at(input.root, "dataset.type")) return;
+  const bool text = text_at(input.root, "dataset.type") == "text";
+  for (const std::string& path : evaluations_of(input.root, "val_loss"))
+    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
+                           "[" + path + "] has no validation data",
+                           text ? "give dataset.validation_fraction more than 0"
+                                : "give dataset.validation, or take the table away"});
+}
+
+void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  if (!input.facts.validation_tokens || !length) return;
+  const int64_t size = *input.facts.validation_tokens;
+  const int64_t predicted = predicted_tokens(input.root, size, *length);
+  const char* first = blocks_are_separate(input.root) ? "the first of a block" : "its first";
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const std::string key = join_path(path, "tokens");
+    const auto tokens = integer_at(input.root, key);
+    if (!tokens || *tokens <= predicted) continue;
+    diagnostics.push_back({place_of(input.root, key),
+                           "'tokens' must be <= " + std::to_string(predicted) +
+                               ": the validation split has " + std::to_string(size) +
+                               ", and nothing predicts " + first,
+                           "\"auto\" takes all of it"});
+  }
+}
+
+void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  const bool separate = blocks_are_separate(input.root);
+  const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
+    if (!length || !tokens || *tokens - !separate >= *length) return;
+    diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
+                           "'sequence_length' is " + std::to_string(*length) + ", but the " +
+                               split + " data have only " + std::to_string(*tokens) + " tokens",
+                           separate ? "give more data or a shorter sequence"
+                                    : "a sequence needs one token more than its length"});
+  };
+  complain("training", input.facts.train_tokens);
+  if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);
+}
+
+void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "dataset.type") != "token_shards") return;
+  if (is_refused(input.root, "dataset.tokenizer")) return;
+  if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
+  for (const char* type : {"sample", "hellaswag"})
+    for (const std::string& path : evaluations_of(input.root, type))
+      diagnostics.push_back(
+          {place_of(input.root, join_path(path, "type")),
+           "[" + path + "] needs a tokenizer, and token_shards has none",
+           "say what made the tokens (dataset.tokenizer), or take the table away"});
+}
+
+void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!input.facts.characters) return;
+  for (const std::string& path : evaluations_of(input.root, "sample")) {
+    const std::string key = join_path(path, "prompt");
+    const std::string prompt = text_at(input.root, key).value_or("");
+    for (const CodePoint& c : code_points(prompt)) {
+      if (input.facts.characters->find(c.value) != std::u32string::npos) continue;
+      diagnostics.push_back({place_of(input.root, key),
+                             "the text has no '" + std::string(c.bytes) + "', which the prompt has",
+                             "a character tokenizer knows the characters of its text only"});
+      break;
+    }
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,86 @@
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+const Table* groups_of(const Table& root) {
+  const Value* groups = find_path(root, "optimizer.groups");
+  return groups == nullptr ? nullptr : groups->as<Table>();
+}
+
+// Of [optimizer] and of each group: the tables that have an optimizer's keys.
+std::vector<std::string> optimizer_paths(const Table& root) {
+  std::vector<std::string> paths = {"optimizer"};
+  if (const Table* groups = groups_of(root))
+    for (const std::string& name : groups->keys())
+      paths.push_back(join_path("optimizer.groups", name));
+  return paths;
+}
+
+std::optional<double> number_at(const Table& root, const std::string& path) {
+  const Value* value = sound_at(root, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* real = value->as<double>()) return *real;
+  if (const auto* integer = value->as<int64_t>()) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!has_table(input.root, "optimizer")) return;
+  const Table* table = input.root.find("optimizer")->as<Table>();
+  if (table->find("type") != nullptr) return;
+  if (groups_of(input.root) == nullptr || groups_of(input.root)->entries().empty())
+    return diagnostics.push_back(
+        {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
+  const Schema& of_all_groups = input.schemas.find("optimizer")->at("properties");
+  for (const Entry& entry : table->entries())
+    if (!of_all_groups.contains(entry.key))
+      diagnostics.push_back(
+          tolerable({entry.where, "'" + entry.key + "' has no effect without a 'type'",
+                     "give [optimizer] a type, or write the key in its groups"}));
+}
+
+void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics) {
+  const Table* groups = groups_of(input.root);
+  if (groups == nullptr) return;
+  std::map<std::string, std::string> taken;  // glob to group
+  for (const std::string& group : groups->keys()) {
+    const Value* match =
+        sound_at(input.root, join_path(join_path("optimizer.groups", group), "match"));
+    const Array* globs = match == nullptr ? nullptr : match->as<Array>();
+    if (globs == nullptr) continue;
+    for (const Value& glob : *globs) {
+      const auto* text = glob.as<std::string>();
+      if (text == nullptr) continue;
+      const auto [other, is_new] = taken.emplace(*text, group);
+      if (!is_new)
+        diagnostics.push_back(
+            {glob.where,
+             "\"" + *text + "\" is matched by [optimizer.groups." + other->second + "] already",
+             "a parameter belongs in one group"});
+    }
+  }
+}
+
+void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics) {
+  for (const std::string& path : optimizer_paths(input.root)) {
+    const std::string key = join_path(path, "weight_decay");
+    const bool decays = number_at(input.root, key).value_or(0) > 0;
+    const bool nothing = text_at(input.root, join_path(path, "decay")) == "none";
+    if (decays && nothing && is_written(input.root, key))
+      diagnostics.push_back({place_of(input.root, key),
+                             "'weight_decay' has no effect with decay = \"none\"",
+                             "take one of them away",
+                             {},
+                             Severity::warning});
+  }
+}
+
+}  // namespace exprun

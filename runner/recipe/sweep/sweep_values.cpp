@@ -1,0 +1,119 @@
+#include "recipe/sweep/sweep_values.h"
+
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "base/diagnostic.h"
+#include "base/number.h"
+#include "base/trimmed.h"
+
+namespace exprun {
+namespace {
+
+constexpr double kMostValues = 100000;  // of one range; more is surely a slip
+
+struct Piece {
+  std::string text;
+  size_t begin = 0;
+};
+
+// Without the blanks around it.
+void trim(Piece& part) {
+  const size_t blanks = part.text.find_first_not_of(' ');
+  if (blanks != std::string::npos) part.begin += blanks;
+  part.text = std::string(trimmed(part.text));
+}
+
+// At commas outside of quotes and brackets.
+std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end) {
+  std::vector<Piece> parts{{"", begin}};
+  char quote = '\0';
+  int depth = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const char c = text[i];
+    if (quote != '\0') {
+      const bool escape = c == '\\' && quote == '"' && i + 1 < end;
+      if (escape)
+        parts.back().text += text[i++];
+      else if (c == quote)
+        quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '{' || c == '(') {
+      ++depth;
+    } else if (c == ']' || c == '}' || c == ')') {
+      --depth;
+    } else if (c == ',' && depth == 0) {
+      parts.push_back({"", i + 1});
+      continue;
+    }
+    parts.back().text += text[i];
+  }
+  for (Piece& part : parts) trim(part);
+  return parts;
+}
+
+// The arguments of "choice(a,b)", for the name "choice".
+std::optional<std::vector<Piece>> arguments_of(const std::string& text, const std::string& name) {
+  if (!text.starts_with(name + "(") || !text.ends_with(")")) return std::nullopt;
+  return split_list(text, name.size() + 1, text.size() - 1);
+}
+
+std::optional<double> finite_number(const std::string& text) {
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+bool is_integer(const std::string& text) {
+  return text.find_first_not_of("-0123456789") == std::string::npos;
+}
+
+// 0.1 + 2 * 0.1 as 0.3: twelve digits are what people write.
+std::string range_value(double value, bool integers) {
+  if (integers) return std::to_string(std::llround(value));
+  char digits[64];
+  std::snprintf(digits, sizeof digits, "%.12g", value);
+  return shortest(std::strtod(digits, nullptr));
+}
+
+std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const SourceSpan& where) {
+  std::vector<double> numbers;
+  bool integers = true;
+  for (const Piece& part : parts) {
+    const auto number = finite_number(part.text);
+    if (!number || parts.size() > 3)
+      throw RecipeError(where, "a range has one to three numbers",
+                        "range(stop), range(start,stop) or range(start,stop,step)");
+    numbers.push_back(*number);
+    integers = integers && is_integer(part.text);
+  }
+  const double start = numbers.size() == 1 ? 0 : numbers[0];
+  const double stop = numbers.size() == 1 ? numbers[0] : numbers[1];
+  const double step = numbers.size() == 3 ? numbers[2] : 1;
+  const double count = step == 0 ? 0 : std::ceil((stop - start) / step - 1e-9);
+  if (!(count >= 1))
+    throw RecipeError(where, "the range is empty", "it ends before its stop; is it reversed?");
+  if (count > kMostValues) throw RecipeError(where, "the range has more than 100,000 values");
+  std::vector<SweepValue> values;
+  for (double i = 0; i < count; ++i)
+    values.push_back({range_value(start + i * step, integers), where});
+  return values;
+}
+
+}  // namespace
+
+std::vector<SweepValue> parse_sweep_values(const std::string& text, const PlaceInFile& place) {
+  const SourceSpan all = place(0, text.size());
+  if (const auto range = arguments_of(text, "range")) return expand_range(*range, all);
+  const auto choice = arguments_of(text, "choice");
+  std::vector<SweepValue> values;
+  for (const Piece& part : choice ? *choice : split_list(text, 0, text.size()))
+    values.push_back({part.text, place(part.begin, part.text.size())});
+  for (const SweepValue& value : values)
+    if (value.text.empty() && values.size() > 1)
+      throw RecipeError(all, "a value is missing beside a comma", "write \"\" for empty text");
+  return values;
+}
+
+}  // namespace exprun

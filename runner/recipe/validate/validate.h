@@ -1,0 +1,23 @@
+// The recipe against its schemas: every mistake of one table or key. Rules over several tables are
+// in checks.h.
+#pragma once
+
+#include <string>
+
+#include "base/diagnostic.h"
+#include "recipe/schema.h"
+#include "recipe/tolerance.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+// The whole recipe. A value with a mistake, and one of an unknown key, is marked as refused;
+// not so where all its mistakes are tolerated.
+void validate(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics,
+              const Tolerance& tolerance = {});
+
+// One top-level table of it only.
+void validate_table(const SchemaSet& schemas, Table& root, const std::string& name,
+                    Diagnostics& diagnostics);
+
+}  // namespace exprun

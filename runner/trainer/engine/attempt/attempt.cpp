@@ -1,0 +1,235 @@
+#include "engine/attempt/attempt.h"
+
+#include "base/diagnostic.h"
+#include "base/event_file.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "dist/true_cause.h"
+#include "dist/within.h"
+#include "engine/attempt/hand_over.h"
+#include "engine/attempt/kernel_agreement.h"
+#include "engine/attempt/rank_attempt.h"
+#include "engine/checkpoint/checkpoint_writer.h"
+#include "engine/checkpoint/state_giver.h"
+#include "engine/describe.h"
+#include "engine/device/kernel_file.h"
+#include "engine/device/torch_error.h"
+#include "engine/pipeline.h"
+#include "engine/record/mfu_recorder.h"
+#include "engine/record/progress.h"
+#include "engine/record/summary.h"
+#include "engine/record/system_recorder.h"
+#include "engine/record/tensorboard_recorder.h"
+#include "engine/record/timer_recorder.h"
+#include "engine/trainer.h"
+#include "recipe/checkpoint_room.h"
+
+namespace exprun {
+
+namespace {
+
+// The store first: nothing is shown that is not recorded.
+class Everywhere : public Recorder {
+ public:
+  explicit Everywhere(std::vector<Recorder*> all) : all_(std::move(all)) {}
+
+  void add(Recorder& recorder) { all_.push_back(&recorder); }
+
+  void step(const StepRecord& record) override {
+    for (Recorder* one : all_) one->step(record);
+  }
+  void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override {
+    for (Recorder* one : all_) one->evaluation(step, name, result);
+  }
+  void event(const std::string& level, const std::string& kind, const std::string& text) override {
+    for (Recorder* one : all_) one->event(level, kind, text);
+  }
+
+ private:
+  std::vector<Recorder*> all_;
+};
+
+std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const ResolvedRecipe& recipe) {
+  std::vector<std::pair<std::string, HyperParameter>> parameters;
+  for (const auto& [path, text] : recipe.leaves(false))
+    parameters.emplace_back(path, hyper_parameter(text));
+  return parameters;
+}
+
+// What TensorBoard compares runs by.
+std::vector<std::string> metrics_of(const Pipeline& pipeline) {
+  std::vector<std::string> names{"train/loss"};
+  for (const auto& named : pipeline.evaluations)
+    for (std::string& metric : named.evaluation->metrics()) names.push_back(std::move(metric));
+  return names;
+}
+
+// Nothing where no peak is known.
+std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
+  const Pipeline& pipeline = attempt.pipeline();
+  const auto peak = peak_of(pipeline.recipe, pipeline.machine(), attempt.share());
+  if (!peak) return std::nullopt;
+  return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
+}
+
+// TensorBoard's, when wanted.
+std::unique_ptr<LiveEventFile> event_file(const StoredRun& run, const ResolvedRecipe& recipe) {
+  if (!recipe.section("metrics").get<bool>("tensorboard")) return nullptr;
+  return std::make_unique<LiveEventFile>(run.folder.path / "tensorboard");
+}
+
+ExitCode exit_code(const TrainingResult& result) {
+  if (result.end == TrainingResult::End::finished) return ExitCode::done;
+  if (result.end == TrainingResult::End::diverged) return ExitCode::diverged;
+  return exit_code_of(result.stop);
+}
+
+void say(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) log_info(line);
+}
+
+// Before hours of training, not after.
+void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder, int64_t step) {
+  const auto saved = static_cast<int64_t>(complete_checkpoints(folder).size());
+  Diagnostics problems = checkpoint_room_problems(
+      pipeline.recipe,
+      {checkpoint_bytes(pipeline.learner), saved, checkpoints_after(pipeline.plan, step),
+       folder.path, folder.path.string()},
+      Severity::error);
+  if (!problems.empty()) throw RecipeError(std::move(problems));
+}
+
+TrainingResult train(Trainer& trainer, const std::optional<Position>& start, ProcessGroup& group) {
+  return with_true_cause(group, [&] { return trainer.run(start.value_or(Position{})); });
+}
+
+// No rank leaves before all have come this far: rank 0 serves the rendezvous. Who lives on for long
+// behind the others is killed, so nothing that takes its time may follow.
+void leave_together(ProcessGroup& group) {
+  sum_over_ranks(group, {1});
+}
+
+}  // namespace
+
+namespace {
+
+// Nothing if this rank is told to stop first: where an address leads nowhere it takes a minute.
+std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
+  auto met = within(
+      place.meeting_timeout + std::chrono::seconds(5),
+      [place] { return std::make_unique<Rendezvous>(place); },
+      [] { return stop_requested() != StopRequest::none; });
+  if (met) return std::move(*met);
+  if (stop_requested() != StopRequest::none) return nullptr;
+  throw Error("dist: rank 0 of " + std::to_string(place.world_size) +
+                  " cannot meet the others at " + place.address + ":" + std::to_string(place.port) +
+                  ": nothing answers there; it must be an address of this machine",
+              ExitCode::lost_ranks);
+}
+
+}  // namespace
+
+ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
+                     const RankPlace& place) {
+  HandOver hand_over = read_hand_over(run.folder, checkpoint);
+  std::unique_ptr<Rendezvous> rendezvous;  // of several ranks
+  if (place.world_size > 1) {
+    rendezvous = met_unless_stopped(place);
+    const auto stop = rendezvous ? tell(*rendezvous, hand_over) : stop_requested();
+    if (stop != StopRequest::none) return exit_code_of(stop);
+  }
+  const RankAttempt attempt(hand_over, rendezvous.get());
+  const Pipeline& pipeline = attempt.pipeline();
+  KernelFile kernels(run.folder.kernels());
+  if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
+
+  record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
+  MetricWriter metrics(run.store, run.id);
+  StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
+  Progress progress(pipeline);
+  Everywhere recorder({&store, &progress});
+  TimerRecorder timers(metrics, pipeline.plan, attempt.device());
+  recorder.add(timers);
+  const auto mfu = mfu_of(attempt);
+  std::optional<MfuRecorder> utilisation;
+  if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
+  const auto events = event_file(run, attempt.recipe());
+  std::optional<TensorboardRecorder> tensorboard;
+  if (events)
+    recorder.add(tensorboard.emplace(*events, pipeline.plan.metrics_every,
+                                     hyper_parameters(attempt.recipe()), metrics_of(pipeline)));
+  const std::optional<Position> start = attempt.restore(recorder);
+  SystemRecorder system(metrics, {run.folder.path, pipeline.plan.system_every,
+                                  start ? start->step : 0, events.get(), attempt.device()});
+  recorder.add(system);
+
+  StoreLedger ledger(run, metrics);
+  CheckpointWriter saver(run.folder, ledger, recorder, start);  // removes what was never finished
+  require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
+  Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
+  const TrainingResult result = train(trainer, start, *pipeline.group);
+  saver.wait();
+  metrics.flush();
+  if (!result.message.empty()) recorder.event("error", "end", result.message);
+  show_progress_line("");
+  say(end_summary(pipeline, progress, result, run.folder.path));
+  if (mfu) log_info(mfu->text(progress.tokens_per_second()));
+  leave_together(*attempt.pipeline().group);
+  return exit_code(result);
+}
+
+namespace {
+
+// Its cause is not here.
+bool is_loss_of_others(const std::exception& error) {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  return own && own->code() == ExitCode::lost_ranks;
+}
+
+// Without memory or threads for that they find out by themselves; what failed first is to be told.
+void tell_why(Rendezvous& rendezvous, const std::exception& failure) try {
+  rendezvous.roll_call()->say_why(explain_failure(failure));
+} catch (const std::exception& error) {
+  log(LogLevel::debug, error.what());
+}
+
+ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
+  agree_on_kernels(rendezvous, attempt.pipeline());
+  Progress progress(attempt.pipeline());
+  const std::optional<Position> start = attempt.restore(progress);
+  StateGiver giver;
+  Trainer trainer(attempt.pipeline(), {progress, &giver});
+  const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
+  leave_together(*attempt.pipeline().group);
+  return exit_code(result);
+}
+
+}  // namespace
+
+ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash) {
+  const std::unique_ptr<Rendezvous> met = meet_rank_0(place);
+  Rendezvous& rendezvous = *met;
+  const Heard heard = hear(rendezvous, recipe_hash);
+  if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
+  watch_stop_signals();  // not before: rank 0 may prepare data for an hour
+  // The others ask why for some seconds only, and its group may take as long to end: it is still
+  // there while that is said.
+  std::optional<RankAttempt> attempt;
+  try {
+    return follow(attempt.emplace(std::get<HandOver>(heard), &rendezvous), rendezvous);
+  } catch (const std::exception& error) {
+    if (!is_loss_of_others(error)) tell_why(rendezvous, error);
+    throw;
+  }
+}
+
+void dismiss_others(const RankPlace& place, const Dismissal& dismissal) {
+  try {
+    Rendezvous rendezvous(place);
+    dismiss(rendezvous, dismissal);
+  } catch (const Error& error) {
+    log_warning(std::string(error.what()) + ": ranks that come later wait until they are stopped");
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,27 @@
+// One life of a run's trainer: from the files in the run's folder to an exit code.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "base/exit_code.h"
+#include "dist/rank_place.h"
+#include "engine/attempt/dismissal.h"
+#include "engine/record/store_recorder.h"
+
+namespace exprun {
+
+// As rank 0: trains the run from its start or from a checkpoint until it ends or is stopped, and
+// records it. Throws RecipeError, Error.
+ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
+                     const RankPlace& place);
+
+// As any other rank: trains along, with what rank 0 says at the rendezvous. From then on it watches
+// the stop signals; while it waits for that they end the process. `recipe_hash` as in hand_over.h.
+// Throws likewise.
+ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash);
+
+// As rank 0, when it does not train: all others end so, if they come in time.
+void dismiss_others(const RankPlace& place, const Dismissal& dismissal);
+
+}  // namespace exprun

@@ -1,0 +1,101 @@
+#include "engine/attempt/rank_attempt.h"
+
+#include <cmath>
+
+#include "base/log.h"
+#include "base/machine/processor.h"
+#include "dist/gloo.h"
+#include "dist/group_by_device.h"
+#include "dist/nccl.h"
+#include "engine/checkpoint/resume.h"
+#include "engine/device/device.h"
+#include "engine/device/kernel_choices.h"
+#include "engine/precision/format_support.h"
+#include "engine/record/summary.h"
+
+namespace exprun {
+
+namespace {
+
+std::optional<CheckpointState> state_of(const HandOver& hand_over, const ResolvedRecipe& recipe) {
+  if (!hand_over.checkpoint) return std::nullopt;
+  return open_checkpoint(*hand_over.checkpoint, recipe.hash(), hand_over.data.fingerprint);
+}
+
+// A checkpoint goes on with the threads that it was made with, if with as many ranks.
+int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
+                 int world_size, int cores) {
+  if (checkpoint && checkpoint->machine.world_size == world_size)
+    return checkpoint->machine.threads;
+  const auto* threads = recipe.find("run.threads")->as<int64_t>();
+  return threads ? static_cast<int>(*threads) : cores;
+}
+
+// Small numbers go between CPUs even where tensors go between GPUs: nobody waits for a device then.
+std::shared_ptr<ProcessGroup> connected(const ResolvedRecipe& recipe, Rendezvous* rendezvous,
+                                        at::Device device) {
+  if (!rendezvous) return single_process();
+  const auto period = recipe.section("parallelism").get<Period>("timeout");
+  const std::chrono::milliseconds timeout(std::llround(1000 * period.count));
+  auto of_cpus = gloo_group(*rendezvous, timeout);
+  if (device.is_cpu()) return of_cpus;
+  return group_by_device(std::move(of_cpus), nccl_group(*rendezvous, timeout, device));
+}
+
+at::Device device_of(const HandOver& hand_over, const Rendezvous* rendezvous) {
+  const auto type = hand_over.device == "cpu" ? at::kCPU : at::kCUDA;
+  return device_of_rank(type, rendezvous ? rendezvous->place().local_rank : 0);
+}
+
+void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, at::Device device) {
+  const Section precision = recipe.section("precision");
+  if (const auto slow = device.is_cpu() ? check_formats(precision, processor_flags())
+                                        : check_formats(precision, facts_of(device)))
+    log_warning(*slow);
+  if (machine.blas == "generic" && device.is_cpu())
+    log_warning(
+        "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
+}
+
+}  // namespace
+
+void choose_kernels(const ResolvedRecipe& recipe,
+                    const std::optional<CheckpointState>& checkpoint) {
+  if (recipe.section("run").get<bool>("deterministic")) kernel_choices::fix();
+  if (checkpoint) kernel_choices::load(checkpoint->kernels);
+}
+
+RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
+    : hand_over_(hand_over),
+      recipe_(hand_over.resolved()),
+      state_(state_of(hand_over, recipe_)),
+      device_(device_of(hand_over, rendezvous)),
+      share_(rendezvous ? share_of_cores(*rendezvous) : CoreShare{own_cores().count()}) {
+  const int world_size = rendezvous ? rendezvous->place().world_size : 1;
+  use_device(device_, recipe_.section("run").get<bool>("deterministic"));
+  use_formats(recipe_.section("precision"));
+  use_threads(thread_count(recipe_, state_, world_size, share_.cores));
+  choose_kernels(recipe_, state_);
+  machine_ = this_machine();
+  warn_of_what_is_slow(recipe_, machine_, device_);
+  pipeline_.emplace(
+      build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
+  for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))
+    log_info(line);
+}
+
+bool RankAttempt::kernels_repeat() const {
+  return device_.is_cpu() || recipe_.section("run").get<bool>("deterministic");
+}
+
+std::optional<Position> RankAttempt::restore(Recorder& recorder) const {
+  if (!state_) return std::nullopt;
+  load_tensors(*hand_over_.checkpoint, *pipeline_);
+  const std::string warning =
+      bits_may_differ(state_->machine, pipeline_->machine(), kernels_repeat());
+  if (!warning.empty()) recorder.event("warning", "resume", warning);
+  log_info("continues from step " + std::to_string(state_->position.step));
+  return state_->position;
+}
+
+}  // namespace exprun

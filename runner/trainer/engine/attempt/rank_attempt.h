@@ -1,0 +1,52 @@
+// A rank's part of an attempt, whatever it records where: device, threads, kernels, pipeline, where
+// to go on.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "dist/process_group.h"
+#include "dist/rendezvous.h"
+#include "engine/attempt/core_share.h"
+#include "engine/attempt/hand_over.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/device/machine.h"
+#include "engine/pipeline.h"
+#include "engine/record/recorder.h"
+
+namespace exprun {
+
+// Those of the checkpoint, if there is one.
+void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
+
+class RankAttempt {
+ public:
+  // Connects the ranks that have met, if there are several, builds the pipeline and says what it
+  // is. Throws RecipeError, Error.
+  RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous);
+  RankAttempt(const RankAttempt&) = delete;
+  RankAttempt& operator=(const RankAttempt&) = delete;
+
+  const ResolvedRecipe& recipe() const { return recipe_; }
+  const Pipeline& pipeline() const { return *pipeline_; }
+  const Machine& machine() const { return machine_; }
+  at::Device device() const { return device_; }
+  const CoreShare& share() const { return share_; }
+
+  // Loads the checkpoint to go on from, if there is one: its position.
+  std::optional<Position> restore(Recorder& recorder) const;
+
+ private:
+  // Whether the same kernels make the same bits: a CPU's do, a GPU's only if the recipe wants that.
+  bool kernels_repeat() const;
+
+  const HandOver& hand_over_;
+  ResolvedRecipe recipe_;
+  std::optional<CheckpointState> state_;
+  at::Device device_;
+  CoreShare share_;
+  Machine machine_;
+  std::optional<Pipeline> pipeline_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,51 @@
+#include "engine/buffers/flat_buffers.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <stdexcept>
+
+namespace exprun {
+
+namespace {
+
+int64_t padded(int64_t elements, int64_t unit) {
+  return (elements + unit - 1) / unit * unit;
+}
+
+void check_like(const at::Tensor& first, const Parameter& parameter) {
+  if (parameter.tensor.options().type_equal(first.options())) return;
+  throw std::logic_error("flat buffer: '" + parameter.name + "' has another dtype or device");
+}
+
+}  // namespace
+
+FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts) {
+  at::NoGradGuard no_grad;
+  const at::Tensor first = parameters.at(0).tensor;
+  const int64_t unit = kParameterAlignment / static_cast<int64_t>(first.element_size());
+  int64_t size = 0;
+  for (auto& parameter : parameters) {
+    check_like(first, parameter);
+    const int64_t offset = size;
+    size += padded(parameter.tensor.numel(), unit);
+    slots_.push_back({std::move(parameter), offset});
+  }
+  size = padded(size, unit * parts);
+  const auto options = slots_.front().parameter.tensor.options().requires_grad(false);
+  range_ = {at::zeros({size}, options), at::zeros({size}, options), decays};
+  for (auto& slot : slots_) {
+    at::Tensor& tensor = slot.parameter.tensor;
+    const at::Tensor view = cut(range_.values, slot);
+    if (!tensor.is_meta()) view.copy_(tensor);
+    tensor.set_data(view);
+    tensor.mutable_grad() = cut(range_.gradients, slot);
+  }
+}
+
+at::Tensor FlatBuffer::cut(const at::Tensor& flat, const Slot& slot) {
+  const at::Tensor& tensor = slot.parameter.tensor;
+  return flat.narrow(0, slot.offset, tensor.numel()).view(tensor.sizes());
+}
+
+}  // namespace exprun

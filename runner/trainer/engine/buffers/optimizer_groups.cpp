@@ -1,0 +1,107 @@
+#include "engine/buffers/optimizer_groups.h"
+
+#include <algorithm>
+
+#include "engine/name_glob.h"
+#include "engine/optimizer.h"
+
+namespace exprun {
+
+namespace {
+
+constexpr const char* kDefaultGroup = "default";
+
+// `decay` of an optimizer's table; one without the key has no weight decay to apply.
+bool decays(const std::string& which, ParameterClass kind) {
+  if (which == "matrices") return kind != ParameterClass::vector;
+  return which == "all";
+}
+
+OptimizerGroup filled(std::string name, const Section& section,
+                      const std::vector<Parameter>& parameters) {
+  const std::string which = section.has("decay") ? section.get<std::string>("decay") : "none";
+  OptimizerGroup group{std::move(name), section, {}, {}};
+  for (const Parameter& parameter : parameters) {
+    auto& part = decays(which, parameter.kind) ? group.decayed : group.undecayed;
+    part.push_back(parameter);
+  }
+  return group;
+}
+
+void check_takes(const OptimizerGroup& group, std::string_view key) {
+  const std::string type = group.section.type();
+  if (Registry<Optimizer>::instance().find(type).granularity ==
+      Optimizer::Granularity::element_wise)
+    return;
+  for (const auto* part : {&group.decayed, &group.undecayed})
+    for (const Parameter& parameter : *part)
+      if (parameter.kind != ParameterClass::matrix)
+        throw group.section.error(key,
+                                  "optimizer '" + type + "' steps matrices only, and '" +
+                                      parameter.name + "' is of class " + to_string(parameter.kind),
+                                  "give it to a group with another optimizer");
+}
+
+// Takes what the group's globs match out of `left`.
+std::vector<Parameter> take_matching(const Section& section, std::vector<Parameter>& left) {
+  const auto globs = section.get<std::vector<std::string>>("match");
+  const auto first_taken = std::stable_partition(
+      left.begin(), left.end(),
+      [&](const Parameter& parameter) { return !matches_any(globs, parameter.name); });
+  std::vector<Parameter> taken(first_taken, left.end());
+  left.erase(first_taken, left.end());
+  return taken;
+}
+
+void check_taken_by_nobody(const Section& groups, const std::string& name,
+                           const std::vector<Parameter>& parameters,
+                           const std::vector<Parameter>& left) {
+  const Section section = groups.table(name);
+  const auto globs = section.get<std::vector<std::string>>("match");
+  for (const Parameter& parameter : parameters) {
+    if (!matches_any(globs, parameter.name)) continue;
+    const bool free = std::any_of(left.begin(), left.end(), [&](const Parameter& other) {
+      return other.name == parameter.name;
+    });
+    if (!free)
+      throw section.error("match", "parameter '" + parameter.name +
+                                       "' is matched by two groups of [optimizer.groups]");
+  }
+}
+
+std::vector<OptimizerGroup> named_groups(const Section& groups,
+                                         const std::vector<Parameter>& parameters,
+                                         std::vector<Parameter>& left) {
+  std::vector<OptimizerGroup> result;
+  for (const std::string& name : groups.keys()) {
+    check_taken_by_nobody(groups, name, parameters, left);
+    const Section section = groups.table(name);
+    const auto taken = take_matching(section, left);
+    if (taken.empty())
+      throw section.error("match", "no parameter matches group '" + name + "'",
+                          "one is called '" + parameters[parameters.size() / 2].name + "'");
+    result.push_back(filled(name, section, taken));
+    check_takes(result.back(), "match");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
+                                             const std::vector<Parameter>& parameters) {
+  std::vector<Parameter> left = parameters;
+  std::vector<OptimizerGroup> result;
+  if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
+  if (optimizer.has("type") && !left.empty()) {
+    result.insert(result.begin(), filled(kDefaultGroup, optimizer, left));
+    check_takes(result.front(), "type");
+  } else if (!left.empty()) {
+    throw optimizer.error(
+        "groups", "parameter '" + left.front().name + "' is in no group of [optimizer.groups]",
+        "match it in a group, or give [optimizer] a type for the rest");
+  }
+  return result;
+}
+
+}  // namespace exprun

@@ -1,0 +1,204 @@
+#include "engine/buffers/optimizers.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <map>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "engine/device/device.h"
+
+namespace exprun {
+
+namespace {
+
+Optimizer::Factory factory_of(const OptimizerGroup& group) {
+  return Registry<Optimizer>::instance().find(group.section.type());
+}
+
+// One buffer for each dtype, in the order of the dtypes.
+void add_buffers(std::vector<ShardedBuffer>& buffers, const std::vector<Parameter>& parameters,
+                 bool decays, Optimizer::Granularity granularity, const Parallelism& parallelism) {
+  std::map<at::ScalarType, std::vector<Parameter>> by_dtype;
+  for (const Parameter& parameter : parameters)
+    by_dtype[parameter.tensor.scalar_type()].push_back(parameter);
+  for (auto& [dtype, same] : by_dtype)
+    buffers.emplace_back(std::move(same), decays, granularity, parallelism);
+}
+
+void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters) {
+  for (const Parameter& parameter : parameters)
+    group.broadcast(parameter.tensor.detach().contiguous(), 0)->wait();
+}
+
+}  // namespace
+
+Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
+                       Parallelism parallelism, std::optional<int64_t> rounding_seed)
+    : parallelism_(std::move(parallelism)),
+      rounding_seed_(rounding_seed),
+      groups_(optimizer_groups(section, parameters)) {
+  share_values(*parallelism_.group, parameters);
+  for (const OptimizerGroup& each : groups_) steppers_.push_back(build(each));
+  std::vector<const ShardedBuffer*> buffers;
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
+  sync_ = std::make_unique<GradientSync>(parallelism_.group, buffers, parameters);
+  gather_ = std::make_unique<ValueGather>(parallelism_.group, buffers, parameters);
+}
+
+Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
+  const auto [granularity, build] = factory_of(group);
+  Stepper stepper;
+  add_buffers(stepper.buffers, group.decayed, true, granularity, parallelism_);
+  add_buffers(stepper.buffers, group.undecayed, false, granularity, parallelism_);
+  ParameterGroup parts{group.name, {}, {}};
+  if (granularity == Optimizer::Granularity::element_wise) parts.ranges = ranges_of(stepper);
+  if (granularity == Optimizer::Granularity::matrix_wise)
+    for (const ShardedBuffer& buffer : stepper.buffers)
+      for (const Parameter& matrix : buffer.matrices()) parts.matrices.push_back(matrix);
+  stepper.optimizer = build(group.section, std::move(parts));
+  return stepper;
+}
+
+std::vector<FlatRange> Optimizers::ranges_of(Stepper& stepper) const {
+  std::vector<FlatRange> all;
+  for (const ShardedBuffer& buffer : stepper.buffers) {
+    const std::vector<FlatRange> ranges = buffer.ranges();
+    for (size_t unit = 0; unit < ranges.size(); ++unit) {
+      const bool rounds = rounding_seed_ && ranges[unit].values.scalar_type() == at::kBFloat16;
+      if (rounds) stepper.rounded.push_back({RoundedRange(ranges[unit]), buffer, unit});
+      all.push_back(rounds ? stepper.rounded.back().range.wide() : ranges[unit]);
+    }
+  }
+  return all;
+}
+
+double Optimizers::lr(double factor) const {
+  return factor * steppers_.at(0).optimizer->lr();
+}
+
+void Optimizers::zero_gradients() {
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) buffer.flat().range().gradients.zero_();
+}
+
+std::vector<at::Tensor> Optimizers::squared_gradients() const {
+  std::vector<at::Tensor> parts;
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) parts.push_back(buffer.sum_of_squares());
+  return parts;
+}
+
+void Optimizers::scale_gradients(double coefficient) {
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) buffer.scale_gradients(coefficient);
+}
+
+void Optimizers::step(double factor, int64_t update) {
+  at::NoGradGuard no_grad;
+  await_values();
+  for (Stepper& stepper : steppers_) {
+    for (auto& rounded : stepper.rounded) rounded.range.widen();
+    stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
+    round(stepper, update);
+  }
+  gather_->begin();
+}
+
+// By parameter, so that what is drawn depends neither on the buffers nor on the ranks.
+void Optimizers::round(Stepper& stepper, int64_t update) const {
+  for (auto& [range, buffer, unit] : stepper.rounded) {
+    for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(unit)) {
+      const uint64_t key =
+          random_bits({static_cast<uint64_t>(*rounding_seed_), random_word("rounding"),
+                       static_cast<uint64_t>(update), random_word(slot.parameter.name)});
+      range.round(of_unit.begin, of_unit.count, key, of_parameter.begin);
+    }
+    range.drop();
+  }
+}
+
+std::vector<int> Optimizers::ranks_that_differ() const {
+  await_values();
+  Hasher hasher;
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers) {
+      const at::Tensor values = buffer.flat().range().values.cpu();
+      hasher.update(values.const_data_ptr(), values.nbytes());
+    }
+  const auto ranks = static_cast<size_t>(parallelism_.group->world_size());
+  std::vector<double> hashes(ranks);
+  // As many digits as a double carries exactly.
+  hashes[static_cast<size_t>(parallelism_.group->rank())] =
+      static_cast<double>(std::stoull(hasher.hex().substr(0, 13), nullptr, 16));
+  hashes = sum_over_ranks(*parallelism_.group, hashes);
+  std::vector<int> differ;
+  for (size_t rank = 0; rank < ranks; ++rank)
+    if (hashes[rank] != hashes[0]) differ.push_back(static_cast<int>(rank));
+  return differ;
+}
+
+std::vector<NamedTensor> Optimizers::parameter_tensors() const {
+  await_values();
+  std::vector<NamedTensor> tensors;
+  for (const Stepper& stepper : steppers_)
+    for (const ShardedBuffer& buffer : stepper.buffers)
+      for (const auto& slot : buffer.flat().slots())
+        tensors.push_back(
+            {slot.parameter.name, FlatBuffer::cut(buffer.flat().range().values, slot)});
+  return tensors;
+}
+
+std::vector<Optimizers::BufferState> Optimizers::states() const {
+  std::vector<BufferState> states;
+  for (const Stepper& stepper : steppers_)
+    for (OptimizerState& state : stepper.optimizer->state()) {
+      auto next = state.tensors.begin();
+      for (const ShardedBuffer& buffer : stepper.buffers) {
+        const auto end = next + static_cast<std::ptrdiff_t>(buffer.units().size());
+        std::vector<at::Tensor> units(next, end);
+        const auto options = (units.empty() ? buffer.flat().range().values : units[0]).options();
+        states.push_back({buffer, state.name, std::move(units), options.requires_grad(false)});
+        next = end;
+      }
+    }
+  return states;
+}
+
+std::vector<NamedTensor> Optimizers::gathered_state() const {
+  std::vector<NamedTensor> tensors;
+  at::Device device = at::kCPU;
+  for (const auto& [buffer, name, units, options] : states()) {
+    const at::Tensor whole = buffer.gathered(units, options);
+    device = options.device();
+    if (!whole.defined()) continue;
+    for (const auto& slot : buffer.flat().slots())
+      tensors.push_back({slot.parameter.name + "/" + name, FlatBuffer::cut(whole, slot)});
+  }
+  await(device);
+  parallelism_.group->require_intact();
+  return tensors;
+}
+
+void Optimizers::load_state(const StoredState& stored) const {
+  for (const auto& [buffer, name, units, options] : states())
+    buffer.fill(units, [&, &name = name, &options = options](const Parameter& parameter) {
+      return stored(parameter.name + "/" + name, parameter.tensor.sizes(),
+                    options.dtype().toScalarType());
+    });
+}
+
+Optimizers::StateSize Optimizers::state_size() const {
+  StateSize size;
+  for (const auto& [buffer, name, units, options] : states()) {
+    size.tensors += buffer.flat().slots().size();
+    for (const at::Tensor& unit : units) size.bytes_here += static_cast<int64_t>(unit.nbytes());
+    for (const auto& slot : buffer.flat().slots())
+      size.bytes +=
+          slot.parameter.tensor.numel() * static_cast<int64_t>(options.dtype().itemsize());
+  }
+  return size;
+}
+
+}  // namespace exprun

@@ -1,0 +1,103 @@
+// All optimizers of a run with the buffers that they step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/buffers/gradient_sync.h"
+#include "engine/buffers/optimizer_groups.h"
+#include "engine/buffers/parallelism.h"
+#include "engine/buffers/sharded_buffer.h"
+#include "engine/buffers/value_gather.h"
+#include "engine/checkpoint/named_tensor.h"
+#include "engine/optimizer.h"
+#include "engine/precision/stochastic_rounding.h"
+
+namespace exprun {
+
+class Optimizers {
+ public:
+  // Moves the parameters into flat buffers; rank 0's values become those of all. With a seed, bf16
+  // weights of element-wise optimizers are rounded stochastically. Throws RecipeError (see
+  // optimizer_groups).
+  Optimizers(const Section& section, const std::vector<Parameter>& parameters,
+             Parallelism parallelism, std::optional<int64_t> rounding_seed = std::nullopt);
+
+  const std::vector<OptimizerGroup>& groups() const { return groups_; }
+
+  // The rate of the first group (the one without a name, if there is one) at a schedule's factor.
+  double lr(double factor) const;
+
+  void zero_gradients();
+  // Around the last backward of a step: gradients become their sums over the ranks.
+  void begin_gradient_sync() { sync_->begin(); }
+  void finish_gradient_sync() { sync_->finish(); }
+  // Whose sum over all ranks is the square of the gradients' norm (L2, over all parameters): this
+  // rank's parts, 0-dim fp64 on the device, which still computes them.
+  std::vector<at::Tensor> squared_gradients() const;
+  void scale_gradients(double coefficient);
+  // One update of every group, on all ranks together; `update` counts from 1. What other ranks have
+  // stepped is then on its way: whoever reads values of the parameters awaits them first.
+  void step(double factor, int64_t update);
+  // Until the new values of the first `count` parameters, as the model declares them, are there.
+  void await_values(size_t count) const { gather_->await(count); }
+  void await_values() const { gather_->await_all(); }
+
+  // Collective: the ranks whose parameters are not those of rank 0 to the bit.
+  std::vector<int> ranks_that_differ() const;
+
+  // Views, in the order of the parameters: saving reads them, loading writes them.
+  std::vector<NamedTensor> parameter_tensors() const;
+
+  // The state, whole and by parameter, as "<parameter>/<state>": how it is stored does not depend
+  // on the ranks. All ranks call it together; rank 0 has copies of all, the others nothing.
+  std::vector<NamedTensor> gathered_state() const;
+  // The reverse, each rank for itself: `stored` gives a tensor by name, like the parameter in shape
+  // and of that dtype.
+  using StoredState =
+      std::function<at::Tensor(const std::string&, at::IntArrayRef shape, at::ScalarType)>;
+  void load_state(const StoredState& stored) const;
+  // How many tensors the state has, and its bytes: of all ranks together, and on this one.
+  struct StateSize {
+    size_t tensors = 0;
+    int64_t bytes = 0, bytes_here = 0;
+  };
+  StateSize state_size() const;
+
+ private:
+  struct Stepper {
+    std::vector<ShardedBuffer> buffers;
+    std::unique_ptr<Optimizer> optimizer;
+    struct Rounded {
+      RoundedRange range;
+      const ShardedBuffer& buffer;
+      size_t unit;
+    };
+    std::vector<Rounded> rounded;  // of the buffers in bf16, if they are rounded so
+  };
+  Stepper build(const OptimizerGroup& group) const;
+  std::vector<FlatRange> ranges_of(Stepper& stepper) const;
+  void round(Stepper& stepper, int64_t update) const;
+
+  // A state tensor of a buffer, in its units.
+  struct BufferState {
+    const ShardedBuffer& buffer;
+    std::string name;
+    std::vector<at::Tensor> units;
+    at::TensorOptions options;
+  };
+  std::vector<BufferState> states() const;
+
+  Parallelism parallelism_;
+  std::optional<int64_t> rounding_seed_;
+  std::vector<OptimizerGroup> groups_;
+  std::vector<Stepper> steppers_;  // one a group
+  std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<ValueGather> gather_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,48 @@
+// A checkpoint: a folder with model.safetensors (by parameter), optimizer.safetensors
+// ("<parameter>/<state>"), state.json, and MANIFEST.json last.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/named_tensor.h"
+#include "engine/checkpoint/position.h"
+#include "engine/device/machine.h"
+#include "engine/pipeline.h"
+
+namespace exprun {
+
+// state.json: everything beside the tensors.
+struct CheckpointState {
+  Position position;
+  int64_t tokens = 0;  // trained on so far
+  std::string recipe_hash;
+  std::string data_fingerprint;
+  Machine machine;
+  nlohmann::json kernels;  // kernel_choices::save
+};
+
+// A copy of the state between two steps, to be written while training goes on.
+struct Snapshot {
+  CheckpointState state;
+  std::vector<NamedTensor> parameters;
+  std::vector<NamedTensor> optimizer;
+};
+
+// As rank 0, while all others call Optimizers::gathered_state.
+Snapshot take_snapshot(const Pipeline& pipeline, const Position& position);
+
+// Durable and whole when it returns; throws Error and leaves nothing otherwise. Any thread.
+void write_checkpoint(const Snapshot& snapshot, const std::filesystem::path& folder);
+
+// Throws Error: a file is missing or damaged, or a newer exprun wrote it.
+CheckpointState read_checkpoint_state(const std::filesystem::path& folder);
+
+// Copies the tensors into the pipeline. Throws Error that names a tensor that is missing, too
+// many, or of another shape or dtype; the pipeline is then of no use.
+void load_tensors(const std::filesystem::path& folder, const Pipeline& pipeline);
+
+}  // namespace exprun

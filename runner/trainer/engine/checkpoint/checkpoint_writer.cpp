@@ -1,0 +1,103 @@
+#include "engine/checkpoint/checkpoint_writer.h"
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "base/log.h"
+
+namespace exprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// As far as they can be read: the checkpoint is durable already.
+int64_t folder_bytes(const fs::path& folder) {
+  int64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto size = entry->file_size(error);
+    if (!error) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+// Never half there under its name: a process that dies on the way leaves what
+// remove_unfinished_folders removes.
+void remove_folder(const fs::path& folder) {
+  const fs::path old = folder.string() + ".tmp-old";
+  std::error_code ignored;  // what could not be removed is tried again after the next one
+  fs::remove_all(old, ignored);
+  fs::rename(folder, old, ignored);
+  fs::remove_all(old, ignored);
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(RunFolder folder, CheckpointLedger& ledger, Recorder& recorder,
+                                   std::optional<Position> resumed_from)
+    : folder_(std::move(folder)),
+      ledger_(ledger),
+      recorder_(recorder),
+      durable_(std::move(resumed_from)) {
+  remove_unfinished_folders(folder_.checkpoints());
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  try {
+    wait();
+  } catch (const std::exception& error) {
+    log_warning(error.what());  // the store may be what failed
+  }
+}
+
+void CheckpointWriter::save(const Pipeline& pipeline, const Position& position) {
+  wait();
+  being_written_ = position;
+  writing_ =
+      std::async(std::launch::async, [this, keep = pipeline.plan.keep_last,
+                                      snapshot = take_snapshot(pipeline, position)]() mutable {
+        write(std::move(snapshot), keep);
+      });
+}
+
+void CheckpointWriter::save_last(const Pipeline& pipeline, const Position& position) {
+  wait();
+  Snapshot snapshot = take_snapshot(pipeline, position);  // with the other ranks in any case
+  if (durable_ == position) return;
+  write(std::move(snapshot), pipeline.plan.keep_last);
+  durable_ = position;
+}
+
+void CheckpointWriter::write(Snapshot snapshot, int64_t keep_last) {
+  const int64_t step = snapshot.state.position.step;
+  const fs::path target = folder_.checkpoints() / checkpoint_name(step);
+  ledger_.before_commit();
+  write_checkpoint(snapshot, target);
+  ledger_.record(step, folder_bytes(target));
+  remove_old(step, keep_last);
+}
+
+// Newer ones, of a life that a damaged file ended, are replaced when training gets there.
+void CheckpointWriter::remove_old(int64_t newest, int64_t keep_last) {
+  int64_t kept = 0;
+  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {
+    if (checkpoint.step > newest || ++kept <= keep_last) continue;
+    ledger_.forget(checkpoint.step);
+    remove_folder(checkpoint.path);
+  }
+}
+
+void CheckpointWriter::wait() {
+  if (!writing_.valid()) return;
+  try {
+    writing_.get();
+    durable_ = being_written_;
+  } catch (const std::exception& error) {
+    recorder_.event("warning", "checkpoint",
+                    "the checkpoint of step " + std::to_string(being_written_.step) +
+                        " was not written, training goes on: " + error.what());
+  }
+}
+
+}  // namespace exprun

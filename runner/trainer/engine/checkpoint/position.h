@@ -1,0 +1,32 @@
+// Where training stands between two steps. With parameters and optimizer state it is all that a
+// run needs to go on to the same bits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/precision/loss_scale.h"
+
+namespace exprun {
+
+// The best value of the recipe's metric so far.
+struct Best {
+  double value = 0;
+  int64_t step = 0;
+
+  bool operator==(const Best&) const = default;
+};
+
+struct Position {
+  int64_t step = 0;                 // completed updates
+  std::set<std::string> evaluated;  // evaluations recorded at this step already
+  std::optional<Best> best;
+  int64_t without_best = 0;  // evaluations of its metric since then
+  LossScale loss_scale;      // with fp16
+
+  bool operator==(const Position&) const = default;
+};
+
+}  // namespace exprun

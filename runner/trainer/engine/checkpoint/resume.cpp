@@ -1,0 +1,50 @@
+#include "engine/checkpoint/resume.h"
+
+#include "base/diagnostic.h"
+#include "base/manifest.h"
+
+namespace exprun {
+
+namespace {
+
+void check_same(const std::filesystem::path& folder, const char* what, const std::string& then,
+                const std::string& now, const char* remedy) {
+  if (then == now) return;
+  throw Error("checkpoint: '" + folder.string() + "' was made with another " + what + " (" +
+              then.substr(0, 8) + ", now " + now.substr(0, 8) + "); " + remedy);
+}
+
+std::string difference(const char* what, const std::string& then, const std::string& now) {
+  return then == now ? "" : std::string("; ") + what + " was " + then + ", is " + now;
+}
+
+}  // namespace
+
+CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::string& recipe_hash,
+                                const std::string& data_fingerprint) {
+  if (const auto problem = manifest_problem(folder, Verify::hashes))
+    throw Error("checkpoint: '" + folder.string() + "' is damaged: " + *problem +
+                "; remove the folder to continue from the checkpoint before it");
+  CheckpointState state = read_checkpoint_state(folder);
+  check_same(folder, "recipe", state.recipe_hash, recipe_hash,
+             "start a new run for the changed recipe");
+  check_same(folder, "data", state.data_fingerprint, data_fingerprint,
+             "restore the files that it was trained on, or start a new run");
+  return state;
+}
+
+std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat) {
+  const std::string differences =
+      difference("LibTorch", then.libtorch, now.libtorch) +
+      difference("the instruction set", then.instruction_set, now.instruction_set) +
+      difference("BLAS", then.blas, now.blas) + difference("oneDNN", then.onednn, now.onednn) +
+      difference("the world size", std::to_string(then.world_size),
+                 std::to_string(now.world_size)) +
+      difference("the strategy", then.strategy, now.strategy) +
+      difference("the device", then.device, now.device) +
+      (kernels_repeat ? ""
+                      : "; a GPU's kernels make the same bits with run.deterministic = true only");
+  return differences.empty() ? "" : "bits may differ from an uninterrupted run" + differences;
+}
+
+}  // namespace exprun

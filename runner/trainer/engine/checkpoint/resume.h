@@ -1,0 +1,21 @@
+// Continuing a run from one of its checkpoints, to the same bits.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "engine/checkpoint/checkpoint.h"
+
+namespace exprun {
+
+// Reads and checks a checkpoint before anything is built: its manifest with hashes, that it is of
+// this recipe and of this data. Throws Error that says what differs.
+CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::string& recipe_hash,
+                                const std::string& data_fingerprint);
+
+// What may change bits between the machine of the checkpoint and this one, for people; empty if
+// nothing does. `kernels_repeat`: whether the device's kernels make the same bits each time.
+std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat = true);
+
+}  // namespace exprun

@@ -1,0 +1,65 @@
+#include "engine/device/machine.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+#include "engine/device/device.h"
+
+namespace exprun {
+namespace {
+
+// The text between `begin` and the next of `ends`, or "unknown".
+std::string part(const std::string& text, const std::string& begin, const char* ends) {
+  const size_t at = text.find(begin);
+  if (at == std::string::npos) return "unknown";
+  const size_t start = at + begin.size();
+  return text.substr(start, text.find_first_of(ends, start) - start);
+}
+
+nlohmann::ordered_json to_json(const GpuFacts& gpu) {
+  return {{"name", gpu.name},
+          {"uuid", gpu.uuid},
+          {"memory_bytes", gpu.memory_bytes},
+          {"compute_capability", gpu.capability / 10.0},
+          {"cuda", cuda_version()}};
+}
+
+}  // namespace
+
+Machine this_machine() {
+  const std::string built = at::show_config();
+  Machine machine;
+  machine.threads = at::get_num_threads();
+  machine.instruction_set = at::get_cpu_capability();
+  machine.libtorch = TORCH_VERSION;
+  machine.blas = part(built, "BLAS_INFO=", ",\n ");
+  machine.onednn = part(built, "MKL-DNN v", " \n");
+  return machine;
+}
+
+std::string libraries_json(const Machine& machine, at::Device device) {
+  nlohmann::ordered_json json{
+      {"libtorch", machine.libtorch},
+      {"blas", machine.blas},
+      {"mkl", part(at::show_config(), "Math Kernel Library Version ", "-\n")},
+      {"onednn", machine.onednn},
+      {"instruction_set", machine.instruction_set},
+      {"threads", machine.threads},
+      {"device", device.str()}};
+  if (!device.is_cpu()) json["gpu"] = to_json(facts_of(device));
+  json["config"] = at::show_config();
+  return json_text(json);
+}
+
+void use_threads(int threads) {
+  at::globalContext().setFlushDenormal(true);
+  at::set_num_threads(threads);
+  at::set_num_interop_threads(1);
+}
+
+}  // namespace exprun

@@ -1,0 +1,101 @@
+#include "engine/record/store_recorder.h"
+
+#include <array>
+
+#include "base/atomic_file.h"
+#include "base/clock.h"
+#include "base/diagnostic.h"
+#include "base/log.h"
+
+namespace exprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Trouble with the store never stops training; what is on disk counts for a resume. The metric
+// writer has warned of it.
+template <class Action>
+void despite_store_trouble(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    log(LogLevel::debug, error.what());
+  }
+}
+
+}  // namespace
+
+void record_end(const StoredRun& run, const std::string& message) {
+  Store(run.store, Store::Access::read_write)
+      .record_event({run.id, now_ms(), "error", "end", message});
+}
+
+void record_libraries(const StoredRun& run, const std::string& json) {
+  despite_store_trouble([&] {
+    Store(run.store, Store::Access::read_write).record_libraries(run.id, run.attempt, json);
+  });
+}
+
+StoreRecorder::StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_t metrics_every)
+    : run_(run),
+      metrics_(metrics),
+      metrics_every_(metrics_every),
+      store_(run.store, Store::Access::read_write),
+      loss_(metrics.series("train/loss", false)),
+      lr_(metrics.series("lr", false)),
+      grad_norm_(metrics.series("grad_norm", false)),
+      tokens_per_s_(metrics.series("tokens_per_s", true)),
+      step_ms_(metrics.series("step_ms", true)) {}
+
+void StoreRecorder::step(const StepRecord& record) {
+  if (record.step % metrics_every_ != 0) return;
+  const std::array<MetricWriter::Point, 5> points{{
+      {loss_, record.loss},
+      {lr_, record.lr},
+      {grad_norm_, record.grad_norm},
+      {tokens_per_s_, static_cast<double>(record.tokens) / record.seconds},
+      {step_ms_, record.seconds * 1e3},
+  }};
+  metrics_.push(record.step, points);
+}
+
+void StoreRecorder::evaluation(int64_t step, const std::string& name,
+                               const EvaluationResult& result) {
+  std::vector<MetricWriter::Point> points;
+  for (const auto& [metric, value] : result.metrics)
+    points.push_back({metrics_.series(metric, false), value});
+  if (!points.empty()) metrics_.push(step, points);
+  if (!result.text.empty()) write_sample(step, name, result.text);
+}
+
+void StoreRecorder::write_sample(int64_t step, const std::string& name, const std::string& text) {
+  const std::string suffix = name == "sample" ? "" : "_" + name;
+  try {
+    fs::create_directories(run_.folder.samples());
+    write_file_atomically(run_.folder.samples() / (checkpoint_name(step) + suffix + ".txt"), text);
+  } catch (const std::exception& error) {
+    event("warning", "sample", error.what());
+  }
+}
+
+void StoreRecorder::event(const std::string& level, const std::string& kind,
+                          const std::string& text) {
+  despite_store_trouble([&] { store_.record_event({run_.id, now_ms(), level, kind, text}); });
+}
+
+StoreLedger::StoreLedger(const StoredRun& run, MetricWriter& metrics)
+    : run_(run), metrics_(metrics), store_(run.store, Store::Access::read_write) {}
+
+void StoreLedger::record(int64_t step, int64_t bytes) {
+  const fs::path folder = run_.folder.checkpoints().filename() / checkpoint_name(step);
+  despite_store_trouble([&] {
+    store_.record_checkpoint({run_.id, step, run_.attempt, bytes, now_ms(), folder.string()});
+  });
+}
+
+void StoreLedger::forget(int64_t step) {
+  despite_store_trouble([&] { store_.forget_checkpoint(run_.id, step); });
+}
+
+}  // namespace exprun

@@ -1,0 +1,61 @@
+// Results into the store and the run's folder.
+#pragma once
+
+#include <filesystem>
+
+#include "base/run_folder.h"
+#include "engine/checkpoint/checkpoint_writer.h"
+#include "engine/record/recorder.h"
+#include "store/metric_writer.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// Which run of which store a trainer works for.
+struct StoredRun {
+  std::filesystem::path store;
+  int64_t id = 0;
+  int64_t attempt = 0;
+  RunFolder folder;
+};
+
+// On what libraries the attempt runs (libraries_json). Trouble with the store is passed over.
+void record_libraries(const StoredRun& run, const std::string& json);
+
+// Why a run failed, as the event that its launcher reads. Throws Error.
+void record_end(const StoredRun& run, const std::string& message);
+
+class StoreRecorder : public Recorder {
+ public:
+  // Series of steps get a value every `metrics_every` steps.
+  StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_t metrics_every);
+
+  void step(const StepRecord& record) override;
+  void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void event(const std::string& level, const std::string& kind, const std::string& text) override;
+
+ private:
+  void write_sample(int64_t step, const std::string& name, const std::string& text);
+
+  const StoredRun& run_;
+  MetricWriter& metrics_;
+  int64_t metrics_every_;
+  Store store_;
+  MetricWriter::Series loss_, lr_, grad_norm_, tokens_per_s_, step_ms_;
+};
+
+class StoreLedger : public CheckpointLedger {
+ public:
+  StoreLedger(const StoredRun& run, MetricWriter& metrics);
+
+  void before_commit() override { metrics_.flush(); }
+  void record(int64_t step, int64_t bytes) override;
+  void forget(int64_t step) override;
+
+ private:
+  const StoredRun& run_;
+  MetricWriter& metrics_;
+  Store store_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,81 @@
+"""Runs that were begun with values which are refused since: they go on, are run again and looked at."""
+import contextlib
+import json
+import signal
+import sqlite3
+import unittest
+
+from support import ExprunTest
+
+LONG = "x" * 130
+
+# What is refused to a new run, and what the warning says of it.
+REFUSED_SINCE = {
+    f"run.name={LONG}": "'name' must have at most 128 characters, got 130",
+    'run.best_metric="val/lss"': "no evaluation measures 'val/lss'",
+    '+evaluation."bei Nacht"={type = "val_loss"}': "'bei Nacht' must match ^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+    '+evaluation.again={type = "val_loss"}': "[evaluation.again] measures val/loss, as [evaluation.\"bei Nacht\"] does",
+    "dataset.separator=\\n": "'\\n' is two characters in a value without quotes",
+    "checkpoint.keep_last=1": "'keep_last' must be >= 2",
+}
+# The rule of another run: nothing measures what it stops by.
+STOPS_BY_NOTHING = ("metrics.val_loss=false", "run.early_stop={patience = 2}")
+
+
+class OldRuns(ExprunTest):
+    def make_old(self, *overrides):
+        """The run's recipe is as if an earlier exprun had taken the overrides."""
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
+            key, text = store.execute("SELECT blob.id, CAST(content AS TEXT) FROM blob JOIN run_blob ON blob = blob.id "
+                                      "WHERE kind = 'recipe'").fetchone()
+            recipe = json.loads(text)
+            recipe["overrides"] += overrides
+            store.execute("UPDATE blob SET content = CAST(? AS BLOB) WHERE id = ?", (json.dumps(recipe), key))
+
+    def assert_warned(self, result):
+        for said in REFUSED_SINCE.values():
+            self.assertIn(f"warning: {said}; a new run is refused for it\n", result.err)
+
+    def test_it_is_run_again_goes_on_and_is_looked_at(self):
+        self.exprun("tiny.toml", "steps=1")
+        self.exprun("check", "tiny.toml", *REFUSED_SINCE, code=2)
+        self.make_old("steps=2000", *REFUSED_SINCE)
+        process = self.start("rerun", "1")
+        self.wait_for_step(20, process)
+        process.send_signal(signal.SIGINT)
+        self.assert_warned(self.finish(process))
+        self.assertEqual(self.state(), "interrupted")
+        self.assert_warned(self.exprun("resume", LONG, "checkpoint.every=500 steps"))
+        self.assertEqual(self.rows("SELECT state, last_step, attempt FROM runs WHERE run = 2"), [("finished", 2000, 2)])
+        self.assertIn(f'name = "{LONG}"\n', self.exprun("show", "2").out)
+        self.assertRegex(self.exprun("show", "2", "--origin").out, r"run\.best_metric +\"val/lss\" +override\n")
+        self.assertIn("run.best_metric", self.exprun("show", "2", "--diff", "tiny.toml").out)
+        self.assertIn("2,000 updates", self.exprun("show", "2", "--schedule").out)
+        self.assert_warned(evaluated := self.exprun("eval", "2", "--json"))
+        self.assertEqual(json.loads(evaluated.out)["step"], 2000)
+        self.assert_warned(self.exprun("sample", "2", "tokens=3"))
+        self.assertIn("seed=2", self.exprun("sweep", "seed=1,2", "--dry-run").out)
+
+    def test_what_changes_it_is_judged_as_in_a_new_run(self):
+        self.exprun("tiny.toml", "steps=1")
+        self.make_old(*REFUSED_SINCE)
+        for command, change, said in (
+                ("rerun", 'run.best_metric="val/los"', "error: no evaluation measures 'val/los'\n"),
+                ("resume", "checkpoint.keep_last=0", "error: 'keep_last' must be >= 2\n"),
+                ("eval", "evaluation.val_loss.tokens=-5", "error: 'tokens' must be >= 1\n"),
+                ("rerun", "parallelism.world_size=3", "error: the global batch of 4 sequences cannot be shared by 3 ranks\n"),
+                ("rerun", "dataset.path=nothing.txt", "error: 'nothing.txt' does not exist\n")):
+            self.assertIn(said, self.exprun(command, "1", change, code=2).err)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+
+    def test_one_that_stops_by_what_nothing_measures(self):
+        self.exprun("tiny.toml", "steps=1")
+        self.exprun("check", "tiny.toml", *STOPS_BY_NOTHING, code=2)
+        self.make_old("steps=30", *STOPS_BY_NOTHING)
+        self.assertIn("warning: 'early_stop' has nothing to look at: no evaluation measures 'val/loss'; a new run is "
+                      "refused for it\n", self.exprun("rerun", "1").err)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs WHERE run = 2"), [("finished", 30)])
+
+
+if __name__ == "__main__":
+    unittest.main()

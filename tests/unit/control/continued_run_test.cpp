@@ -1,0 +1,76 @@
+#include "control/launch/continued_run.h"
+
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+RecipeText recipe() {
+  return {{std::make_shared<SourceFile>(
+              SourceFile{"tiny.toml",
+                         "[run]\nname = \"tiny\"\nsteps = 10\n"
+                         "[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
+                         "context_length = 4\n[dataset]\ntype = \"text\"\npath = \"a.txt\"\n"
+                         "[batch]\nsequences = 2\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n"})},
+          {}};
+}
+
+NewRun new_run() {
+  NewRun run;
+  run.uid = std::string(32, 'a');
+  run.name = "tiny";
+  run.recipe_hash = "hash";
+  run.folder = "tiny-aaaaaaaa";
+  run.steps = 10;
+  return run;
+}
+
+std::string refusal(Store& store, const StoreFolder& folder, const RunRow& run) {
+  const LaunchRequest request{recipe(),       resolve(recipe()), "exprun tiny.toml",
+                              LogLevel::info, std::nullopt,      std::nullopt};
+  const PreparedLaunch prepared{{}, resolve(recipe()), 10, std::nullopt, {}};
+  try {
+    begin_again(store, folder, request, prepared, run);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("continued run: one that another process has continued meanwhile is left alone") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run());
+  fs::create_directory(folder.run("tiny-aaaaaaaa").path);
+  store.end_attempt(id, RunState::interrupted, 130, {}, "");
+  const RunRow stale = *store.run(id);
+  store.begin_attempt(id, 0);
+  store.end_attempt(id, RunState::finished, 0, {}, "");
+
+  CHECK(refusal(store, folder, stale) ==
+        "launch: another process has continued tiny-aaaaaaaa meanwhile (now finished at step 0); "
+        "the same command again goes on from there");
+  CHECK(store.run(id)->attempt == 2);
+  CHECK(refusal(store, folder, *store.run(id)) == "");
+  CHECK(store.run(id)->attempt == 3);
+}
+
+TEST_CASE("continued run: one whose lock is held is named with its process") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  const RunRow run = *store.run(store.create_run(new_run()));
+  fs::create_directory(folder.run(run.folder).path);
+  const FileLock lock = FileLock::take(folder.run(run.folder).lock());
+  CHECK(refusal(store, folder, run) == "launch: tiny-aaaaaaaa is running (process " +
+                                           std::to_string(run.pid) + " on " + run.host +
+                                           "); stop it first");
+}

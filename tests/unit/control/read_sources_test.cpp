@@ -1,0 +1,206 @@
+// What is read of a source, and what is refused: packings, pipes, JSON, names.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/atomic_file.h"
+#include "base/unique_fd.h"
+#include "base/utf8.h"
+#include "base/write_all.h"
+#include "control/data/read/packing.h"
+#include "control/data/read/records.h"
+#include "control/data/sources.h"
+#include "support/temporary_folder.h"
+#include "support/text_preparation.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kAll = "validation_fraction = 0.0\n";
+
+std::string read(const fs::path& path, const fs::path& store, const std::string& more = "") {
+  return text_of(prepare(path, store, kAll + more).train);
+}
+
+// The complaint about a file of these bytes, its path as FILE.
+std::string complaint_about(const TemporaryFolder& folder, const std::string& name,
+                            const std::string& bytes, const std::string& more = "") {
+  const fs::path file = folder.write(name, bytes);
+  std::string text = complaint(file, folder.path() / "bad", kAll + more);
+  const auto at = text.find(file.string());
+  return at == std::string::npos ? text : text.replace(at, file.string().size(), "FILE");
+}
+
+// The names below `folder` that entries of `path` find, or the complaint.
+std::string found(const TemporaryFolder& folder, const std::vector<std::string>& entries) try {
+  Array array;
+  for (const std::string& entry : entries) {
+    const auto file = std::make_shared<SourceFile>(SourceFile{"test", "path"});
+    array.push_back(Value(entry.starts_with("/") ? entry : (folder.path() / entry).string(),
+                          {file, 0, 4}, Origin::file));
+  }
+  std::string names;
+  for (const Source& source : find_sources(Value(std::move(array), {}, Origin::file), ""))
+    names += fs::relative(source.file, folder.path()).string() + " ";
+  return names;
+} catch (const RecipeError& error) {
+  return error.diagnostics().at(0).message + "; " + error.diagnostics().at(0).help;
+}
+
+std::string little_endian(uint32_t number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+// The sizes of the pieces that a file is read in.
+std::vector<size_t> piece_sizes(const fs::path& file, const std::string& separator) {
+  const auto cut = [](std::string_view text) { return text.rfind(' ') + 1; };
+  const RecordOptions options{"text", separator, false, cut};
+  const auto reader = open_records(file, options);
+  std::vector<size_t> sizes;
+  for (Record record; reader->next(record);) sizes.push_back(record.bytes.size());
+  return sizes;
+}
+
+// The same of a pipe that gives 3,000 bytes at a time.
+std::vector<size_t> sizes_of_slow(const std::string& text, const std::string& separator) {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_DIRECT) == 0);  // a read gets what one write gave, at most
+  const UniqueFd reader(ends[0]);
+  std::thread writer([&, fd = ends[1]] {
+    const UniqueFd pipe(fd);
+    write_all(pipe.get(), text.data(), kPackingBytes, "pipe");
+    for (size_t at = kPackingBytes; at < text.size(); at += 3000)
+      write_all(pipe.get(), text.data() + at, std::min<size_t>(3000, text.size() - at), "pipe");
+  });
+  const auto sizes = piece_sizes("/dev/fd/" + std::to_string(reader.get()), separator);
+  writer.join();
+  return sizes;
+}
+
+}  // namespace
+
+TEST_CASE("sources: zstd with skippable frames, as pzstd writes it, is unpacked") {
+  const TemporaryFolder folder;
+  for (const uint32_t magic : {0x184D2A50u, 0x184D2A5Fu}) {
+    const std::string frame = little_endian(magic) + little_endian(4) + "size";
+    const fs::path file = folder.write("a.zst", frame + zstd("hello ") + frame + zstd("you"));
+    CHECK(read(file, folder.path() / "data") == "hello you");
+  }
+}
+
+TEST_CASE("sources: gzip with zeros behind it is unpacked, with anything else it is not") {
+  const TemporaryFolder folder;
+  const std::string members = gzip("hello ") + std::string(300'000, '\0') + gzip("you");
+  const fs::path file = folder.write("a.gz", members + std::string(300'000, '\0'));
+  CHECK(read(file, folder.path() / "data") == "hello you");
+  CHECK(complaint_about(folder, "b.gz", gzip("hello") + "xyz") ==
+        "data: 'FILE' is damaged gzip (incorrect header check); fetch or make it again");
+}
+
+TEST_CASE("sources: what is packed in a way that is not read is refused by its name") {
+  const TemporaryFolder folder;
+  const auto expect = [&](const std::string& bytes, const std::string& name) {
+    CHECK(complaint_about(folder, "a.txt", bytes) ==
+          "data: 'FILE' is packed by " + name +
+              ", which is not read; unpack it, or pack it again with gzip or zstd");
+  };
+  expect(std::string("\xfd\x37zXZ\0", 6) + "more", "xz");
+  expect("BZh91AY&SY....", "bzip2");
+  expect("\x04\x22\x4d\x18....", "lz4");
+  expect("PK\x03\x04....", "zip");
+  expect("7z\xbc\xaf\x27\x1c....", "7-Zip");
+  expect("\x1f\x9d....", "compress");
+  CHECK(read(folder.write("b.txt", "BZh9 is a text"), folder.path() / "data") == "BZh9 is a text");
+}
+
+TEST_CASE("sources: a file that is not what its name promises is refused") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.txt.gz", "a.jsonl.zst"})
+    for (const char* bytes : {"plain text", ""})
+      CHECK(complaint_about(folder, name, bytes) ==
+            "data: 'FILE' is neither gzip nor zstd, as its name says; fetch or make it again, or "
+            "rename it if it is not packed");
+  CHECK(read(folder.write("b.gz", zstd("either")), folder.path() / "data") == "either");
+}
+
+TEST_CASE("sources: a pipe is refused, with the way to read it") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  CHECK(found(folder, {"pipe"}) ==
+        "'" + (folder.path() / "pipe").string() +
+            "' is no regular file; a pipe is read by exprun data prepare path=- --out FOLDER");
+  CHECK(found(folder, {"/dev/null"}) ==
+        "'/dev/null' is no regular file; a pipe is read by exprun data prepare path=- --out "
+        "FOLDER");
+}
+
+TEST_CASE("sources: how much is read at a time changes no piece of a text") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; text.size() < 2'000'000; ++i)
+    text += std::to_string(i) + (i % 50'000 == 0 ? "||" : " ");
+  const fs::path file = folder.write("a.txt", text);
+  for (const char* separator : {"", "||"}) {
+    const auto sizes = piece_sizes(file, separator);
+    CHECK(sizes == sizes_of_slow(text, separator));
+    CHECK(sizes.size() > 5);
+  }
+}
+
+TEST_CASE("sources: behind a JSON array nothing may stand") {
+  const TemporaryFolder folder;
+  CHECK(read(folder.write("good.json", "[{\"text\": \"a\"}] \n\t "), folder.path() / "data") ==
+        "a");
+  const std::string first = "[{\"text\": \"a\"}]";
+  for (const std::string& more : {first, std::string(" garbage"), std::string(1, '\0')})
+    CHECK(complaint_about(folder, "a.json", first + more) ==
+          "data: 'FILE' goes on behind its array; it must be one JSON array of records, or write "
+          "format = \"json_lines\"");
+  CHECK(complaint_about(folder, "b.json", "[]{}") ==
+        "data: 'FILE' goes on behind its array; it must be one JSON array of records, or write "
+        "format = \"json_lines\"");
+}
+
+TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {
+  const TemporaryFolder folder;
+  const auto record = [](size_t levels) {
+    return "{\"text\": " + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  CHECK(read(folder.write("good.jsonl", record(256)), folder.path() / "data").size() == 512);
+  for (const size_t levels : {size_t{257}, size_t{1'000'000}})
+    CHECK(complaint_about(folder, "a.jsonl", record(levels)) ==
+          "data: record 1 of 'FILE' holds arrays or objects in each other, more than 256 levels "
+          "deep, in its field 'text'; a text is expected there");
+}
+
+TEST_CASE("sources: a file that several entries name is read once, written twice it is twice") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.txt", "m.txt", "z.txt"}) folder.write(name, "x");
+  CHECK(found(folder, {"m.txt", "*.txt"}) == "m.txt a.txt z.txt ");
+  CHECK(found(folder, {"*.txt", "./m.txt"}) == "a.txt z.txt m.txt ");
+  CHECK(found(folder, {"*.txt", "[az].txt"}) == "a.txt m.txt z.txt ");
+  CHECK(found(folder, {"m.txt", "m.txt"}) == "m.txt m.txt ");
+}
+
+TEST_CASE("sources: a file whose name is a pattern comes with the way to write it") {
+  const TemporaryFolder folder;
+  folder.write("x[1].txt", "x");
+  const std::string at = folder.path().string();
+  CHECK(found(folder, {"x[1].txt"}) ==
+        "no file matches '" + at + "/x[1].txt'; there is a file of that very name: write '" + at +
+            "/x\\[1].txt'");
+  CHECK(found(folder, {"x\\[1].txt"}) == "x[1].txt ");
+}
+
+TEST_CASE("sources: a name that is no UTF-8 is shown as well as it can be") {
+  const TemporaryFolder folder;
+  folder.write("a\xff.txt", "abc");
+  const PreparedData data = prepare(folder.path() / "*.txt", folder.path() / "data", kAll);
+  CHECK(text_of(data.train) == "abc");
+  CHECK(data.made_from["files"][0] == to_valid_utf8((folder.path() / "a\xff.txt").string()));
+}

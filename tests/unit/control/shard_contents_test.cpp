@@ -1,0 +1,51 @@
+// What is said of files of tokens that others wrote, or broke.
+#include "control/data/shard_contents.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+namespace {
+
+std::string wide_shard(std::vector<uint32_t> tokens) {
+  std::vector<uint32_t> words = {20240801, 7, static_cast<uint32_t>(tokens.size())};
+  words.resize(256);
+  words.insert(words.end(), tokens.begin(), tokens.end());
+  return {reinterpret_cast<const char*>(words.data()), words.size() * 4};
+}
+
+}  // namespace
+
+TEST_CASE("shard contents: a token beyond every vocabulary is told, and takes no memory") {
+  const TemporaryFolder folder;
+  const auto last = folder.write("last.bin", wide_shard({(1u << 24) - 1}));
+  CHECK(count_tokens(recognise_shard(last).shard).size() == 1u << 24);
+  for (const uint32_t token : {1u << 24, UINT32_MAX}) {
+    const auto file = folder.write("beyond.bin", wide_shard({5, token}));
+    CHECK_THROWS_WITH_AS(
+        count_tokens(recognise_shard(file).shard),
+        ("token shard: '" + file.string() + "' has the token " + std::to_string(token) +
+         ", and no vocabulary has more than 2^24; fetch or make it again")
+            .c_str(),
+        Error);
+  }
+}
+
+TEST_CASE("shard contents: a file with a shard's magic is never taken for bare tokens") {
+  const TemporaryFolder folder;
+  std::string other_version = wide_shard({1});
+  other_version[4] = 2;
+  const auto file = folder.write("a.bin", other_version);
+  CHECK_THROWS_WITH_AS(recognise_shard(file),
+                       ("token shard: '" + file.string() +
+                        "' has version 2, of this magic version 7 can be read; fetch or make it "
+                        "again")
+                           .c_str(),
+                       Error);
+}

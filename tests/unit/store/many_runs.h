@@ -1,0 +1,12 @@
+// A store of thousands of runs: for the test of its size, and for the benchmark of reading it.
+#pragma once
+
+#include <filesystem>
+
+namespace exprun {
+
+// Runs first..last, of 10 series with 10 values and 20 parameters each, as a bulk of rows: making
+// each by create_run would take a minute of syncs.
+void add_runs(const std::filesystem::path& database_file, int first, int last);
+
+}  // namespace exprun

@@ -1,0 +1,95 @@
+// How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000 points
+// as rows and packed. Prints; asserts nothing.
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "control/command/stored_runs.h"
+#include "store/metric_writer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/store/many_runs.h"
+
+using namespace exprun;
+
+namespace {
+
+constexpr int kRuns = 10'000, kPoints = 100'000, kTries = 7;
+constexpr int64_t kNow = 1'800'000'000'000;
+
+double processor_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+// The processor's time of the quickest of some tries: the machine may have other work, and all is
+// in its memory. `read` says how much it has read.
+template <typename Read>
+void print_time_of(const char* what, Read&& read) {
+  double least = HUGE_VAL;
+  size_t size = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const double start = processor_ms();
+    size = read();
+    least = std::min(least, processor_ms() - start);
+  }
+  std::printf("%s: %.1f ms (%zu)\n", what, least, size);
+}
+
+void measure_tables(const StoreFolder& folder) {
+  { const Store store(folder.database(), Store::Access::read_write); }
+  add_runs(folder.database(), 1, kRuns);
+  print_time_of("ls of 10,000 runs, bytes", [&] {
+    const Store store = open_store(folder);
+    return to_plain(ls_table(all_runs(store, folder, store.runs()), kNow), {}).size();
+  });
+  print_time_of("report of 10,000 runs with 20 parameters each, bytes", [&] {
+    return to_plain(report_table(reported_runs(open_store(folder), folder, {})), {}).size();
+  });
+  print_time_of("@best among 10,000 runs, its id",
+                [&] { return static_cast<size_t>(open_store(folder).find_run("@best").id); });
+}
+
+void add_curve(Store& store, const std::filesystem::path& database, int64_t run) {
+  {
+    MetricWriter writer(database, run);
+    const auto series = writer.series("train/loss", false);
+    for (int64_t step = 1; step <= kPoints; ++step)
+      writer.push(step,
+                  std::vector<MetricWriter::Point>{{series, 1.0 / static_cast<double>(step)}});
+  }
+  store.end_attempt(run, RunState::finished, 0, std::nullopt, "");
+}
+
+void measure_curve(const StoreFolder& folder) {
+  Store store(folder.database(), Store::Access::read_write);
+  NewRun curve;
+  curve.uid = std::string(32, 'c');
+  curve.name = curve.folder = "curve";
+  const int64_t run = store.create_run(curve);
+  add_curve(store, folder.database(), run);
+  const int64_t series = store.series(run).at(0).id;
+  const auto by_program = [&] { return store.metrics(series).size(); };
+  const auto by_sql = [&] {
+    const auto rows =
+        store.query("SELECT step, value FROM metrics WHERE run = " + std::to_string(run) +
+                    " AND name = 'train/loss'");
+    return rows.rows.size();
+  };
+  print_time_of("a curve of 100,000 points", by_program);
+  print_time_of("the same by SQL", by_sql);
+  store.pack_run(run);
+  print_time_of("packed", by_program);
+  print_time_of("packed, by SQL", by_sql);
+}
+
+}  // namespace
+
+int main() {
+  const TemporaryFolder tables, curve;
+  measure_tables({tables.path(), "runs"});
+  measure_curve({curve.path(), "runs"});
+  return 0;
+}
