@@ -3,9 +3,9 @@
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
+#include <future>
 #include <stdexcept>
+#include <thread>
 
 using namespace exprun;
 
@@ -18,7 +18,7 @@ Batch batch_of(int64_t first, int64_t count) {
 }  // namespace
 
 TEST_CASE("look-ahead: any places are answered, guessed or not") {
-  LookAhead ahead(batch_of);
+  LookAhead ahead(batch_of, 4);
   for (const int64_t first : {0, 4, 8, 100, 104, 3, 3, 7, 0}) {
     const Batch batch = ahead.take(first, 4);
     CHECK(batch.largest_token == first);
@@ -28,23 +28,43 @@ TEST_CASE("look-ahead: any places are answered, guessed or not") {
 }
 
 TEST_CASE("look-ahead: the next batch is read while the one before is used") {
-  std::atomic<int64_t> last{-1};
-  LookAhead ahead([&](int64_t first, int64_t count) {
-    last = first;
-    return batch_of(first, count);
-  });
+  std::promise<int64_t> next;
+  const auto first_reader = std::this_thread::get_id();
+  LookAhead ahead(
+      [&](int64_t first, int64_t count) {
+        if (std::this_thread::get_id() != first_reader && first <= 30) next.set_value(first);
+        return batch_of(first, count);
+      },
+      20);
   ahead.take(10, 5);
-  for (int i = 0; i < 2000 && last != 15; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(last == 15);
-  CHECK(ahead.take(15, 5).largest_token == 15);
+  CHECK(next.get_future().get() == 30);
+  CHECK(ahead.take(30, 5).largest_token == 30);
+}
+
+TEST_CASE("look-ahead: only the first batch is waited for, whatever lies between two of a rank") {
+  for (const int64_t stride : {0, 4, 12}) {
+    CAPTURE(stride);
+    const auto trainer = std::this_thread::get_id();
+    int64_t waited = 0;
+    LookAhead ahead(
+        [&](int64_t first, int64_t count) {
+          if (std::this_thread::get_id() == trainer) ++waited;
+          return batch_of(first, count);
+        },
+        stride);
+    for (int64_t k = 0; k < 10; ++k)
+      CHECK(ahead.take(8 + k * stride, 4).largest_token == 8 + k * stride);
+    CHECK(waited == 1);
+  }
 }
 
 TEST_CASE("look-ahead: a failure ahead of need is thrown when the batch is asked for") {
-  LookAhead ahead([](int64_t first, int64_t count) {
-    if (first == 4) throw std::runtime_error("no block 4");
-    return batch_of(first, count);
-  });
+  LookAhead ahead(
+      [](int64_t first, int64_t count) {
+        if (first == 4) throw std::runtime_error("no block 4");
+        return batch_of(first, count);
+      },
+      4);
   ahead.take(0, 4);
   CHECK_THROWS_WITH(ahead.take(4, 4), "no block 4");
   CHECK_THROWS_WITH(ahead.take(4, 4), "no block 4");

@@ -133,7 +133,7 @@ TEST_CASE("token dataset: started at any step it gives what one gives that ran t
   data.train = shards_of(folder, some_tokens(300), {100, 70});
   for (const auto order :
        {SampleOrder::sequential, SampleOrder::shuffled_blocks, SampleOrder::random_offsets}) {
-    const auto ran = make_token_dataset({data, 8, 5}, order);
+    const auto ran = make_token_dataset({data, 8, 5, 6}, order);
     for (int64_t step = 0; step < 60; ++step) {
       const Batch batch = ran->batch(Split::train, step * 6, 6);
       const Batch fresh = make_token_dataset({data, 8, 5}, order)->batch(Split::train, step * 6, 6);

@@ -28,6 +28,7 @@ struct DatasetContext {
   const PreparedData& data;  // outlives the dataset
   int64_t sequence_length = 0;
   int64_t seed = 0;
+  int64_t stride = 0;        // from a training batch to the next one, in samples
   bool pins_memory = false;  // batches in memory that a GPU reads by itself
 };
 

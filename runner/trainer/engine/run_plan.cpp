@@ -62,6 +62,8 @@ BatchShape batch_shape(const ResolvedRecipe& recipe) {
   shape.micro_batch = batch.get<int64_t>("micro_batch");
   const auto sequences = batch.find<int64_t>("sequences");
   shape.sequences = sequences ? *sequences : batch.get<int64_t>("tokens") / shape.sequence_length;
+  const bool stays = recipe.section("run").get<bool>("overfit_single_batch");
+  shape.stride = stays ? 0 : shape.sequences;
   return shape;
 }
 
@@ -86,7 +88,6 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.max_grad_norm = recipe.section("optimizer").get<double>("max_grad_norm");
   plan.lr_scale = lr_scale(recipe.section("optimizer"), plan.batch);
   plan.scales_loss = Precision::read(recipe.section("precision")).compute == at::kHalf;
-  plan.overfit_single_batch = run.get<bool>("overfit_single_batch");
   plan.expected_initial_loss = expected_initial_loss(recipe);
   plan.best = best_rule(run);
   plan.timers = metrics.get<bool>("timers");

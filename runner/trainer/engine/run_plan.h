@@ -14,6 +14,7 @@ namespace exprun {
 // The global batch of one update.
 struct BatchShape {
   int64_t sequences = 0;
+  int64_t stride = 0;  // samples from one batch to the next: 0 where all updates take the same one
   int64_t sequence_length = 0;
   int64_t micro_batch = 0;  // sequences in one forward pass
 
@@ -40,7 +41,6 @@ struct RunPlan {
   double max_grad_norm = 0;  // 0: no clipping
   double lr_scale = 1;       // of every group, for the size of the batch
   bool scales_loss = false;  // fp16
-  bool overfit_single_batch = false;
   std::optional<double> expected_initial_loss;
   BestRule best;
   bool timers = false;

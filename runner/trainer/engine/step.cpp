@@ -62,9 +62,8 @@ TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_
 StepResult TrainingStep::run(int64_t k) {
   const RunPlan& plan = pipeline_.plan;
   timer_.start();
-  const int64_t first = plan.overfit_single_batch ? 0 : k * plan.batch.sequences;
   const auto share = pipeline_.share();
-  const Batch read = pipeline_.read(Split::train, first + share.first, share.count);
+  const Batch read = pipeline_.read(Split::train, k * plan.batch.stride + share.first, share.count);
   const double valid_tokens = sum_over_ranks(*pipeline_.group, {count_valid(read)})[0];
   const Batch batch = read.on(pipeline_.model().device());
   timer_.lap(&StepTimes::data);

@@ -17,7 +17,7 @@ sigset_t block_all_signals() {
 
 }  // namespace
 
-LookAhead::LookAhead(Read read) : read_(std::move(read)) {}
+LookAhead::LookAhead(Read read, int64_t stride) : read_(std::move(read)), stride_(stride) {}
 
 LookAhead::~LookAhead() {
   {
@@ -37,7 +37,7 @@ Batch LookAhead::take(int64_t first_sample, int64_t count) {
   Batch batch = guessed ? std::move(*batch_) : read_(first_sample, count);
   batch_.reset();
   failure_ = nullptr;
-  asked_ = Place{first_sample + count, count};
+  asked_ = Place{first_sample + stride_, count};
   begun_ = false;
   if (!thread_.joinable()) {
     const sigset_t before = block_all_signals();

@@ -19,7 +19,8 @@ class LookAhead {
  public:
   using Read = std::function<Batch(int64_t first_sample, int64_t count)>;
 
-  explicit LookAhead(Read read);
+  // Each batch begins `stride` samples behind the one before: other ranks read what lies between.
+  LookAhead(Read read, int64_t stride);
   ~LookAhead();
 
   // The batch, and the thread goes on to the next of the same size. Throws what reading throws.
@@ -34,6 +35,7 @@ class LookAhead {
   void run();
 
   const Read read_;
+  const int64_t stride_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Place> asked_;  // what the thread reads, or has read

@@ -19,12 +19,13 @@ class TokenDataset final : public Dataset {
         order_(order),
         blocks_(blocks),
         next_train_(
-            [this](int64_t first, int64_t count) { return read(Split::train, first, count); }) {
+            [this](int64_t first, int64_t count) { return read(Split::train, first, count); },
+            context.stride) {
     if (order == SampleOrder::sequential) train_.expect_sequential();
     validation_.expect_sequential();
   }
 
-  // Training goes straight on, evaluations jump.
+  // Training goes on in even steps, evaluations jump.
   Batch batch(Split split, int64_t first_sample, int64_t count) const override {
     return split == Split::train ? next_train_.take(first_sample, count)
                                  : read(split, first_sample, count);
