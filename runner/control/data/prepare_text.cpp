@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kLookedThrough = uint64_t{16} << 20;
 
 // Part of every fingerprint: raise it when the same text would become other tokens.
-constexpr const char* kMethod = "text 3";
+constexpr const char* kMethod = "text 4";
 
 bool is_bpe(const TextOptions& options) {
   return options.tokenizer != "byte" && options.tokenizer != "char";

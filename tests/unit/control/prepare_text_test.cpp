@@ -12,6 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/manifest.h"
 #include "base/mapped_file.h"
+#include "control/data/read/document_chunks.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
 #include "support/shard_tokens.h"
@@ -109,6 +110,44 @@ TEST_CASE("prepare: every rule of validation") {
   CHECK(parts("validation = '" + other.string() + "'\n") == "aabbccddee/xxyy");
   CHECK(complaint(file, store, "validation_every = 2\nvalidation_fraction = 0.5\n") ==
         "'validation_fraction' and 'validation_every' both say what is kept for validation");
+}
+
+TEST_CASE("prepare: an empty document is in the part that it stands in") {
+  const auto tokenizer = gpt2_keys();
+  if (!tokenizer) return;
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "||a||b|c||d|");
+  const PreparedData data = prepare(file, folder.path() / "data",
+                                    *tokenizer + "separator = \"|\"\nvalidation_fraction = 0.5\n");
+  constexpr int64_t kEnd = 50256, kA = 64, kB = 65, kC = 66, kD = 67;
+  CHECK(tokens_of(data.train) == std::vector<int64_t>{kEnd, kEnd, kEnd, kA, kEnd, kEnd, kB});
+  CHECK(tokens_of(data.validation) == std::vector<int64_t>{kEnd, kC, kEnd, kEnd, kD});
+}
+
+TEST_CASE("prepare: a long document is one in each part, if it is cut just at the border too") {
+  const TemporaryFolder folder;
+  const auto pieces_of = [&](const std::string& text) {
+    const RawSource source{{folder.write("a.txt", text), {}, false}, Part::train};
+    const auto cut = [](std::string_view bytes) { return bytes.size(); };
+    const ChunkOptions options{{"text", "|", false, cut},
+                               {0, static_cast<int64_t>(kChunkBytes), false}};
+    std::string pieces;
+    read_chunks(
+        {source}, options,
+        [&](const Chunk& chunk) {
+          for (const Piece& piece : chunk.pieces)
+            pieces += std::string(piece.begins ? "<" : "") +
+                      (piece.part == Part::train ? "t" : "v") + std::to_string(piece.size) +
+                      (piece.ends ? "> " : " ");
+        },
+        [](int64_t) {});
+    return pieces;
+  };
+  const std::string half(kChunkBytes, 'a');
+  CHECK(pieces_of(half + "a") == "<t262144> <v1> ");
+  CHECK(pieces_of(half + "|a") == "<t262144> <v1> ");
+  CHECK(pieces_of(half + "||a") == "<t262144> <v0> <v1> ");
+  CHECK(pieces_of("b" + half + half + "|") == "<t262144> <v262144 v1> ");
 }
 
 TEST_CASE("prepare: a separator that is kept belongs to the document before it") {

@@ -42,9 +42,8 @@ class Chunker {
       ++unit_;
       return;
     }
-    const bool characters = options_.split.units_are_characters;
-    const int64_t units = units_in(record.bytes, characters);
-    add_text(record, std::clamp<int64_t>(from - unit_, 0, units), units, characters);
+    const int64_t units = units_in(record.bytes, options_.split.units_are_characters);
+    add_text(record, from - unit_, units);
     unit_ += units;
   }
 
@@ -64,18 +63,20 @@ class Chunker {
     return counted || behind ? Part::validation : part_;
   }
 
-  // A document that the border divides is one in each part.
-  void add_text(const Record& record, int64_t train, int64_t units, bool characters) {
-    if (train == units && units > 0) return add_piece(record, Part::train);
-    if (train == 0) {
-      const bool begins = record.begins || (divided_ && !validation_begun_);
-      validation_begun_ = true;
-      return add_piece({record.bytes, begins, record.ends}, Part::validation);
+  // A document that the border divides is one in each part. `border`: so many units lie before it.
+  void add_text(const Record& record, int64_t border, int64_t units) {
+    if (border > 0 && units <= border)
+      return add_piece({record.bytes, record.begins, record.ends || units == border}, Part::train);
+    std::string_view rest = record.bytes;
+    if (border > 0) {
+      rest = rest.substr(bytes_of(rest, border, options_.split.units_are_characters));
+      const size_t cut = record.bytes.size() - rest.size();
+      add_piece({record.bytes.substr(0, cut), record.begins, true}, Part::train);
     }
-    const size_t cut = bytes_of(record.bytes, train, characters);
-    add_piece({record.bytes.substr(0, cut), record.begins, true}, Part::train);
-    add_piece({record.bytes.substr(cut), true, record.ends}, Part::validation);
+    const bool begins = record.begins || !validation_begun_;
+    if (rest.empty() && !record.begins && begins) return;  // the document ended at the border
     validation_begun_ = true;
+    add_piece({rest, begins, record.ends}, Part::validation);
   }
 
   void add_piece(const Record& record, Part part) {
@@ -83,7 +84,6 @@ class Chunker {
     if (record.begins) ++place_;
     chunk_.bytes += record.bytes;
     chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part});
-    divided_ = !record.ends;
     if (chunk_.bytes.size() >= kChunkBytes) flush();
   }
 
@@ -92,7 +92,7 @@ class Chunker {
   Chunk chunk_;
   Part part_ = Part::train;
   int64_t place_ = 0, document_ = 0, unit_ = 0;
-  bool divided_ = false, validation_begun_ = false;
+  bool validation_begun_ = false;
 };
 
 // What is wrong in a source is shown at the path that named it; a disk's failure is no mistake
