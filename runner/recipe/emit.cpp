@@ -1,9 +1,8 @@
 #include "recipe/emit.h"
 
-#include <cstdio>
-
 #include "base/number.h"
 #include "recipe/key_path.h"
+#include "recipe/toml_quotes.h"
 
 namespace exprun {
 namespace {
@@ -12,34 +11,6 @@ std::string float_text(double value) {
   std::string text = shortest(value);
   const bool whole = text.find_first_not_of("-0123456789") == std::string::npos;
   return whole ? text + ".0" : text;
-}
-
-std::string escaped(char c) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\t':
-      return "\\t";
-    case '\r':
-      return "\\r";
-    default:
-      break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
-  char buffer[8];
-  std::snprintf(buffer, sizeof buffer, "\\u%04X", byte);
-  return buffer;
-}
-
-std::string string_text(const std::string& value) {
-  std::string text = "\"";
-  for (const char c : value) text += escaped(c);
-  return text + "\"";
 }
 
 std::string array_text(const Array& array) {
@@ -73,7 +44,7 @@ std::string toml_text(const Value& value) {
   if (const auto* flag = value.as<bool>()) return *flag ? "true" : "false";
   if (const auto* integer = value.as<int64_t>()) return std::to_string(*integer);
   if (const auto* real = value.as<double>()) return float_text(*real);
-  if (const auto* text = value.as<std::string>()) return string_text(*text);
+  if (const auto* text = value.as<std::string>()) return toml_quoted(*text);
   if (const auto* array = value.as<Array>()) return array_text(*array);
   return inline_table_text(*value.as<Table>());
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "recipe/toml_quotes.h"
+
 namespace exprun {
 namespace {
 
@@ -13,23 +15,28 @@ bool is_bare(std::string_view key) {
   });
 }
 
-// Takes `"a.b"` or `a_b` from the front.
-std::optional<std::string_view> take_part(std::string_view& path) {
+// Takes `"a.b"`, `'a.b'` or `a_b` from the front. `read` holds what a part with escapes means.
+std::optional<std::string_view> take_part(std::string_view& path, std::string& read) {
   if (path.empty()) return std::nullopt;
-  const bool quoted = path.front() == '"' || path.front() == '\'';
-  const size_t end = quoted ? path.find(path.front(), 1) : path.find('.');
-  if (quoted && end == std::string_view::npos) return std::nullopt;
-  const std::string_view part = quoted ? path.substr(1, end - 1) : path.substr(0, end);
-  path.remove_prefix(std::min(path.size(), quoted ? end + 1 : end));
-  if (!quoted && !is_bare(part)) return std::nullopt;
-  return part;
+  const bool in_quotes = path.front() == '"' || path.front() == '\'';
+  const size_t end = in_quotes ? end_of_quoted(path, 0) : std::min(path.find('.'), path.size());
+  if (end == path.npos) return std::nullopt;
+  const std::string_view part = path.substr(0, end);
+  path.remove_prefix(end);
+  if (!in_quotes) return is_bare(part) ? std::optional(part) : std::nullopt;
+  if (part.front() == '\'' || part.find('\\') == part.npos) return part.substr(1, part.size() - 2);
+  std::optional<std::string> meant = toml_unquoted(part);
+  if (!meant) return std::nullopt;
+  read = std::move(*meant);
+  return read;
 }
 
 // False if the path has no such form; what came before is taken all the same.
 template <class Take>
 bool each_part(std::string_view path, const Take& take) {
+  std::string read;
   while (true) {
-    const std::optional<std::string_view> part = take_part(path);
+    const std::optional<std::string_view> part = take_part(path, read);
     if (!part) return false;
     take(*part);
     if (path.empty()) return true;
@@ -41,7 +48,7 @@ bool each_part(std::string_view path, const Take& take) {
 }  // namespace
 
 std::string join_path(std::string_view path, std::string_view key) {
-  const std::string part = is_bare(key) ? std::string(key) : "\"" + std::string(key) + "\"";
+  const std::string part = is_bare(key) ? std::string(key) : toml_quoted(key);
   return path.empty() ? part : std::string(path) + "." + part;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/trimmed.h"
+#include "recipe/toml_quotes.h"
 #include "recipe/toml_source.h"
 #include "recipe/validate/validate_value.h"
 
@@ -22,16 +23,6 @@ bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
   });
-}
-
-// Behind the quote that closes the text that begins at `at`; npos if none does.
-size_t end_of_quoted(std::string_view text, size_t at) {
-  const char quote = text[at];
-  for (++at; at < text.size(); ++at) {
-    if (text[at] == quote) return at + 1;
-    if (text[at] == '\\' && quote == '"') ++at;
-  }
-  return text.npos;
 }
 
 // One element of a bare list, from `at` on: a quoted one is TOML. Its end is the comma behind it,

@@ -127,3 +127,18 @@ TEST_CASE("overrides: a table may be named by its end, where no key has that nam
   CHECK(value_at(resolve(recipe_text(text, {"+evaluation.lr.type=val_loss", "lr=7"})),
                  "optimizer.lr") == "7.0");
 }
+
+TEST_CASE("overrides: a name of the user's may have any characters") {
+  const std::string name = "a\"b\\c\n";
+  const std::string text =
+      kTinyRecipe + "[evaluation." + toml_text(Value(name, {}, {})) + "]\ntype = \"val_loss\"\n";
+  const std::string key = "evaluation.\"a\\\"b\\\\c\\n\"";
+  const std::string refused = error_of(recipe_text(text, {"top_k=3"}));
+  CHECK(refused.find("unknown key 'top_k'") != std::string::npos);
+  const auto stored = [](const RecipeText& recipe) {
+    return RecipeText::from_json(recipe.to_json());
+  };
+  const ResolvedRecipe recipe = resolve(stored(recipe_text(text, {key + ".every=3 steps"})));
+  CHECK(value_at(recipe, key + ".every") == "\"3 steps\"");
+  CHECK(resolve(stored(recipe_text(recipe.to_toml()))).hash() == recipe.hash());
+}
