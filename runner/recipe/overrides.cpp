@@ -20,6 +20,7 @@ struct Override {
   std::string key;
   SourceSpan key_where;
   size_t value_begin = 0;
+  size_t number = 0;                                          // among all, from 0
   bool is_old = false;                                        // an earlier run was begun with it
   enum class Form { sets, adds, removes } form = Form::sets;  // key=value, +key=value, ~key
 };
@@ -34,7 +35,8 @@ std::optional<std::string> form_problem(const Override& override_, bool has_valu
 
 std::optional<Override> split(const std::string& text, size_t number, Diagnostics& diagnostics) {
   Override result;
-  result.file = override_file(number, text);
+  result.file = override_file(number + 1, text);
+  result.number = number;
   if (const auto broken = first_invalid_byte(text)) {
     diagnostics.push_back({span_of(result.file, *broken, 1), "this is not UTF-8"});
     return std::nullopt;
@@ -145,6 +147,15 @@ Table part_of(const Table& table, Part part) {
   return kept;
 }
 
+bool is_type_alone(const Override& override_) {
+  return override_.form != Override::Form::removes && override_.key.ends_with(".type");
+}
+
+bool is_inline_table(const Override& override_) {
+  return override_.form != Override::Form::removes &&
+         std::string_view(override_.file->text).substr(override_.value_begin).starts_with('{');
+}
+
 void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
                const std::string& path, Part part, const Tolerance& tolerance,
                Diagnostics& diagnostics) {
@@ -154,7 +165,8 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   std::optional<Value> value =
       read_override_value(override_.file, override_.value_begin, schema, found);
   tolerance.apply(found, 0);
-  diagnostics.insert(diagnostics.end(), found.begin(), found.end());
+  const bool is_read_again = part == Part::types && !is_type_alone(override_);
+  if (!is_read_again) diagnostics.insert(diagnostics.end(), found.begin(), found.end());
   if (!value || has_errors(found)) return;
   if (is_table(schema) && value->as<Table>() == nullptr) {
     diagnostics.push_back(
@@ -174,48 +186,59 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   merge(schemas, root, std::move(over), diagnostics);
 }
 
-void apply(const SchemaSet& schemas, Table& root, const Override& override_, Part part,
-           const Tolerance& tolerance, Diagnostics& diagnostics) {
+// "lr=3" as "optimizer.lr=3".
+std::string with_path(const Override& override_, const std::string& path) {
+  const std::string& text = override_.file->text;
+  const std::string sign = override_.form == Override::Form::sets ? "" : text.substr(0, 1);
+  const bool has_value = override_.form != Override::Form::removes;
+  return sign + path + (has_value ? text.substr(text.find('=')) : "");
+}
+
+// Returns the override with the whole path of its key, or nothing if it means none.
+std::optional<std::string> apply(const SchemaSet& schemas, Table& root, const Override& override_,
+                                 Part part, const Tolerance& tolerance, Diagnostics& diagnostics) {
   const auto path = path_of(schemas, root, override_, diagnostics);
-  if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return;
+  if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return std::nullopt;
   if (override_.form == Override::Form::removes)
     erase(root, *path);
   else
     set_value(schemas, root, override_, *path, part, tolerance, diagnostics);
+  return with_path(override_, *path);
 }
 
-bool is_type_alone(const Override& override_) {
-  return override_.form != Override::Form::removes && override_.key.ends_with(".type");
-}
-
-bool is_inline_table(const Override& override_) {
-  return override_.form != Override::Form::removes &&
-         std::string_view(override_.file->text).substr(override_.value_begin).starts_with('{');
-}
-
-void apply_types(const SchemaSet& schemas, Table& root, const Override& override_,
-                 const Tolerance& tolerance, Diagnostics& diagnostics) {
+std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
+                                       const Override& override_, const Tolerance& tolerance,
+                                       Diagnostics& diagnostics) {
+  if (!is_type_alone(override_) && !is_inline_table(override_)) return std::nullopt;
   Diagnostics found;
-  if (is_type_alone(override_) || is_inline_table(override_))
-    apply(schemas, root, override_, Part::types, tolerance, found);
+  auto whole = apply(schemas, root, override_, Part::types, tolerance, found);
   // The rest of a table is read again, and its mistakes are found then.
   if (is_type_alone(override_) || !has_errors(found))
     diagnostics.insert(diagnostics.end(), found.begin(), found.end());
+  return whole;
 }
 
 }  // namespace
 
-void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
-                     Diagnostics& diagnostics, const Tolerance& tolerance) {
+std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
+                                         const RecipeText& text, Diagnostics& diagnostics,
+                                         const Tolerance& tolerance) {
   std::vector<Override> parsed;
   for (size_t i = 0; i < text.overrides.size(); ++i)
-    if (auto next = split(text.overrides[i], i + 1, diagnostics)) {
+    if (auto next = split(text.overrides[i], i, diagnostics)) {
       next->is_old = text.is_old(text.overrides[i]);
       parsed.push_back(std::move(*next));
     }
-  for (const Override& next : parsed) apply_types(schemas, root, next, tolerance, diagnostics);
+  std::vector<std::string> all = text.overrides;
+  const auto keep = [&](const Override& next, std::optional<std::string> whole) {
+    if (whole) all[next.number] = std::move(*whole);
+  };
   for (const Override& next : parsed)
-    if (!is_type_alone(next)) apply(schemas, root, next, Part::rest, tolerance, diagnostics);
+    keep(next, apply_types(schemas, root, next, tolerance, diagnostics));
+  for (const Override& next : parsed)
+    if (!is_type_alone(next))
+      keep(next, apply(schemas, root, next, Part::rest, tolerance, diagnostics));
+  return all;
 }
 
 }  // namespace exprun

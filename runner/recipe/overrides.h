@@ -1,6 +1,9 @@
 // `key=value`, `+key=value` and `~key` from the command line, put into a merged recipe.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/diagnostic.h"
 #include "recipe/recipe_text.h"
 #include "recipe/schema.h"
@@ -11,7 +14,9 @@ namespace exprun {
 
 // In the order given, but what picks a component's `type` first: it decides which keys exist.
 // Values are judged later with the rest of the recipe; diagnostics point into the override.
-void apply_overrides(const SchemaSet& schemas, Table& root, const RecipeText& text,
-                     Diagnostics& diagnostics, const Tolerance& tolerance = {});
+// Returns the overrides with the whole paths of their keys; one that means no key as it was given.
+std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
+                                         const RecipeText& text, Diagnostics& diagnostics,
+                                         const Tolerance& tolerance = {});
 
 }  // namespace exprun

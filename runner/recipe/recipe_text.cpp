@@ -21,9 +21,8 @@ std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
 }
 
 bool RecipeText::is_old(const std::string& override_) const {
-  if (begun_with == nullptr) return false;
-  const auto& old = begun_with->overrides;
-  return std::find(old.begin(), old.end(), override_) != old.end();
+  return begun_with &&
+         std::find(begun_with->begin(), begun_with->end(), override_) != begun_with->end();
 }
 
 std::string RecipeText::to_json() const {
@@ -45,7 +44,7 @@ RecipeText RecipeText::from_json(const std::string& text) {
           SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));
     recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
     if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
-    recipe.begun_with = std::make_shared<RecipeText>(recipe);
+    recipe.begun_with = recipe.overrides;
     return recipe;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("recipe: the stored recipe is damaged: ") + error.what());

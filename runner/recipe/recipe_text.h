@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct RecipeText {
   // write them from the working directory.
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
-  // The recipe of an earlier run as it was stored, of which this is one with changes or none; null
-  // for a new recipe. Keys may have the names of its time, and values be refused since.
-  std::shared_ptr<const RecipeText> begun_with = nullptr;
+  // The overrides that an earlier run was begun with, whose stored recipe this is with changes or
+  // none; nothing for a new recipe. Keys may have the names of its time, and values be refused
+  // since.
+  std::optional<std::vector<std::string>> begun_with = std::nullopt;
 
   // Whether an override is one that an earlier run was begun with.
   bool is_old(const std::string& override_) const;

@@ -17,7 +17,7 @@ Judgement judged(const RecipeText& text, const Facts& facts, const SchemaSet& sc
   Diagnostics diagnostics;
   Extended extended = extend_files(text, schemas, diagnostics);
   Table& root = extended.root;
-  apply_overrides(schemas, root, text, diagnostics, tolerance);
+  std::vector<std::string> overrides = apply_overrides(schemas, root, text, diagnostics, tolerance);
   validate(schemas, root, diagnostics, tolerance);
   check_no_sweep(root, file, diagnostics);
   complete(schemas, root, facts, file);
@@ -25,15 +25,16 @@ Judgement judged(const RecipeText& text, const Facts& facts, const SchemaSet& sc
   tolerance.apply(diagnostics, 0);
   add_chains(text, extended, diagnostics);
   std::string hash = hash_of(leaves_of(schemas, root, file));
-  return {ResolvedRecipe(std::move(root), std::move(hash), schemas),
+  return {ResolvedRecipe(std::move(root), std::move(hash), std::move(overrides), schemas),
           first_of(std::move(diagnostics))};
 }
 
 Tolerance tolerance_for(const RecipeText& text, const Facts& facts, const SchemaSet& schemas) {
-  if (text.begun_with == nullptr) return {};
-  if (text.overrides == text.begun_with->overrides) return Tolerance::of_all();
-  const Judgement old = judged(*text.begun_with, facts, schemas, Tolerance::of_all());
-  return Tolerance::of_what_was(old.diagnostics);
+  if (!text.begun_with) return {};
+  if (text.overrides == *text.begun_with) return Tolerance::of_all();
+  RecipeText before = text;
+  before.overrides = *text.begun_with;
+  return Tolerance::of_what_was(judged(before, facts, schemas, Tolerance::of_all()).diagnostics);
 }
 
 }  // namespace

@@ -19,8 +19,12 @@ std::string file_of(const Table& root) {
 
 }  // namespace
 
-ResolvedRecipe::ResolvedRecipe(Table root, std::string hash, const SchemaSet& schemas)
-    : root_(std::move(root)), hash_(std::move(hash)), schemas_(&schemas) {}
+ResolvedRecipe::ResolvedRecipe(Table root, std::string hash, std::vector<std::string> overrides,
+                               const SchemaSet& schemas)
+    : root_(std::move(root)),
+      hash_(std::move(hash)),
+      overrides_(std::move(overrides)),
+      schemas_(&schemas) {}
 
 ResolvedRecipe ResolvedRecipe::with_warnings(Diagnostics warnings) && {
   warnings_ = std::move(warnings);

@@ -16,12 +16,17 @@ namespace exprun {
 
 class ResolvedRecipe {
  public:
-  ResolvedRecipe(Table root, std::string hash, const SchemaSet& schemas);
+  ResolvedRecipe(Table root, std::string hash, std::vector<std::string> overrides,
+                 const SchemaSet& schemas);
   ResolvedRecipe with_warnings(Diagnostics warnings) &&;
 
   const Table& root() const { return root_; }
   const std::string& hash() const { return hash_; }  // 32 hex digits (design: recipe language)
   const Diagnostics& warnings() const { return warnings_; }
+
+  // Those of its text with the whole paths of their keys, as they are stored: a later schema may
+  // have two keys that end in what is one key's name today.
+  const std::vector<std::string>& overrides() const { return overrides_; }
 
   // A top-level table: section("optimizer"). Every table exists after resolving.
   Section section(std::string_view table) const;
@@ -44,6 +49,7 @@ class ResolvedRecipe {
  private:
   Table root_;
   std::string hash_;
+  std::vector<std::string> overrides_;
   Diagnostics warnings_;
   const SchemaSet* schemas_;
 };

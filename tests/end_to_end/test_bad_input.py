@@ -325,8 +325,8 @@ class BadDisk(BadInput):
         self.mount("size=700k")
         result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", "max_restarts=1",
                              code=2)
-        self.assertRegex(result.err, r"<override 2>:1:11: error: 3 checkpoints take [0-9.]+ MiB, and the disk of "
-                         r"\S+/disk/\S+ has [0-9.]+ KiB left\n    keep_last=2\n              \^ free some space, "
+        self.assertRegex(result.err, r"<override 2>:1:22: error: 3 checkpoints take [0-9.]+ MiB, and the disk of "
+                         r"\S+/disk/\S+ has [0-9.]+ KiB left\n    checkpoint.keep_last=2\n {25}\^ free some space, "
                          r"or choose another place with --store\n")
         self.assertNotIn("restart", result.err)  # it would be refused again
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])

@@ -1,7 +1,6 @@
 """Runs that were begun with values which are refused since: they go on, are run again and looked at."""
 import contextlib
 import json
-import signal
 import sqlite3
 import unittest
 
@@ -39,22 +38,24 @@ class OldRuns(ExprunTest):
     def test_it_is_run_again_goes_on_and_is_looked_at(self):
         self.exprun("tiny.toml", "steps=1")
         self.exprun("check", "tiny.toml", *REFUSED_SINCE, code=2)
-        self.make_old("steps=2000", *REFUSED_SINCE)
-        process = self.start("rerun", "1")
-        self.wait_for_step(20, process)
-        process.send_signal(signal.SIGINT)
-        self.assert_warned(self.finish(process))
-        self.assertEqual(self.state(), "interrupted")
-        self.assert_warned(self.exprun("resume", LONG, "checkpoint.every=500 steps"))
-        self.assertEqual(self.rows("SELECT state, last_step, attempt FROM runs WHERE run = 2"), [("finished", 2000, 2)])
+        self.make_old("steps=200", *REFUSED_SINCE)
+        self.assert_warned(self.exprun("rerun", "1", "max_minutes=1e-6", code=75))  # saved, before its end
+        self.assertEqual(self.state(), "preempted")
+        self.assert_warned(self.exprun("resume", LONG, "~max_minutes", "checkpoint.every=50 steps"))
+        self.assertEqual(self.rows("SELECT state, last_step, attempt FROM runs WHERE run = 2"), [("finished", 200, 2)])
         self.assertIn(f'name = "{LONG}"\n', self.exprun("show", "2").out)
         self.assertRegex(self.exprun("show", "2", "--origin").out, r"run\.best_metric +\"val/lss\" +override\n")
         self.assertIn("run.best_metric", self.exprun("show", "2", "--diff", "tiny.toml").out)
-        self.assertIn("2,000 updates", self.exprun("show", "2", "--schedule").out)
+        self.assertIn("200 updates", self.exprun("show", "2", "--schedule").out)
         self.assert_warned(evaluated := self.exprun("eval", "2", "--json"))
-        self.assertEqual(json.loads(evaluated.out)["step"], 2000)
+        self.assertEqual(json.loads(evaluated.out)["step"], 200)
         self.assert_warned(self.exprun("sample", "2", "tokens=3"))
         self.assertIn("seed=2", self.exprun("sweep", "seed=1,2", "--dry-run").out)
+
+    def test_keys_are_stored_whole(self):
+        self.exprun("tiny.toml", "steps=1", "lr=0.5", "~seed", "keep_last=2")
+        self.assertEqual(json.loads((self.run_folder() / "recipe.json").read_text())["overrides"],
+                         ["run.steps=1", "optimizer.lr=0.5", "~run.seed", "checkpoint.keep_last=2"])
 
     def test_what_changes_it_is_judged_as_in_a_new_run(self):
         self.exprun("tiny.toml", "steps=1")

@@ -11,13 +11,19 @@
 namespace exprun {
 namespace {
 
+std::string stored_text(const LaunchRequest& request) {
+  RecipeText text = request.text;
+  text.overrides = request.resolved.overrides();
+  return text.to_json();
+}
+
 NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   const Section run = prepared.resolved.section("run");
   NewRun row;
   row.uid = make_uid();
   row.name = run.get<std::string>("name");
   row.recipe_hash = request.resolved.hash();
-  row.recipe_json = request.text.to_json();
+  row.recipe_json = stored_text(request);
   row.resolved_toml = prepared.resolved.to_toml();
   row.folder = run_folder_name(row.name, row.uid);
   row.working_directory = std::filesystem::current_path().string();
@@ -37,7 +43,7 @@ NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
 
 void write_hand_over(const RunFolder& folder, const LaunchRequest& request,
                      const PreparedData& data) {
-  write_file_atomically(folder.recipe(), request.text.to_json());
+  write_file_atomically(folder.recipe(), stored_text(request));
   write_file_atomically(folder.data(), data.to_json());
 }
 

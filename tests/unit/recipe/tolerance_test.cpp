@@ -62,6 +62,11 @@ TEST_CASE("tolerance: the warning has the key, its place and the rule") {
       "                   ^^^^\n");
 }
 
+TEST_CASE("tolerance: a warning of a text that begins as a table does is given once") {
+  const RecipeText text = stored(recipe_text(kTinyRecipe, {"dataset.separator={\\n}"}));
+  CHECK(resolve(text).warnings().size() == 1);
+}
+
 TEST_CASE("tolerance: a value counts for the rules over several tables") {
   const ResolvedRecipe recipe = resolve(stored(recipe_text(kTinyRecipe, {"lr=-1", "keep_last=1"})));
   CHECK(value_at(recipe, "optimizer.lr") == "-1.0");
