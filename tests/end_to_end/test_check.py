@@ -97,6 +97,18 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         for fetched in ("gpt2_tokenizer", "hellaswag"):
             self.assertEqual(said.count(f"exprun data fetch {fetched}\n"), 1)
 
+    def test_what_is_no_table_is_said_whatever_would_read_it(self):
+        without = re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S)
+        for table, value, got in (("dataset", "3", "an integer"), ("evaluation", "[1]", "an array"), ("sweep", "3", "an integer")):
+            base = without if table == "dataset" else (self.folder / "tiny.toml").read_text()
+            self.write("wrong.toml", f"{table} = {value}\n{base}")
+            for command in ("check", "sweep"):
+                words = ["lr=1,2"] if command == "sweep" else []
+                self.assertIn(f"wrong.toml:1:{len(table) + 4}: error: '{table}' must be a table, got {got}\n",
+                              self.exprun(command, "wrong.toml", *words, code=2).err)
+        self.write("wrong.toml", f"[[sweep]]\n{(self.folder / 'tiny.toml').read_text()}")
+        self.assertIn("'sweep' must be a table, got an array\n", self.exprun("check", "wrong.toml", code=2).err)
+
     def test_examples_are_one_file(self):
         for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is no regular file")):
             self.assertIn("warning: " + message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}").err)

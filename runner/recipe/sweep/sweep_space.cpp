@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number.h"
 #include "recipe/complete.h"
 #include "recipe/emit.h"
 #include "recipe/extended.h"
@@ -12,11 +13,12 @@
 #include "recipe/rules/rules.h"
 #include "recipe/series.h"
 #include "recipe/sweep/sweep_values.h"
-#include "recipe/validate/unknown_key.h"
 #include "recipe/validate/validate.h"
 
 namespace exprun {
 namespace {
+
+constexpr int64_t kMostPoints = 100'000;  // each is a whole recipe in memory; more is surely a slip
 
 SweepAxis parse_axis(const std::string& argument, size_t number,
                      const std::vector<SweepAxis>& before) {
@@ -48,20 +50,11 @@ SweepAxis axis_of_entry(const Entry& entry) {
   return axis;
 }
 
-void check_axis(const SchemaSet& schemas, const Table& root, const Entry& axis,
-                Diagnostics& diagnostics) {
-  const std::vector<std::string> matches = matching_paths(schemas, root, axis.key);
-  if (matches.size() > 1)
-    diagnostics.push_back(
-        {axis.where, "'" + axis.key + "' names several keys", "write " + alternatives(matches)});
-  if (matches.empty())
-    diagnostics.push_back(
-        {axis.where, "unknown key '" + axis.key + "'", suggest_path(schemas, root, axis.key)});
-}
-
 // Trials may differ in what they measure; then the metric is not judged.
-bool changes_evaluations(const SchemaSet& schemas, const Table& root, const Table& axes) {
-  for (const Entry& axis : axes.entries())
+bool changes_evaluations(const SchemaSet& schemas, const Table& root) {
+  const Value* axes = sound_at(root, "sweep.axes");
+  if (axes == nullptr || axes->as<Table>() == nullptr) return true;
+  for (const Entry& axis : axes->as<Table>()->entries())
     for (const std::string& path : matching_paths(schemas, root, axis.key))
       if (path.starts_with("evaluation") || path.starts_with("dataset") ||
           path.starts_with("metrics"))
@@ -71,11 +64,9 @@ bool changes_evaluations(const SchemaSet& schemas, const Table& root, const Tabl
 
 void check_metric(const SchemaSet& schemas, const Table& root, Diagnostics& diagnostics) {
   const auto metric = text_at(root, "sweep.metric");
-  const Value* axes = sound_at(root, "sweep.axes");
   const Measured measured = measured_series(schemas, root);
-  if (!metric || axes == nullptr || axes->as<Table>() == nullptr || measured.is_uncertain) return;
-  if (measured.has(*metric) || is_recorded_always(schemas, *metric)) return;
-  if (changes_evaluations(schemas, root, *axes->as<Table>())) return;
+  if (!metric || measured.is_uncertain || measured.has(*metric)) return;
+  if (is_recorded_always(schemas, *metric)) return;
   diagnostics.push_back({place_of(root, "sweep.metric"), "no trial records '" + *metric + "'",
                          help_for_series(*metric, measured.names())});
 }
@@ -88,6 +79,19 @@ Extended changed_files(const RecipeText& text, const SchemaSet& schemas) {
   return extended;
 }
 
+// Before there are so many: their number is the product of all axes.
+void require_countable(const std::vector<SweepAxis>& axes) {
+  int64_t points = 1;
+  for (const SweepAxis& axis : axes) {
+    points *= std::max<int64_t>(static_cast<int64_t>(axis.values.size()), 1);
+    if (points > kMostPoints)
+      throw RecipeError(
+          axis.where,
+          "the axes up to '" + axis.key + "' make " + with_thousands(points) + " trials",
+          "a sweep has at most " + with_thousands(kMostPoints));
+  }
+}
+
 }  // namespace
 
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
@@ -98,6 +102,7 @@ std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
 }
 
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes) {
+  require_countable(axes);
   std::vector<SweepPoint> points(1);
   for (const SweepAxis& axis : axes) {
     SweepPoint changes;
@@ -124,18 +129,17 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   if (extended.root.find("sweep") == nullptr) return std::nullopt;
   Diagnostics diagnostics;
   validate(schemas, extended.root, diagnostics);
-  diagnostics.clear();  // the rest of the recipe is judged with every trial
+  // The rest of the recipe is judged with every trial, and so are the keys of the axes.
+  diagnostics.clear();
   validate_table(schemas, extended.root, "sweep", diagnostics);
+  const bool same_series = !changes_evaluations(schemas, extended.root);
   complete(schemas, extended.root, {}, text.files.front()->name);
-  const Value* axes = find_path(extended.root, "sweep.axes");
-  if (axes != nullptr && axes->as<Table>() != nullptr)
-    for (const Entry& axis : axes->as<Table>()->entries())
-      check_axis(schemas, extended.root, axis, diagnostics);
-  check_metric(schemas, extended.root, diagnostics);
+  if (same_series) check_metric(schemas, extended.root, diagnostics);
   add_chains(text, extended, diagnostics);
   if (has_errors(diagnostics)) throw RecipeError(diagnostics);
   Sweep sweep;
-  for (const Entry& axis : axes->as<Table>()->entries()) sweep.axes.push_back(axis_of_entry(axis));
+  for (const Entry& axis : find_path(extended.root, "sweep.axes")->as<Table>()->entries())
+    sweep.axes.push_back(axis_of_entry(axis));
   sweep.method = text_at(extended.root, "sweep.method").value_or("");
   sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
   sweep.goal = text_at(extended.root, "sweep.goal").value_or("");

@@ -29,7 +29,8 @@ using SweepPoint = std::vector<SweepChange>;
 // points into the argument: no value, a reversed or empty range, a key given twice.
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
 
-// Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}.
+// Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError
+// if there are too many.
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
 
 // A recipe's [sweep] table. A trial is the recipe with the override "~sweep" and its point's.
@@ -41,7 +42,8 @@ struct Sweep {
 // Whether the recipe, with its parents and overrides, has one.
 bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::embedded());
 
-// Nothing if the recipe has no [sweep]. Throws RecipeError: mistakes in the table, unknown keys.
+// Nothing if the recipe has no [sweep]. Throws RecipeError: mistakes in the table. The keys of its
+// axes are judged with every trial, as those of a command line are.
 std::optional<Sweep> read_sweep(const RecipeText& text,
                                 const SchemaSet& schemas = SchemaSet::embedded());
 

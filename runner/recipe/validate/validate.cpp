@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/table_schema.h"
+#include "recipe/toml_quotes.h"
 #include "recipe/validate/unknown_key.h"
 #include "recipe/validate/validate_value.h"
 #include "recipe/validate/wrong_type.h"
@@ -87,6 +88,18 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
   return diagnostic;
 }
 
+// `optimizer.lr = [1, 2]` where names are paths: to TOML that is a table.
+Diagnostic path_without_quotes(const Schema& schema, const Entry& entry) {
+  Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
+  diagnostic.where = entry.where;
+  std::string path = join_path("", entry.key);
+  for (const Table* table = entry.value.as<Table>(); table != nullptr && !table->entries().empty();
+       table = table->entries().front().value.as<Table>())
+    path = join_path(path, table->entries().front().key);
+  diagnostic.help = "write " + toml_quoted(path) + " = [...]";
+  return diagnostic;
+}
+
 void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Entry& entry,
                     Diagnostics& diagnostics) {
   const Schema* schema = place.schema.find(entry.key);
@@ -96,6 +109,9 @@ void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Ent
     diagnostics.push_back(unknown_type(schemas, place.schema.kind(), entry.value));
   else if (is_table(*schema) && entry.value.as<Table>() == nullptr)
     diagnostics.push_back(no_table(schemas, place, entry));
+  else if (!is_table(*schema) && !place.schema.declares(entry.key) &&
+           entry.value.as<Table>() != nullptr)
+    diagnostics.push_back(path_without_quotes(*schema, entry));
   else if (!is_table(*schema))  // a table is visited itself
     validate_value(entry.key, *schema, entry.value, diagnostics);
 }
@@ -137,6 +153,8 @@ void validate(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics,
 void validate_table(const SchemaSet& schemas, Table& root, const std::string& name,
                     Diagnostics& diagnostics) {
   visit_tables(schemas, root, [&](const TablePlace& place) {
+    const Entry* entry = place.path.empty() ? place.table.entry(name) : nullptr;
+    if (entry != nullptr) validate_entry(schemas, place, *entry, diagnostics);
     if (place.path == name || place.path.starts_with(name + "."))
       validate_place(schemas, place, {}, diagnostics);
   });

@@ -16,7 +16,7 @@ namespace exprun {
 void validate(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics,
               const Tolerance& tolerance = {});
 
-// One top-level table of it only.
+// One top-level table of it only, and whether it is one.
 void validate_table(const SchemaSet& schemas, Table& root, const std::string& name,
                     Diagnostics& diagnostics);
 

@@ -129,6 +129,24 @@ TEST_CASE("sweep: beside a [sweep] that cannot be read, the rest of the recipe i
         "    ^^^ did you mean 'type'?\n");
 }
 
+TEST_CASE("sweep: the keys of a recipe's axes are those of a command line") {
+  const std::string axes =
+      "tokens = [16]\n\"schedule.type\" = [\"wsd\"]\ndecay_length = [\"2 steps\"]\n";
+  RecipeText tokens = recipe("[sweep.axes]\n" + axes);
+  tokens.overrides = {"~batch.sequences"};
+  const SweepPlan plan = plan_sweep(tokens, {});
+  REQUIRE(plan.trials.size() == 1);
+  CHECK(toml_text(*plan.trials[0].resolved.find("batch.tokens")) == "16");
+  CHECK(render(survey_sweep(recipe("[sweep.axes]\n\"optimizer.lrr\" = [1]\nevery = [2]\n"), {})
+                   .diagnostics) ==
+        "tiny.toml:20:1: error: unknown key 'optimizer.lrr'\n"
+        "    \"optimizer.lrr\" = [1]\n"
+        "    ^^^^^^^^^^^^^^^ did you mean 'optimizer.lr'?\n"
+        "tiny.toml:21:1: error: 'every' names several keys\n"
+        "    every = [2]\n"
+        "    ^^^^^ write checkpoint.every or metrics.every\n");
+}
+
 TEST_CASE("sweep: a warning of every point is said once") {
   const SweepSurvey survey = survey_sweep(recipe(), {"lr=1e-3,1e-2", "checkpoint.every=20 steps"});
   CHECK(survey.plan.trials.size() == 2);

@@ -112,14 +112,11 @@ TEST_CASE("sweep: mistakes in the [sweep] table") {
       return std::string(error.what());
     }
   };
-  CHECK(error("[sweep.axes]\n\"optimizer.lrr\" = [1]\nevery = [2]\n[sweep]\nmetod = \"grid\"\n") ==
-        "recipes/tiny.toml:22:1: error: unknown key 'optimizer.lrr'\n"
-        "    \"optimizer.lrr\" = [1]\n"
-        "    ^^^^^^^^^^^^^^^ did you mean 'optimizer.lr'?\n"
-        "recipes/tiny.toml:23:1: error: 'every' names several keys\n"
-        "    every = [2]\n"
-        "    ^^^^^ write evaluation.val_loss.every, checkpoint.every or metrics.every\n"
-        "recipes/tiny.toml:25:1: error: unknown key 'metod' in [sweep]\n"
+  CHECK(error("[sweep.axes]\noptimizer.lr = [1, 2]\n[sweep]\nmetod = \"grid\"\n") ==
+        "recipes/tiny.toml:22:1: error: 'optimizer' must be a string or an array, got a table\n"
+        "    optimizer.lr = [1, 2]\n"
+        "    ^^^^^^^^^ write \"optimizer.lr\" = [...]\n"
+        "recipes/tiny.toml:24:1: error: unknown key 'metod' in [sweep]\n"
         "    metod = \"grid\"\n"
         "    ^^^^^ did you mean 'method'?\n");
   CHECK(error("[sweep]\n").find("[sweep] needs 'axes'") != std::string::npos);
@@ -127,6 +124,21 @@ TEST_CASE("sweep: mistakes in the [sweep] table") {
         std::string::npos);
   CHECK(error("[sweep.axes]\nlr = \"range(2,1)\"\n").find("22:6: error: the range is empty") !=
         std::string::npos);
+  CHECK(error("[[sweep]]\nmethod = \"grid\"\n") ==
+        "recipes/tiny.toml:21:1: error: 'sweep' must be a table, got an array\n"
+        "    [[sweep]]\n"
+        "    ^^^^^^^^^ its keys stand below [sweep]\n");
+  CHECK(error("[sweep]\naxes = 3\n").find("'axes' must be a table, got an integer") !=
+        std::string::npos);
+}
+
+TEST_CASE("sweep: more trials than anybody means are refused before they are made") {
+  const auto axes = parse_axes({"seed=range(1000)", "lr=1,2", "steps=range(1,1001)"});
+  CHECK_THROWS_WITH_AS(expand_grid(axes),
+                       "<override 3>:1:1: error: the axes up to 'steps' make 2,000,000 trials\n"
+                       "    steps=range(1,1001)\n"
+                       "    ^^^^^ a sweep has at most 100,000\n",
+                       RecipeError);
 }
 
 namespace {
