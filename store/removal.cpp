@@ -91,6 +91,18 @@ void Store::purge_run(int64_t run, const std::function<void()>& remove_folder) {
   connection.write("purge a run from", kWritten, [&] { forget(connection, run); });
 }
 
+int64_t Store::archived_values(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    Query query(connection,
+                "SELECT count(*) FROM metric_archived WHERE series IN "
+                "(SELECT id FROM series WHERE run = ?)",
+                run);
+    query.step();
+    return query.integer(0);
+  });
+}
+
 int64_t Store::purge_archived(int64_t run) {
   Connection& connection = *impl_->connection;
   int64_t deleted = 0;

@@ -89,9 +89,10 @@ class Store {
   // and the stall of others stay small. `remove_folder` is called when it can no longer be restored
   // and before the store forgets it. Killed in between, it goes on when called again.
   void purge_run(int64_t run, const std::function<void()>& remove_folder);
-  int64_t purge_archived(int64_t run);  // values of earlier attempts; returns how many
-  int64_t purge_blobs();                // texts that nothing refers to; returns how many
-  int64_t return_space();               // gives free pages back to the file system; returns bytes
+  int64_t archived_values(int64_t run) const;  // how many values of earlier attempts there are
+  int64_t purge_archived(int64_t run);         // removes them; returns how many
+  int64_t purge_blobs();                       // texts that nothing refers to; returns how many
+  int64_t return_space();  // gives free pages back to the file system; returns bytes
 
   // --- packing (packing.cpp) -------------------------------------------------------------------
   // Moves the live values of a run that has ended and is not removed into packs of half the size,

@@ -35,6 +35,27 @@ class EvalAndSample(ExprunTest):
         told = self.exprun("eval", "@last", "evaluation.sample.prompt=Zoo", code=2).err
         self.assertEqual(told.split(":", 2)[2], said.split(":", 2)[2])
 
+    def test_eval_adds_and_resets_evaluations(self):
+        results = json.loads(self.exprun("eval", "@last", "--json", "+evaluation.sample.tokens=3", "~evaluation.val_loss").out)
+        self.assertEqual(list(results["texts"]), ["sample"])
+
+    def test_paths_are_those_of_the_run_as_long_as_its_folder_is_there(self):
+        self.write("hellaswag.jsonl", LINES)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        store = ("--store", str(self.folder / "runs"))
+        words = ("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl")
+        self.assertIn("hellaswag/acc", json.loads(self.exprun(*store, *words, cwd=elsewhere).out)["metrics"])
+        self.exprun(*store, "../tiny.toml", "dataset.path=../text.txt", "steps=2", cwd=elsewhere)
+        elsewhere.rmdir()
+        self.assertIn("val/loss", self.exprun(*store, "eval", "@last").out)
+        self.assertEqual(len(self.exprun(*store, "sample", "@last", "--prompt=7", "tokens=3").out), 5)
+
+    def test_sample_takes_a_setting_back(self):
+        self.exprun("tiny.toml", "steps=2", "evaluation.sample.tokens=4")
+        self.assertEqual(len(self.exprun("sample", "@last", "--prompt=7").out), 6)
+        self.assertGreater(len(self.exprun("sample", "@last", "--prompt=7", "~tokens").out), 6)
+
     def test_eval_changes_evaluations_only(self):
         result = self.exprun("eval", "@last", "model.num_layers=2", code=2)
         self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is no key of [evaluation]; a run is "

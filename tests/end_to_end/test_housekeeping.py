@@ -1,9 +1,11 @@
 """What is done with runs after they have ended: looked at, labelled, removed, exported, merged, run again."""
+import contextlib
 import csv
 import fcntl
 import io
 import json
 import os
+import sqlite3
 import struct
 import subprocess
 import unittest
@@ -140,6 +142,16 @@ class Housekeeping(ExprunTest):
         self.assertIn("gc: give --pack or --unpack", self.exprun("gc", "--pack", "--unpack", code=2).err)
         self.assertIn("gc: RUN goes with --pack, --unpack or --archived; to take a run off the disk, exprun rm it first",
                       self.exprun("gc", packed, code=2).err)
+
+    def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
+        self.exprun("tiny.toml", "name=resumed")
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
+            store.execute("INSERT INTO metric_archived SELECT series, 1, step, value, time_ms FROM metric JOIN series ON "
+                          "series.id = series WHERE name = 'train/loss'")
+        name = self.run_folder().name
+        self.assertIn(f"{name}: of earlier attempts, would drop 40 values\n", self.exprun("gc", "--archived", "--dry-run").err)
+        self.assertIn(f"{name}: of earlier attempts, dropped 40 values\n", self.exprun("gc", "--archived").err)
+        self.assertNotIn("would drop", self.exprun("gc", "--archived", "--dry-run").err)
 
     def test_gc_of_named_runs_takes_no_other_off_the_disk(self):
         for name in ("removed", "kept"):

@@ -9,6 +9,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/evaluate.h"
+#include "control/launch/working_directory.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -17,7 +18,7 @@ namespace {
 // Anything else would make another model of the checkpoint.
 void require_evaluation_keys(const Words& overrides) {
   for (const std::string& word : overrides)
-    if (!word.starts_with("evaluation.") && !word.starts_with("~evaluation."))
+    if (!word.substr(sign_of(word).size()).starts_with("evaluation."))
       throw Error("eval: '" + word + "' is no key of [evaluation]; a run is evaluated as it is",
                   ExitCode::bad_recipe);
 }
@@ -52,6 +53,7 @@ int run_eval(const Words& words, const Globals& globals) {
       .words("key=value...", overrides, "changes in [evaluation], or evaluations besides",
              offered_evaluation_keys)
       .flag("--json", json, "as JSON, for a script")
+      .note("Paths are read from the working directory of the run.")
       .exit_codes(kReadsRuns)
       .example("exprun eval @last", "everything that its recipe evaluates")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
@@ -62,6 +64,7 @@ int run_eval(const Words& words, const Globals& globals) {
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = stored_recipe(store, run, overrides);
+  const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);

@@ -126,6 +126,8 @@ void say_what_would_be_done(const Store& store, const StoreFolder& folder, const
   for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
   take_data(folder, found.data, wanted.dry_run);
   for (const RunRow& run : found.ended) {
+    if (wanted.archived)
+      log_values(run, "of earlier attempts, would drop", store.archived_values(run.id));
     if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
     if (wanted.unpack && store.has_packed(run.id)) log_info("would unpack " + run.folder);
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "recipe/key_lookup.h"
 #include "recipe/key_path.h"
@@ -13,11 +14,6 @@
 
 namespace exprun {
 namespace {
-
-// "~" or "+" before a key.
-std::string sign_of(const std::string& change) {
-  return change.starts_with('~') || change.starts_with('+') ? change.substr(0, 1) : "";
-}
 
 // Full paths, and the last part alone where only one key has it.
 Words key_names(const Words& paths) {
@@ -84,9 +80,9 @@ Words offered_changes(const RecipeText& recipe, const std::string& last) {
 
 Words offered_changes_in(const std::string& table, const RecipeText& recipe,
                          const std::string& last) {
-  const std::string sign = sign_of(last), start = sign + table + '.';
+  const std::string sign = sign_of(last), start = change_in(table, sign);
   Words found;
-  for (const std::string& change : offered_changes(recipe, start + last.substr(sign.size())))
+  for (const std::string& change : offered_changes(recipe, change_in(table, last)))
     if (change.starts_with(start)) found.push_back(sign + change.substr(start.size()));
   return found;
 }
@@ -97,9 +93,7 @@ RecipeText named_recipe(const Typed& typed) {
   if (typed.before.empty()) return {};
   const std::string& name = typed.before[0];
   Words changes(typed.before.begin() + 1, typed.before.end());
-  std::error_code ignored;
-  if (name.ends_with(".toml") || std::filesystem::is_regular_file(name, ignored))
-    return read_recipe(name, std::move(changes));
+  if (names_recipe_file(name)) return read_recipe(name, std::move(changes));
   const Store store = open_store(typed.store);
   return stored_recipe(store, find_run(store, typed.store, name), changes);
 }

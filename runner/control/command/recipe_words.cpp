@@ -14,6 +14,15 @@ bool names_recipe_file(const std::string& word) {
   return word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored);
 }
 
+std::string sign_of(const std::string& change) {
+  return change.starts_with('~') || change.starts_with('+') ? change.substr(0, 1) : "";
+}
+
+std::string change_in(const std::string& table, const std::string& change) {
+  const std::string sign = sign_of(change);
+  return sign + table + '.' + change.substr(sign.size());
+}
+
 ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {
   ResolvedRecipe resolved = resolve(text);
   if (!resolved.warnings().empty() && globals.level != LogLevel::warning)

@@ -14,6 +14,13 @@ bool names_recipe(const std::string& word);
 // A folder is a run's, as `exprun ls` shows it or as it lies on disk.
 bool names_recipe_file(const std::string& word);
 
+// "~" or "+" before the key of a change; empty where it has none.
+std::string sign_of(const std::string& change);
+
+// A change of a key of `table` that is written without the table's name: "~evaluation.sample.top_k"
+// of "~top_k".
+std::string change_in(const std::string& table, const std::string& change);
+
 // Warnings of the recipe are printed. Throws RecipeError.
 ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals);
 

@@ -8,6 +8,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/evaluate.h"
+#include "control/launch/working_directory.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -42,10 +43,12 @@ int run_sample(const Words& words, const Globals& globals) {
   Words overrides = {kAsSample};
   if (!prompt.empty())
     overrides.push_back("evaluation.sample.prompt=" + json_text(nlohmann::json(prompt)));
-  for (const std::string& setting : settings) overrides.push_back("evaluation.sample." + setting);
+  for (const std::string& setting : settings)
+    overrides.push_back(change_in("evaluation.sample", setting));
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = stored_recipe(store, run, overrides);
+  const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);

@@ -6,12 +6,12 @@ namespace exprun {
 
 namespace fs = std::filesystem;
 
-WorkingDirectory::WorkingDirectory(const std::optional<RunRow>& run) {
+WorkingDirectory::WorkingDirectory(const std::optional<RunRow>& run, IfGone if_gone) {
   std::error_code error;
   former_ = fs::current_path(error);
   if (!run || run->working_directory == former_) return;
   fs::current_path(run->working_directory, error);
-  if (error)
+  if (error && if_gone == IfGone::throws)
     throw Error("launch: " + run->folder + " was started in " + run->working_directory +
                 ", which cannot be entered: " + error.message());
 }

@@ -1,4 +1,4 @@
-// A resume reads its paths from where the run was started.
+// What concerns a run reads the paths of its recipe from where it was started.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,8 @@ namespace exprun {
 // Changes to the run's working directory, if there is a run, and back at the end.
 class WorkingDirectory {
  public:
-  explicit WorkingDirectory(const std::optional<RunRow>& run);  // throws Error
+  enum class IfGone { throws, stays_here };  // an Error: a checkpoint alone needs no paths
+  explicit WorkingDirectory(const std::optional<RunRow>& run, IfGone if_gone = IfGone::throws);
   ~WorkingDirectory();
   WorkingDirectory(const WorkingDirectory&) = delete;
   WorkingDirectory& operator=(const WorkingDirectory&) = delete;

@@ -138,7 +138,10 @@ TEST_CASE("store: archived values of a run can be dropped alone") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = full_run(store, folder);
+  CHECK(store.archived_values(id) == 2);
+  CHECK(store.archived_values(id + 1) == 0);
   CHECK(store.purge_archived(id) == 2);
+  CHECK(store.archived_values(id) == 0);
   CHECK(value_of(store, "SELECT count(*) FROM metric_archived") == "0");
   CHECK(value_of(store, "SELECT count(*) FROM metric") == "3");
 }
