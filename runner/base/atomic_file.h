@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace exprun {
 
@@ -38,6 +39,9 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
   const std::filesystem::path& path() const { return temporary_; }
+
+  // The name to take, where it is known only now: beside the first one.
+  void rename_target(std::filesystem::path target) { target_ = std::move(target); }
 
   // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent. A file
   // named `progress`, with which work goes on, stays until all else is durable. `check` is for a

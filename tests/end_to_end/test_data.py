@@ -1,5 +1,6 @@
 """`exprun data prepare|info|verify|head` as a user types them."""
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -15,6 +16,8 @@ from support import BUILD, TIMEOUT, fixture
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 ALPHABET_BYTES = [*PRINTABLE, *(byte for byte in range(256) if byte not in PRINTABLE)]
 ALPHABET = [*map(chr, PRINTABLE), *(chr(256 + number) for number in range(256 - len(PRINTABLE)))]
+
+F_OFD_SETLK = 37  # of Linux; Python's module has it not
 
 # A program's peak memory is at least that of the process it was forked from: this one is small.
 PEAK = """
@@ -107,6 +110,19 @@ class Data(unittest.TestCase):
         self.data("prepare", 'path="*.txt"', "tokenizer=huggingface", "vocabulary=ranks", "validation_fraction=0",
                   "--out", "words")
         self.assertEqual(self.data("head", "words"), "hello world\n")
+
+    def test_a_call_says_that_it_waits_for_another(self):
+        (self.folder / "a.txt").write_text("hello world")
+        with open(self.folder / ".made.lock", "wb") as other:
+            fcntl.fcntl(other, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+            process = subprocess.Popen([BUILD / "exprun", "data", "prepare", "path=a.txt", "--out", "made"],
+                                       cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            self.assertEqual(process.stderr.readline(),
+                             f"exprun: another process prepares data below '{self.folder}': waiting for it\n")
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.txt", "made"])
 
     def gc(self, *words):
         result = subprocess.run([BUILD / "exprun", "gc", *words], cwd=self.folder, capture_output=True, timeout=TIMEOUT,

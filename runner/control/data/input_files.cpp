@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 #include "base/hash.h"
 #include "control/data/read/byte_stream.h"
-#include "control/data/survey.h"
 
 namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::system_clock;
+
+constexpr int64_t kSettledSeconds = 3;
 
 // The time of a change changes with a link, a mode and a backup too.
 bool is_same_but_change_time(std::optional<FileStamp> a, std::optional<FileStamp> b) {
@@ -29,23 +32,19 @@ InputFiles::InputFiles(std::vector<RawSource> sources, std::vector<fs::path> voc
       options_(std::move(options)),
       stamps_(stamps()),
       vocabulary_hash_(hash_of_vocabulary()),
-      fingerprint_(std::async(std::launch::deferred, [this] { return hash_of_all(); })) {}
+      key_(key_now()),
+      settled_(settled_now()) {}
 
 bool InputFiles::has_standard_input() const {
   return std::any_of(sources_.begin(), sources_.end(),
                      [](const RawSource& source) { return source.source.file == kStandardInput; });
 }
 
-uint64_t InputFiles::source_bytes() const {
-  uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const RawSource& source : sources_) bytes += fs::file_size(source.source.file, ignored);
+int64_t InputFiles::source_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < sources_.size(); ++i)
+    if (stamps_[i]) bytes += stamps_[i]->bytes;
   return bytes;
-}
-
-// By default: later, where no thread can be had.
-void InputFiles::begin_to_hash() {
-  fingerprint_ = std::async([this] { return hash_of_all(); });
 }
 
 std::string InputFiles::hash_of_vocabulary() const {
@@ -54,12 +53,28 @@ std::string InputFiles::hash_of_vocabulary() const {
   return hash;
 }
 
-std::string InputFiles::hash_of_all() const {
-  const std::string content =
-      has_standard_input()
-          ? std::to_string(std::chrono::system_clock::now().time_since_epoch().count())
-          : hash_of_sources(sources_);
+std::string InputFiles::fingerprint(const std::string& content) const {
   return hash_hex(options_ + " " + vocabulary_hash_ + " " + content);
+}
+
+std::string InputFiles::key_now() const {
+  Hasher hasher;
+  std::error_code ignored;
+  hasher.update(options_ + " " + vocabulary_hash_ + " " + fs::current_path(ignored).native());
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    hasher.update(sources_[i].part == Part::train ? " train " : " validation ");
+    hasher.update(sources_[i].source.file.native());
+    static_assert(std::has_unique_object_representations_v<FileStamp>);
+    if (stamps_[i]) hasher.update(&*stamps_[i], sizeof *stamps_[i]);
+  }
+  if (has_standard_input()) hasher.update(std::to_string(Clock::now().time_since_epoch().count()));
+  return hasher.hex();
+}
+
+bool InputFiles::settled_now() const {
+  const int64_t settled = Clock::to_time_t(Clock::now()) - kSettledSeconds;
+  return std::all_of(stamps_.begin(), stamps_.end(),
+                     [&](const auto& stamp) { return stamp && stamp->changed_seconds < settled; });
 }
 
 std::vector<std::optional<FileStamp>> InputFiles::stamps() const {
@@ -70,17 +85,18 @@ std::vector<std::optional<FileStamp>> InputFiles::stamps() const {
 }
 
 // Where files were written, their hash does not tell: it is of the end only.
-bool InputFiles::is_same(const std::vector<std::optional<FileStamp>>& now) const {
+bool InputFiles::is_same(const std::vector<std::optional<FileStamp>>& now,
+                         const std::string& fingerprint) const {
   for (size_t i = 0; i < now.size(); ++i)
     if (!is_same_but_change_time(now[i], stamps_[i])) return false;
   if (hash_of_vocabulary() != vocabulary_hash_) return false;
-  return has_standard_input() || hash_of_all() == fingerprint_.get();
+  return has_standard_input() || this->fingerprint() == fingerprint;
 }
 
-std::optional<fs::path> InputFiles::changed_file() const {
+std::optional<fs::path> InputFiles::changed_file(const std::string& fingerprint) const {
   const auto now = stamps();
   const auto changed = std::mismatch(now.begin(), now.end(), stamps_.begin()).first;
-  if (changed == now.end() || is_same(now)) return std::nullopt;
+  if (changed == now.end() || is_same(now, fingerprint)) return std::nullopt;
   const auto index = static_cast<size_t>(changed - now.begin());
   return index < sources_.size() ? sources_[index].source.file
                                  : vocabulary_[index - sources_.size()];

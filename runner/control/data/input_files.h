@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,35 +18,40 @@ class InputFiles {
   // read.
   InputFiles(std::vector<RawSource> sources, std::vector<std::filesystem::path> vocabulary,
              std::string options);
-  InputFiles(const InputFiles&) = delete;
-  InputFiles& operator=(const InputFiles&) = delete;
 
   const std::vector<RawSource>& sources() const { return sources_; }
   const std::vector<std::filesystem::path>& vocabulary() const { return vocabulary_; }
   bool has_standard_input() const;
-  uint64_t source_bytes() const;
+  int64_t source_bytes() const;
 
-  // Hashes beside what the caller does next.
-  void begin_to_hash();
-  // Of the content and the options: 32 hex digits. Of standard input nothing is known before it is
-  // read: it is never the same. get() throws RecipeError for a source that cannot be read.
-  const std::shared_future<std::string>& fingerprint() const { return fingerprint_; }
+  // 32 hex digits of the options and of the files' names, sizes and times: none of them is opened.
+  // Standard input is never the same.
+  const std::string& key() const { return key_; }
+  // Not if a file changed within the last seconds: it could change again with the same times.
+  bool are_settled() const { return settled_; }
 
-  // The first file that holds something else by now.
-  std::optional<std::filesystem::path> changed_file() const;
+  // 32 hex digits of the options and the content, as content_of() gives it.
+  std::string fingerprint(const std::string& content) const;
+  // Reads all sources, which must be files. Throws RecipeError, Error.
+  std::string fingerprint() const { return fingerprint(content_of(sources_)); }
+
+  // The first file that holds something else by now than when it gave this fingerprint.
+  std::optional<std::filesystem::path> changed_file(const std::string& fingerprint) const;
 
  private:
   std::string hash_of_vocabulary() const;
-  std::string hash_of_all() const;
   std::vector<std::optional<FileStamp>> stamps() const;
-  bool is_same(const std::vector<std::optional<FileStamp>>& now) const;
+  std::string key_now() const;
+  bool settled_now() const;
+  bool is_same(const std::vector<std::optional<FileStamp>>& now,
+               const std::string& fingerprint) const;
 
   const std::vector<RawSource> sources_;
   const std::vector<std::filesystem::path> vocabulary_;
   const std::string options_;
   const std::vector<std::optional<FileStamp>> stamps_;  // before any file is read
-  const std::string vocabulary_hash_;
-  std::shared_future<std::string> fingerprint_;  // ends before what it reads
+  const std::string vocabulary_hash_, key_;
+  const bool settled_;
 };
 
 }  // namespace exprun

@@ -5,26 +5,23 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "control/data/read/document_chunks.h"
+#include "control/data/input_files.h"
 
 namespace exprun {
 
 class KnownSources {
  public:
-  // `options` is all else that decides what comes out.
-  KnownSources(std::filesystem::path data_folder, const std::vector<RawSource>& sources,
-               const std::vector<std::filesystem::path>& vocabulary, const std::string& options);
+  KnownSources(const std::filesystem::path& data_folder, const InputFiles& inputs);
 
   // The fingerprint that these files had when they were last read.
   std::optional<std::string> fingerprint() const;
-  // Not if a file changed within the last seconds: it could change again with the same times.
+  // Not of files that are not settled.
   void remember(const std::string& fingerprint) const;
 
  private:
   std::filesystem::path file_;
-  bool settled_ = true;
+  bool settled_;
 };
 
 }  // namespace exprun

@@ -1,13 +1,13 @@
 #include "control/data/prepare_text.h"
 
-#include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/file_lock.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "base/machine/cores.h"
 #include "base/number.h"
@@ -29,12 +29,10 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 // So much of a text is read for a mere check: for its content's hash, for its characters.
-constexpr uint64_t kLookedThrough = uint64_t{16} << 20;
-
-// Part of every fingerprint: raise it when the same text would become other tokens.
-constexpr const char* kMethod = "text 4";
+constexpr int64_t kLookedThrough = int64_t{16} << 20;
 
 bool is_bpe(const TextOptions& options) {
   return options.tokenizer != "byte" && options.tokenizer != "char";
@@ -52,52 +50,18 @@ class Preparation {
   }
 
   PreparedData run(const fs::path& data_folder) {
-    if (!how_.folder.empty()) {
-      begin_to_hash_and_load(how_.folder);
-      return made(how_.folder);
-    }
-    const KnownSources known = known_sources(data_folder);
-    if (auto data = known_data(known, data_folder)) return *data;
-    begin_to_hash_and_load({});
-    const std::string fingerprint = inputs_.fingerprint().get();
-    const PreparedData data = made(data_folder / fingerprint);
-    known.remember(fingerprint);
-    return data;
+    return how_.folder.empty() ? in_store(data_folder) : in_own_folder(fs::absolute(how_.folder));
   }
 
-  Facts glance(const fs::path& data_folder) const {
-    if (const auto data = known_data(known_sources(data_folder), data_folder))
-      return facts_of(*data);
+  Facts glance(const fs::path& data_folder) {
+    if (const auto data = known_data(data_folder)) return facts_of(*data);
     const bool large = inputs_.source_bytes() > kLookedThrough;
-    if (const auto data =
-            large ? std::nullopt : data_there(data_folder, inputs_.fingerprint().get()))
-      return facts_of(*data);
+    if (const auto data = large ? std::nullopt : same_data(data_folder)) return facts_of(*data);
     if (options_.tokenizer == "char" && large) return {};
-    return facts_of(*make_tokenizer(dataset_, options_, inputs_.sources()));
+    return facts_of(*tokenizer());
   }
 
  private:
-  std::string all_options() const {
-    return std::string(kMethod) + " " + json_text(options_.to_json());
-  }
-
-  KnownSources known_sources(const fs::path& data_folder) const {
-    return {data_folder, inputs_.sources(), inputs_.vocabulary(), all_options()};
-  }
-
-  static std::optional<PreparedData> known_data(const KnownSources& known,
-                                                const fs::path& data_folder) {
-    const auto found = known.fingerprint();
-    return found ? data_there(data_folder, *found) : std::nullopt;
-  }
-
-  static std::optional<PreparedData> data_there(const fs::path& data_folder,
-                                                const std::string& fingerprint) {
-    const fs::path folder = data_folder / fingerprint;
-    if (fingerprint_of_set(folder) != fingerprint) return std::nullopt;
-    return load_set(folder);
-  }
-
   static bool is_written(const Table& table, std::string_view key) {
     const Value* value = table.find(key);
     return value && value->origin != Origin::default_value;
@@ -106,9 +70,9 @@ class Preparation {
   InputFiles find_inputs(const Table& table) {
     auto sources = raw_sources(table, how_.libtorch);
     options_.vocabulary = expand_path(options_.vocabulary, how_.libtorch);
-    if (!is_bpe(options_)) return {std::move(sources), {}, all_options()};
+    if (!is_bpe(options_)) return {std::move(sources), {}, options_.identity()};
     try {
-      return {std::move(sources), vocabulary_files(options_.vocabulary), all_options()};
+      return {std::move(sources), vocabulary_files(options_.vocabulary), options_.identity()};
     } catch (const Error& error) {
       throw dataset_.error("vocabulary", error.what(), vocabulary_remedy(options_.tokenizer));
     }
@@ -129,37 +93,91 @@ class Preparation {
              "write validation_fraction=0 or validation_tokens=N, or save it in a file");
   }
 
-  // Each in a thread of its own: sources are likely to be new where no set is.
-  void begin_to_hash_and_load(const fs::path& set) {
-    inputs_.begin_to_hash();
-    if (is_bpe(options_) && (set.empty() || !fs::exists(set / kDataDescription)))
-      loading_ = std::async([this] { return tokenizer(); });
-  }
-
   std::unique_ptr<Tokenizer> tokenizer() const {
     return make_tokenizer(dataset_, options_, inputs_.sources());
   }
 
-  // Waits for the hash of the sources only where there is something to compare it with.
-  bool is_there(const fs::path& folder) const {
-    const auto there = fingerprint_of_set(folder);
-    return there && *there == inputs_.fingerprint().get();
+  // Reads all sources, once.
+  const std::string& fingerprint() {
+    if (!fingerprint_) fingerprint_ = inputs_.fingerprint();
+    return *fingerprint_;
   }
 
-  // One lock for all data of a store, and one beside a folder of the user's own.
-  fs::path lock_of(const fs::path& path) const {
-    if (how_.folder.empty()) return preparing_lock(path.parent_path());
-    return own_lock(path);
+  // Reads the sources only where the set in the folder could be of them.
+  bool is_there(const fs::path& folder) {
+    const auto set = described_set(folder);
+    return set && is_alike(*set) && set->fingerprint == fingerprint();
   }
 
-  PreparedData made(const fs::path& given) {
-    const fs::path path = fs::absolute(given);
-    if (!is_there(path)) {
-      make_folder(path.parent_path());
-      const PassingLock lock = PassingLock::take(lock_of(path));
-      if (!is_there(path)) make(path);  // else another process was first
-    }
-    return load_set(path);
+  bool is_alike(const PreparedData& set) const {
+    const json& from = set.made_from;
+    return !inputs_.has_standard_input() && from.is_object() &&
+           from.value("source_bytes", json()) == json(inputs_.source_bytes()) &&
+           from.value("options", json()) == options_.to_json();
+  }
+
+  // The set of a store that was made of these files as they are.
+  std::optional<PreparedData> known_data(const fs::path& data_folder) const {
+    const auto known = KnownSources(data_folder, inputs_).fingerprint();
+    return known ? data_named(data_folder, *known) : std::nullopt;
+  }
+
+  // The set of a store that was made of the same content.
+  std::optional<PreparedData> same_data(const fs::path& data_folder) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(data_folder, ignored))
+      if (const auto set = described_set(entry.path()); set && is_alike(*set))
+        return data_named(data_folder, fingerprint());
+    return std::nullopt;
+  }
+
+  static std::optional<PreparedData> data_named(const fs::path& data_folder,
+                                                const std::string& fingerprint) {
+    const auto set = described_set(data_folder / fingerprint);
+    if (!set || set->fingerprint != fingerprint) return std::nullopt;
+    return load_set(data_folder / fingerprint);
+  }
+
+  PreparedData in_store(const fs::path& data_folder) {
+    if (const auto data = known_data(data_folder)) return *data;
+    const auto same = same_data(data_folder);
+    const PreparedData data = same ? *same : made_in_store(fs::absolute(data_folder));
+    KnownSources(data_folder, inputs_).remember(data.fingerprint);
+    return data;
+  }
+
+  // One lock for all data of a store. The content, which names the set, is known at its end.
+  PreparedData made_in_store(const fs::path& data_folder) {
+    make_folder(data_folder);
+    const PassingLock lock = taken(preparing_lock(data_folder));
+    if (const auto data = same_data(data_folder)) return *data;  // another process was first
+    remove_unfinished_folders(data_folder);
+    AtomicFolder target = AtomicFolder::resumable(data_folder / inputs_.key());
+    const fs::path path = data_folder / made(target.path());
+    target.rename_target(path);
+    target.commit(kProgressFile);
+    return told(load_set(path));
+  }
+
+  // One lock beside the folder.
+  PreparedData in_own_folder(const fs::path& path) {
+    if (is_there(path)) return load_set(path);
+    make_folder(path.parent_path());
+    const PassingLock lock = taken(own_lock(path));
+    if (is_there(path)) return load_set(path);  // another process was first
+    refuse_foreign(path);
+    AtomicFolder target = AtomicFolder::resumable(path);
+    made(target.path());
+    target.commit(kProgressFile, [&] { refuse_put_there(path); });
+    tell_what_was_kept(path);
+    return told(load_set(path));
+  }
+
+  static PassingLock taken(const fs::path& lock) {
+    if (auto free = PassingLock::try_take(lock)) return std::move(*free);
+    log_info("another process prepares data below '" + lock.parent_path().string() +
+             "': waiting for it");
+    return PassingLock::take(lock);
   }
 
   static void make_folder(const fs::path& folder) {
@@ -168,52 +186,49 @@ class Preparation {
     if (error) throw file_error("make folder", folder, error.value());
   }
 
-  void make(const fs::path& path) {
-    if (how_.folder.empty())
-      remove_unfinished_folders(path.parent_path());
-    else
-      refuse_foreign(path);
-    AtomicFolder target = AtomicFolder::resumable(path);
-    if (!is_there(target.path())) try {  // else killed right before the commit
-        fill(target.path());
+  // The fingerprint of the whole set that an unfinished folder then holds.
+  std::string made(const fs::path& folder) {
+    if (!is_there(folder)) try {  // else killed right before the commit
+        fingerprint_ = fill(folder);
       } catch (const RecipeError&) {  // what was begun of it would never be gone on with
         std::error_code ignored;
-        if (is_begun(target.path()))
-          remove_known_folder(target.path(), kProgressFile);
+        if (is_begun(folder))
+          remove_known_folder(folder, kProgressFile);
         else
-          fs::remove(target.path(), ignored);  // if it was made just now, and is empty
+          fs::remove(folder, ignored);  // if it was made just now, and is empty
         throw;
       }
-    refuse_change(target.path());
-    if (how_.folder.empty()) return target.commit(kProgressFile);
-    target.commit(kProgressFile, [&] { refuse_put_there(path); });
-    tell_what_was_kept(path);
+    refuse_change(folder);
+    return fingerprint();
   }
 
   // Of these data, not of others.
   bool is_begun(const fs::path& folder) const {
-    const auto begun = fingerprint_of_begun(folder);
-    return begun && (begun->empty() || *begun == inputs_.fingerprint().get());
+    const auto begun = key_of_begun(folder);
+    return begun && (begun->empty() || *begun == inputs_.key());
   }
 
-  void fill(const fs::path& folder) {
-    const auto tokenizer = loading_.valid() ? loading_.get() : this->tokenizer();
-    PreparedData data =
-        tokenize_sources({dataset_, options_, inputs_.sources(), *tokenizer, inputs_.fingerprint(),
-                          folder, threads(), how_.save_seconds});
-    data.fingerprint = inputs_.fingerprint().get();
+  std::string fill(const fs::path& folder) const {
+    const auto tokenizer = this->tokenizer();
+    PreparedData data = tokenize_sources(
+        {dataset_, options_, inputs_, *tokenizer, folder, threads(), how_.save_seconds});
     data.tokenizer = tokenizer->to_json();
     data.vocab_size = tokenizer->vocab_size();
     if (is_bpe(options_)) keep_vocabulary(folder, data);
     write_file(folder / kDataDescription, data.to_json());
+    return data.fingerprint;
+  }
+
+  PreparedData told(PreparedData data) const {
     log_info("prepared " + with_thousands(token_count(data.train) + token_count(data.validation)) +
              " tokens of " + options_.tokenizer + " text, vocabulary " +
-             std::to_string(tokenizer->vocab_size()));
+             std::to_string(*data.vocab_size));
+    return data;
   }
 
   // The fingerprint is of what was there at the start.
-  void refuse_change(const fs::path& unfinished) const {
-    const auto changed = inputs_.changed_file();
+  void refuse_change(const fs::path& unfinished) {
+    const auto changed = inputs_.changed_file(fingerprint());
     if (!changed) return;
     remove_known_folder(unfinished, kProgressFile);
     throw Error("data: '" + changed->string() +
@@ -240,7 +255,7 @@ class Preparation {
   const PrepareOptions& how_;
   TextOptions options_;
   InputFiles inputs_;
-  std::future<std::unique_ptr<Tokenizer>> loading_;
+  std::optional<std::string> fingerprint_;
 };
 
 }  // namespace

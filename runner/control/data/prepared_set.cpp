@@ -11,9 +11,9 @@ namespace exprun {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> fingerprint_of_set(const fs::path& folder) try {
+std::optional<PreparedData> described_set(const fs::path& folder) try {
   if (manifest_problem(folder, Verify::sizes)) return std::nullopt;
-  return PreparedData::from_json(read_file(folder / kDataDescription)).fingerprint;
+  return PreparedData::from_json(read_file(folder / kDataDescription));
 } catch (const Error&) {  // damaged
   return std::nullopt;
 }

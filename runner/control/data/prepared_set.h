@@ -3,14 +3,13 @@
 
 #include <filesystem>
 #include <optional>
-#include <string>
 
 #include "text/prepared_data.h"
 
 namespace exprun {
 
-// Of a folder that holds a whole set.
-std::optional<std::string> fingerprint_of_set(const std::filesystem::path& folder);
+// What a folder that holds a whole set says of it, names left as they are.
+std::optional<PreparedData> described_set(const std::filesystem::path& folder);
 
 // Names within the folder become paths. Throws Error.
 PreparedData load_set(const std::filesystem::path& folder);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
-#include "base/hash.h"
 #include "base/utf8.h"
 #include "control/data/named_tokenizer.h"
 #include "control/data/read/chunk_texts.h"
@@ -55,7 +54,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
     characters.add(chunk.bytes);
     before.pass(chunk.bytes);
   };
-  read_chunks(sources, chunks, use, [](int64_t) {});
+  read_chunks(sources, chunks, use);
   try {
     return make_char_tokenizer(characters.sorted());
   } catch (const Error& error) {
@@ -64,17 +63,6 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
 }
 
 }  // namespace
-
-std::string hash_of_sources(const std::vector<RawSource>& sources) {
-  Hasher hasher;
-  for (const RawSource& source : sources) try {
-      hasher.update(source.part == Part::train ? "train " : "validation ");
-      hasher.update(hash_file_hex(source.source.file));
-    } catch (const Error& error) {
-      throw RecipeError(source.source.where, error.what());
-    }
-  return hasher.hex();
-}
 
 std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
                                           const std::vector<RawSource>& sources) {
@@ -94,7 +82,7 @@ int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& o
     units += chunk.json ? static_cast<int64_t>(chunk.pieces.size())
                         : units_in(chunk.bytes, options.split.units_are_characters);
   };
-  read_chunks(train, counting, use, [](int64_t) {});
+  read_chunks(train, counting, use);
   return units;
 }
 

@@ -12,9 +12,6 @@
 
 namespace exprun {
 
-// 32 hex digits of what the files hold, with their parts, in order; names do not count.
-std::string hash_of_sources(const std::vector<RawSource>& sources);
-
 // The tokenizer that the options name; a char tokenizer is made from the whole text. Throws
 // RecipeError at the key that is wrong.
 std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace exprun {
 namespace {
 
@@ -23,6 +25,9 @@ void choose_rule(const Section& dataset, bool fraction_written, TextOptions& opt
   if (!rule.empty() && rule != "validation_fraction") options.validation_fraction = 0;
 }
 
+// Raise it when the same text would become other tokens.
+constexpr const char* kMethod = "text 4";
+
 }  // namespace
 
 nlohmann::json TextOptions::to_json() const {
@@ -39,6 +44,10 @@ nlohmann::json TextOptions::to_json() const {
           {"shard_tokens", shard_tokens},
           {"block_tokens", block_tokens},
           {"block_documents", block_documents}};
+}
+
+std::string TextOptions::identity() const {
+  return std::string(kMethod) + " " + json_text(to_json());
 }
 
 TextOptions text_options(const Section& dataset, bool fraction_written) {

@@ -23,6 +23,8 @@ struct TextOptions {
 
   // All that decides which tokens come out, the vocabulary's place left out.
   nlohmann::json to_json() const;
+  // The same with the way in which data are prepared: part of what they are known by.
+  std::string identity() const;
 };
 
 // One rule of validation, which leaves out the default of validation_fraction. Throws RecipeError

@@ -32,11 +32,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Without waiting for it.
-bool is_known(const std::shared_future<std::string>& fingerprint) {
-  return fingerprint.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-}
-
 // What went by so far; saved with the place to go on from.
 struct Counts {
   int64_t chunks = 0, documents = 0, text_bytes = 0;
@@ -62,7 +57,7 @@ ChunkOptions chunk_options(const TokenizeJob& job) {
   chunks.split.validation_every = options.validation_every;
   chunks.split.units_are_characters = options.tokenizer != "byte";
   if (options.validation_fraction > 0) {
-    const auto units = static_cast<double>(count_units(job.sources, chunks));
+    const auto units = static_cast<double>(count_units(job.inputs.sources(), chunks));
     chunks.split.validation_from =
         static_cast<int64_t>(std::floor((1 - options.validation_fraction) * units));
   }
@@ -73,16 +68,6 @@ RecordTemplate template_of(const TokenizeJob& job) try {
   return {job.options.text_template, job.options.fallback_template};
 } catch (const Error& error) {
   throw job.dataset.error("template", error.what());
-}
-
-int64_t bytes_of(const std::vector<RawSource>& sources) {
-  int64_t bytes = 0;
-  for (const RawSource& source : sources) {
-    std::error_code ignored;
-    const auto size = fs::file_size(source.source.file, ignored);
-    if (!ignored) bytes += static_cast<int64_t>(size);
-  }
-  return bytes;
 }
 
 ShardSetOptions shard_options(const TokenizeJob& job) {
@@ -99,7 +84,7 @@ class Tokenizing {
   PreparedData run() {
     const ChunkOptions options = chunk_options(job_);
     const int64_t done = restore();
-    ByteProgress progress("preparing", bytes_of(job_.sources));
+    ByteProgress progress("preparing", job_.inputs.source_bytes());
     OrderedWorkers<Chunk, TokenizedChunk> workers(
         job_.threads,
         [this] {
@@ -108,15 +93,13 @@ class Tokenizing {
         },
         [this](const TokenizedChunk& chunk) { write(chunk); });
     int64_t number = 0;
-    const SourcesRead read = read_chunks(
-        job_.sources, options,
-        [&](Chunk chunk) {
-          if (number++ >= done) workers.put(std::move(chunk));
-        },
-        [&](int64_t position) { progress.show(position); });
+    const SourcesRead read = read_chunks(job_.inputs.sources(), options, [&](Chunk chunk) {
+      progress.show(chunk.bytes_read);
+      if (number++ >= done) workers.put(std::move(chunk));
+    });
     workers.finish();
     warn_of_separator(read);
-    return finish();
+    return finish(read);
   }
 
  private:
@@ -148,7 +131,7 @@ class Tokenizing {
   }
 
   bool go_on(const json& state) {
-    if (state.value("fingerprint", "") != job_.fingerprint.get() ||
+    if (state.value("key", "") != job_.inputs.key() ||
         state.value("cut_bytes", size_t{0}) != kChunkBytes)
       return false;
     writer_.emplace(job_.folder, shard_options(job_));
@@ -176,32 +159,31 @@ class Tokenizing {
     ++counts_.chunks;
     counts_.documents += chunk.documents;
     counts_.text_bytes += chunk.text_bytes;
-    if (seconds_since(saved_) >= job_.save_seconds && is_known(job_.fingerprint)) save();
+    if (seconds_since(saved_) >= job_.save_seconds) save();
   }
 
   void save() {
-    const json state = {{"fingerprint", job_.fingerprint.get()},
-                        {"cut_bytes", kChunkBytes},
-                        {"shards", writer_->save()},
-                        {"chunks", counts_.chunks},
-                        {"documents", counts_.documents},
-                        {"text_bytes", counts_.text_bytes}};
+    const json state = {{"key", job_.inputs.key()},       {"cut_bytes", kChunkBytes},
+                        {"shards", writer_->save()},      {"chunks", counts_.chunks},
+                        {"documents", counts_.documents}, {"text_bytes", counts_.text_bytes}};
     write_file_atomically(progress_file(), json_text(state) + "\n");
     saved_ = Clock::now();
   }
 
-  PreparedData finish() {
+  PreparedData finish(const SourcesRead& read) {
     PreparedData data;
+    data.fingerprint = job_.inputs.fingerprint(read.content);
     data.train = writer_->finish(Part::train);
     data.validation = writer_->finish(Part::validation);
     refuse_empty_split(job_.dataset, job_.options,
                        {token_count(data.train), token_count(data.validation), counts_.documents,
                         counts_.text_bytes});
     json files = json::array();
-    for (const RawSource& source : job_.sources)
+    for (const RawSource& source : job_.inputs.sources())
       if (files.size() < kMostListed) files.push_back(to_valid_utf8(source.source.file.string()));
     data.made_from = {{"files", files},
-                      {"number_of_files", job_.sources.size()},
+                      {"number_of_files", job_.inputs.sources().size()},
+                      {"source_bytes", job_.inputs.source_bytes()},
                       {"options", job_.options.to_json()},
                       {"documents", counts_.documents},
                       {"text_bytes", counts_.text_bytes}};
@@ -218,12 +200,12 @@ class Tokenizing {
 
 }  // namespace
 
-std::optional<std::string> fingerprint_of_begun(const fs::path& folder) {
+std::optional<std::string> key_of_begun(const fs::path& folder) {
   const fs::path file = folder / kProgressFile;
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   try {
-    return parse_json<json>(read_file(file)).value("fingerprint", "");
+    return parse_json<json>(read_file(file)).value("key", "");
   } catch (const std::exception&) {
     return "";
   }

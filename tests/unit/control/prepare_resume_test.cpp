@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <functional>
-#include <future>
 #include <thread>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "control/data/input_files.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/raw_sources.h"
 #include "control/data/tokenize_sources.h"
@@ -41,16 +42,14 @@ struct OwnData {
 
   // As if killed while the whole set was being committed.
   void leave_uncommitted() const {
-    const std::string fingerprint = made().fingerprint;
-    fs::remove_all(mine);
     const ResolvedRecipe recipe = recipe_with(file, rule);
     const Section dataset = recipe.section("dataset");
     const TextOptions options = text_options(dataset, true);
-    const auto sources = raw_sources(*recipe.find("dataset")->as<Table>(), "");
+    const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
+                            options.identity());
     const auto tokenizer = make_byte_tokenizer();
     fs::create_directories(partial_folder(mine));
-    const auto known = std::async(std::launch::deferred, [&] { return fingerprint; }).share();
-    tokenize_sources({dataset, options, sources, *tokenizer, known, partial_folder(mine), 1,
+    tokenize_sources({dataset, options, inputs, *tokenizer, partial_folder(mine), 1,
                       /*save_seconds=*/0});
   }
 
@@ -172,9 +171,36 @@ TEST_CASE("prepare: a source that the disk does not give is no mistake of the re
   source.source.file = folder.path();  // read() says EISDIR
   ChunkOptions options;
   options.records.format = "text";
-  CHECK_THROWS_AS(read_chunks(
-                      {source}, options, [](const Chunk&) {}, [](int64_t) {}),
-                  Error);
+  CHECK_THROWS_AS(read_chunks({source}, options, [](const Chunk&) {}), Error);
+  CHECK_THROWS_AS(content_of({source}), Error);  // what was begun stays
+}
+
+TEST_CASE("resume: what was begun of a file that changed since is begun anew") {
+  const OwnData data;
+  data.leave_uncommitted();
+  OwnData::mark(partial_folder(data.mine));
+  data.folder.write("a.txt", "ABCDefgh");
+  fs::last_write_time(data.file, fs::last_write_time(data.file) + std::chrono::seconds(1));
+  CHECK(text_of(data.made().train) == "ABCDefgh");
+}
+
+TEST_CASE("prepare: the sources are read once") {
+  const TemporaryFolder folder;
+  std::string records;  // of which next to nothing is written, and read again for the checksums
+  for (int i = 0; i < 100; ++i)
+    records += R"({"text": "a", "more": ")" + std::string(100'000, 'b') + "\"}\n";
+  const fs::path file = folder.write("a.jsonl", records);
+  const auto bytes_read = [] {
+    std::ifstream counters("/proc/self/io");
+    std::string name;
+    size_t count = 0;
+    counters >> name >> count;
+    return name == "rchar:" ? count : 0;
+  };
+  const size_t before = bytes_read();
+  if (before == 0) return;
+  prepare(file, folder.path() / "store", kAll);
+  CHECK(bytes_read() - before < records.size() * 3 / 2);
 }
 
 TEST_CASE("prepare: a split that is wanted and gets no token is an error, and nothing is kept") {

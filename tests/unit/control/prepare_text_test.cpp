@@ -12,7 +12,10 @@
 #include "base/atomic_file.h"
 #include "base/manifest.h"
 #include "base/mapped_file.h"
+#include "control/data/input_files.h"
+#include "control/data/raw_sources.h"
 #include "control/data/read/document_chunks.h"
+#include "control/data/text_options.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
 #include "support/shard_tokens.h"
@@ -132,15 +135,11 @@ TEST_CASE("prepare: a long document is one in each part, if it is cut just at th
     const ChunkOptions options{{"text", "|", false, cut},
                                {0, static_cast<int64_t>(kChunkBytes), false}};
     std::string pieces;
-    read_chunks(
-        {source}, options,
-        [&](const Chunk& chunk) {
-          for (const Piece& piece : chunk.pieces)
-            pieces += std::string(piece.begins ? "<" : "") +
-                      (piece.part == Part::train ? "t" : "v") + std::to_string(piece.size) +
-                      (piece.ends ? "> " : " ");
-        },
-        [](int64_t) {});
+    read_chunks({source}, options, [&](const Chunk& chunk) {
+      for (const Piece& piece : chunk.pieces)
+        pieces += std::string(piece.begins ? "<" : "") + (piece.part == Part::train ? "t" : "v") +
+                  std::to_string(piece.size) + (piece.ends ? "> " : " ");
+    });
     return pieces;
   };
   const std::string half(kChunkBytes, 'a');
@@ -273,12 +272,13 @@ TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
   const std::string rule = "validation_fraction = 0.0\n";
   PrepareOptions options;
   options.folder = folder.path() / "mine";
-  const auto whole = prepare(file, folder.path() / "data", rule, options);
-  fs::remove_all(options.folder);
+  const ResolvedRecipe recipe = recipe_with(file, rule);
+  const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
+                          text_options(recipe.section("dataset"), true).identity());
   const nlohmann::json split = {{"shards", 0}, {"open", 0}};
   const auto none = nlohmann::json::array();
   const nlohmann::json one_chunk = {
-      {"fingerprint", whole.fingerprint},
+      {"key", inputs.key()},
       {"cut_bytes", 1},
       {"chunks", 1},
       {"documents", 1},

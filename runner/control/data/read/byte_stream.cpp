@@ -13,6 +13,7 @@
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
+#include "base/hash.h"
 #include "base/unique_fd.h"
 #include "control/data/read/packing.h"
 
@@ -46,6 +47,7 @@ class PlainBytes final : public ByteStream {
     return early;
   }
   int64_t position() const override { return position_; }
+  std::string hash() const override { return hasher_.hex(); }
   const fs::path& file() const { return file_; }
 
  private:
@@ -55,6 +57,7 @@ class PlainBytes final : public ByteStream {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw file_error("read", file_);
       position_ += count;
+      hasher_.update(bytes, static_cast<size_t>(count));
       return static_cast<size_t>(count);
     }
   }
@@ -63,6 +66,7 @@ class PlainBytes final : public ByteStream {
   UniqueFd fd_;
   std::string peeked_;
   int64_t position_ = 0;
+  Hasher hasher_;
 };
 
 Error damaged(const fs::path& file, const std::string& kind, const std::string& why) {
@@ -116,6 +120,7 @@ class GzipBytes final : public ByteStream {
     return size - state_.avail_out;
   }
   int64_t position() const override { return packed_.plain().position(); }
+  std::string hash() const override { return packed_.plain().hash(); }
 
  private:
   // Zeros behind a member fill a tape's or a device's last block.
@@ -161,6 +166,7 @@ class ZstdBytes final : public ByteStream {
     return out.pos;
   }
   int64_t position() const override { return packed_.plain().position(); }
+  std::string hash() const override { return packed_.plain().hash(); }
 
  private:
   Packed packed_;
@@ -173,13 +179,17 @@ UniqueFd open_file(const fs::path& file) {
   return UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-}  // namespace
-
-std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
+std::unique_ptr<PlainBytes> open_plain(const fs::path& file) {
   UniqueFd fd = open_file(file);
   // A mistake where it is named; what fails later is the disk's.
   if (!fd) throw Error(file_error("open", file).what());
-  auto plain = std::make_unique<PlainBytes>(file, std::move(fd));
+  return std::make_unique<PlainBytes>(file, std::move(fd));
+}
+
+}  // namespace
+
+std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
+  auto plain = open_plain(file);
   switch (checked_packing(plain->peek(kPackingBytes), file)) {
     case Packing::gzip:
       return std::make_unique<GzipBytes>(std::move(plain));
@@ -189,6 +199,12 @@ std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
       break;
   }
   return plain;
+}
+
+std::string hash_of_file(const fs::path& file) {
+  const auto plain = open_plain(file);
+  for (std::vector<char> block(kBlock); plain->read(block.data(), block.size()) > 0;) continue;
+  return plain->hash();
 }
 
 }  // namespace exprun

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace exprun {
 
@@ -17,11 +18,16 @@ class ByteStream {
   virtual size_t read(char* bytes, size_t size) = 0;
   // How many bytes of the file itself were read so far.
   virtual int64_t position() const = 0;
+  // Of these bytes: at the end, of the whole file.
+  virtual std::string hash() const = 0;
 };
 
 inline constexpr const char* kStandardInput = "-";
 
 // Throws Error.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
+
+// What the stream of a file says at its end, without unpacking it. Throws Error.
+std::string hash_of_file(const std::filesystem::path& file);
 
 }  // namespace exprun

@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
+#include "base/hash.h"
 
 namespace exprun {
 namespace {
@@ -34,7 +35,9 @@ class Chunker {
     place_ = 0;
   }
 
-  void add(const Record& record) {
+  // `position`: how much of the file was read for it.
+  void add(const Record& record, int64_t position) {
+    chunk_.bytes_read = read_before_ + position;
     if (record.begins) ++document_;
     const int64_t from = options_.split.validation_from;
     if (chunk_.json || from < 0 || part_ == Part::validation) {
@@ -47,15 +50,18 @@ class Chunker {
     unit_ += units;
   }
 
-  void flush() {
-    if (!chunk_.pieces.empty()) {
-      Chunk next{"", {}, chunk_.json, chunk_.file, chunk_.where, 0};
-      std::swap(next, chunk_);
-      use_(std::move(next));
-    }
+  void end_file(int64_t bytes) {
+    if (!chunk_.pieces.empty()) flush();
+    read_before_ += bytes;
   }
 
  private:
+  void flush() {
+    Chunk next{"", {}, chunk_.json, chunk_.file, chunk_.where, 0, 0};
+    std::swap(next, chunk_);
+    use_(std::move(next));
+  }
+
   Part part_of_document() const {
     const SplitOptions& split = options_.split;
     const bool counted = split.validation_every > 0 && document_ % split.validation_every == 0;
@@ -91,7 +97,7 @@ class Chunker {
   const std::function<void(Chunk)>& use_;
   Chunk chunk_;
   Part part_ = Part::train;
-  int64_t place_ = 0, document_ = 0, unit_ = 0;
+  int64_t place_ = 0, document_ = 0, unit_ = 0, read_before_ = 0;
   bool validation_begun_ = false;
 };
 
@@ -106,9 +112,22 @@ auto read_at(const Source& source, Read read) try {
   throw RecipeError(source.where, error.what());
 }
 
-void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chunker& chunker,
-                      int64_t& done, const std::function<void(int64_t)>& progress,
-                      SourcesRead& read) {
+// The content of all sources, from the hashes of their files.
+class ContentHash {
+ public:
+  void add(Part part, const std::string& hash_of_file) {
+    hasher_.update(part == Part::train ? "train " : "validation ");
+    hasher_.update(hash_of_file);
+  }
+  std::string hex() const { return hasher_.hex(); }
+
+ private:
+  Hasher hasher_;
+};
+
+// The hash of the file.
+std::string read_file_chunks(const RawSource& source, const ChunkOptions& options, Chunker& chunker,
+                             SourcesRead& read) {
   const auto& file = source.source.file;
   RecordOptions records = options.records;
   if (records.format == "auto") records.format = format_of_file(file);
@@ -116,14 +135,12 @@ void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chun
   chunker.begin_file(source, !text);
   const auto reader = read_at(source.source, [&] { return open_records(file, records); });
   Record record;
-  while (read_at(source.source, [&] { return reader->next(record); })) {
-    chunker.add(record);
-    progress(done + reader->position());
-  }
-  chunker.flush();
-  done += reader->position();
+  while (read_at(source.source, [&] { return reader->next(record); }))
+    chunker.add(record, reader->stream().position());
+  chunker.end_file(reader->stream().position());
   read.texts += text;
   read.separators += reader->separators();
+  return reader->stream().hash();
 }
 
 }  // namespace
@@ -134,14 +151,22 @@ int64_t units_in(std::string_view text, bool characters) {
 }
 
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
-                        const std::function<void(Chunk)>& use,
-                        const std::function<void(int64_t)>& progress) {
+                        const std::function<void(Chunk)>& use) {
   Chunker chunker(options, use);
   SourcesRead read;
-  int64_t done = 0;
+  ContentHash content;
   for (const RawSource& source : sources)
-    read_file_chunks(source, options, chunker, done, progress, read);
+    content.add(source.part, read_file_chunks(source, options, chunker, read));
+  read.content = content.hex();
   return read;
+}
+
+std::string content_of(const std::vector<RawSource>& sources) {
+  ContentHash content;
+  for (const RawSource& source : sources)
+    content.add(source.part,
+                read_at(source.source, [&] { return hash_of_file(source.source.file); }));
+  return content.hex();
 }
 
 }  // namespace exprun

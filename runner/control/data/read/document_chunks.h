@@ -28,6 +28,7 @@ struct Chunk {
   std::string file;         // of all its pieces,
   SourceSpan where;         // and the path that named it
   int64_t first_place = 0;  // of the first piece in the file, from 1
+  int64_t bytes_read = 0;   // of all files so far, packed as they are
 };
 
 struct RawSource {
@@ -48,13 +49,17 @@ struct ChunkOptions {
 
 struct SourcesRead {
   int64_t texts = 0, separators = 0;  // text files, and what ended documents in them
+  std::string content;                // as content_of() of the sources
 };
 
-// Calls `use` for each chunk and `progress` with the bytes that were read. Throws RecipeError at
-// the path of a source that is damaged, Error where the disk fails, and what `use` throws.
+// Calls `use` for each chunk. Throws RecipeError at the path of a source that is damaged, Error
+// where the disk fails, and what `use` throws.
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
-                        const std::function<void(Chunk)>& use,
-                        const std::function<void(int64_t)>& progress);
+                        const std::function<void(Chunk)>& use);
+
+// 32 hex digits of what the files hold, with their parts, in order; names do not count. Throws
+// RecipeError for what cannot be opened, Error where the disk fails.
+std::string content_of(const std::vector<RawSource>& sources);
 
 // Characters or bytes of a text.
 int64_t units_in(std::string_view text, bool characters);

@@ -40,7 +40,7 @@ class JsonLines final : public RecordReader {
       if (!record.bytes.empty()) return true;
     }
   }
-  int64_t position() const override { return buffer_.position(); }
+  const ByteStream& stream() const override { return buffer_.stream(); }
 
  private:
   // No data at the end.
@@ -113,7 +113,7 @@ class JsonArray final : public RecordReader {
       return true;
     }
   }
-  int64_t position() const override { return buffer_.position(); }
+  const ByteStream& stream() const override { return buffer_.stream(); }
 
  private:
   Error broken(const std::string& what) const {

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "control/data/read/byte_stream.h"
+
 namespace exprun {
 
 // Where long texts and chunks of documents are cut; a preparation that goes on must cut alike.
@@ -27,8 +29,8 @@ class RecordReader {
   virtual ~RecordReader() = default;
   // False at the end. Throws Error that names the file and the place.
   virtual bool next(Record& record) = 0;
-  // Bytes of the file itself that were read so far.
-  virtual int64_t position() const = 0;
+  // What of the file itself was read so far.
+  virtual const ByteStream& stream() const = 0;
   // Of a text: how many ended a document so far.
   virtual int64_t separators() const { return 0; }
 };

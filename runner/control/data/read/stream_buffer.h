@@ -18,7 +18,7 @@ class StreamBuffer {
 
   // Reads on; false at the end. What rest() returned before is no longer valid.
   bool fill();
-  int64_t position() const { return stream_->position(); }
+  const ByteStream& stream() const { return *stream_; }
 
  private:
   std::unique_ptr<ByteStream> stream_;

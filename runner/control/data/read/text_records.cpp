@@ -33,7 +33,7 @@ class TextRecords final : public RecordReader {
                     "are not; give a separator");
     }
   }
-  int64_t position() const override { return buffer_.position(); }
+  const ByteStream& stream() const override { return buffer_.stream(); }
   int64_t separators() const override { return separators_; }
 
  private:
