@@ -163,6 +163,20 @@ TEST_CASE("parallel: stochastic rounding draws the same on any number of ranks")
     CHECK_MESSAGE(tensor.equal(zero1[0].tensors.at(name)), name);
 }
 
+TEST_CASE("parallel: DDP and ZeRO-1 add gradients in one order, and make the same bits") {
+  Words untied = kMuon;
+  untied.push_back("model.tied_head=false");
+  untied.push_back("optimizer.max_grad_norm=0");  // the norm is a sum over other parts
+  for (const int world_size : {3, 4}) {
+    CAPTURE(world_size);
+    const auto ddp = train(world_size, "ddp", untied, 1, 12);
+    const auto zero1 = train(world_size, "zero1", untied, 1, 12);
+    CHECK(ddp[0].series.at("train/loss") == zero1[0].series.at("train/loss"));
+    for (const auto& [name, tensor] : ddp[0].tensors)
+      CHECK_MESSAGE(tensor.equal(zero1[0].tensors.at(name)), name);
+  }
+}
+
 TEST_CASE("parallel: ZeRO-1 divides the optimizer's memory by the ranks") {
   const int64_t whole = train(1, "zero1", kMuon, 1, 1)[0].state_bytes;
   for (const int world_size : {2, 4}) {

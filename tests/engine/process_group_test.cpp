@@ -8,10 +8,14 @@
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "base/diagnostic.h"
+#include "dist/gloo.h"
 #include "dist/own_address.h"
 #include "dist/true_cause.h"
 #include "support/counted_group.h"
@@ -31,6 +35,25 @@ class LostGroup : public CountedGroup {
 
  private:
   int collectives_ = 0;
+};
+
+// Of a rank 0 that hangs when it has answered once.
+class StuckStore : public c10d::HashStore {
+ public:
+  StuckStore() = default;
+  StuckStore(const StuckStore&) = delete;
+  StuckStore& operator=(const StuckStore&) = delete;
+  ~StuckStore() override = default;
+  c10::intrusive_ptr<c10d::Store> clone() override {
+    return c10::intrusive_ptr<c10d::Store>::reclaim_copy(this);
+  }
+  bool check(const std::vector<std::string>&) override {
+    if (was_asked_.exchange(true)) std::this_thread::sleep_for(std::chrono::hours(1));
+    return false;
+  }
+
+ private:
+  std::atomic<bool> was_asked_ = false;
 };
 
 int what_a_gpu_says() {
@@ -88,6 +111,33 @@ TEST_CASE("process group: collectives of 1 to 4 ranks") {
   }
 }
 
+TEST_CASE("process group: a sum is added in the order of the ranks, whoever needs it") {
+  constexpr int kRanks = 4;
+  for (const int64_t count : {1, 7, 4000}) {
+    CAPTURE(count);
+    // Of numbers whose sum depends on the order.
+    const auto term = [&](int rank) {
+      return at::arange(1, count + 1, at::kFloat).mul(0.1F).add(rank).pow(rank + 1);
+    };
+    at::Tensor expected = term(0);
+    for (int rank = 1; rank < kRanks; ++rank) expected.add_(term(rank));
+
+    struct Seen {
+      at::Tensor everywhere, on_one;
+    };
+    const auto seen = from_ranks<Seen>(kRanks, [&](const auto& group) {
+      Seen seen{term(group->rank()), term(group->rank())};
+      auto all = group->all_reduce(seen.everywhere), one = group->reduce(seen.on_one, 2);
+      all->go_on();
+      one->wait();
+      all->wait();
+      return seen;
+    });
+    for (const Seen& at : seen) CHECK(at::equal(at.everywhere, expected));
+    CHECK(at::equal(seen[2].on_one, expected));
+  }
+}
+
 TEST_CASE("process group: collectives under way at once end as they began") {
   const auto sums = from_ranks<std::vector<at::Tensor>>(3, [](const auto& group) {
     std::vector<at::Tensor> tensors;
@@ -135,6 +185,58 @@ TEST_CASE("process group: every rank is told within 10 s which one is gone") {
       CHECK(message.ends_with(last));
     }
   }
+}
+
+TEST_CASE("process group: a rank that dies before the first exchange is named within 10 s") {
+  for (const bool is_reachable : {true, false}) {
+    CAPTURE(is_reachable);
+    const ListeningSocket listening = listen_on_loopback();
+    const auto began = std::chrono::steady_clock::now();
+    std::array<std::string, 3> messages;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        Rendezvous rendezvous(place_of(rank, 3, listening));
+        if (rank == 1) {  // dies with the rendezvous
+          if (is_reachable) rendezvous.set("address/1", "127.0.0.1");
+          if (is_reachable) rendezvous.roll_call();
+          return;
+        }
+        rendezvous.roll_call();
+        try {
+          gloo_group(rendezvous, std::chrono::seconds(60));
+        } catch (const Error& error) {
+          messages[static_cast<size_t>(rank)] = error.what();
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+    for (const int rank : {0, 2}) {
+      const std::string what =
+          is_reachable ? "rank " + std::to_string(rank) + " cannot connect to the others"
+                       : "cannot get 'address/1' from the other ranks";
+      CHECK(messages[static_cast<size_t>(rank)] ==
+            "dist: " + what +
+                ": a rank has given no sign of life for some seconds; rank 1 does not answer: it "
+                "hangs, or is gone");
+    }
+  }
+}
+
+TEST_CASE("process group: a rendezvous that hangs before the first exchange is noticed") {
+  RankPlace place;
+  place.rank = 1;
+  place.world_size = 2;
+  place.port = 29;
+  RollCall roll_call(c10::make_intrusive<StuckStore>(), place);
+  const auto for_ever = [] {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+    return 0;
+  };
+  CHECK_THROWS_WITH_AS(roll_call.while_waiting("rank 1 waits", std::chrono::minutes(10), for_ever),
+                       "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not answer; rank 0 "
+                       "does not answer: it hangs, or is gone",
+                       Error);
 }
 
 TEST_CASE("process group: a rank that lives and does not come to an exchange is named") {

@@ -25,8 +25,12 @@ void on_ranks(int world_size, const OfRank& of_rank) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank)
     threads.emplace_back([&, rank] {
+      // Ends behind the rendezvous: a process that is gone answers nothing when its connections
+      // end.
+      std::shared_ptr<ProcessGroup> group;
       Rendezvous rendezvous(place_of(rank, world_size, listening));
-      const std::shared_ptr<ProcessGroup> group = gloo_group(rendezvous, std::chrono::seconds(20));
+      group = gloo_group(rendezvous, std::chrono::seconds(20));
+      rendezvous.roll_call()->all_exchange();
       of_rank(group, rendezvous);
     });
   for (auto& thread : threads) thread.join();

@@ -1,15 +1,22 @@
 #include "dist/answers.h"
 
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "base/json_text.h"
 
 namespace exprun {
 
 namespace {
 
-std::string key_of(int rank) {
-  return "answers/" + std::to_string(rank);
-}
+using nlohmann::json;
+
+// All in one value, a line each: hundreds of ranks ask for them at once, and the store serves one
+// after another.
+constexpr const char* kAnswers = "answers-to-roll-call";
 
 std::string listed(const std::vector<int>& ranks, const char* of_one, const char* of_several) {
   std::string text = ranks.size() == 1 ? "; rank " : "; ranks ";
@@ -34,19 +41,26 @@ std::string Answers::sentence() const {
 }
 
 void answer_for(c10d::Store& store, int rank, const std::string& text) {
-  store.set(key_of(rank), std::vector<uint8_t>(text.begin(), text.end()));
+  const std::string line = json_text(json{rank, text}, -1, NotUtf8::replaced) + "\n";
+  store.append(kAnswers, {line.begin(), line.end()});
 }
 
 Answers answers_so_far(c10d::Store& store, int world_size) {
+  std::map<int, std::string> last;
+  if (store.check({kAnswers})) {
+    const auto bytes = store.get(kAnswers);
+    std::istringstream lines(std::string(bytes.begin(), bytes.end()));
+    for (std::string line; std::getline(lines, line);) {
+      const json answer = parse_json<json>(line);
+      last[answer.at(0)] = answer.at(1);
+    }
+  }
   Answers answers;
   for (int rank = 0; rank < world_size; ++rank) {
-    if (!store.check({key_of(rank)})) {
-      answers.silent.push_back(rank);
-      continue;
-    }
-    answers.answered.push_back(rank);
-    const auto bytes = store.get(key_of(rank));
-    const std::string text(bytes.begin(), bytes.end());
+    const auto found = last.find(rank);
+    (found == last.end() ? answers.silent : answers.answered).push_back(rank);
+    if (found == last.end()) continue;
+    const std::string& text = found->second;
     if (text == answer::kWorks) answers.working.push_back(rank);
     if (text.starts_with(answer::kReason) && answers.reason.empty())
       answers.reason = "rank " + std::to_string(rank) + ": " +

@@ -1,15 +1,12 @@
 #include "dist/backend_group.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/sum.h>
-
 #include <exception>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "base/log.h"
 #include "dist/abort_or_exit.h"
 #include "dist/failure.h"
+#include "dist/sums_in_order.h"
 #include "dist/within.h"
 
 namespace exprun {
@@ -26,14 +23,9 @@ class UnderWay : public Collective {
       : what_(std::move(what)), work_(std::move(work)), roll_call_(std::move(roll_call)) {}
 
   void wait() override {
-    const RollCall::Waiting waiting(*roll_call_);
-    try {
-      dist_call(what_, [this] {
-        while (!has_ended()) require_no_trouble();
-      });
-    } catch (const Error& error) {
-      throw Error(error.what() + roll_call_->cause(), error.code());
-    }
+    roll_call_->while_waiting(what_, [this] {
+      while (!has_ended()) require_no_trouble();
+    });
   }
 
  private:
@@ -48,9 +40,8 @@ class UnderWay : public Collective {
 
   // The last exchange of all may just be ending, and who serves the rendezvous have left behind it.
   void require_no_trouble() {
-    const std::string trouble = roll_call_->trouble();
-    if (!trouble.empty() && !has_ended())
-      throw Error("dist: " + what_ + ": " + trouble, ExitCode::lost_ranks);
+    if (roll_call_->trouble().empty() || has_ended()) return;
+    roll_call_->require_no_trouble(what_);
   }
 
   std::string what_;
@@ -70,24 +61,6 @@ class OnDevice : public Collective {
  private:
   std::string what_;
   Work work_;
-};
-
-// The parts of all ranks, one behind the other, become their sum, in the order of the ranks.
-class SumOfReceived : public Collective {
- public:
-  SumOfReceived(std::unique_ptr<Collective> exchange, at::Tensor received, at::Tensor sum)
-      : exchange_(std::move(exchange)), received_(std::move(received)), sum_(std::move(sum)) {}
-
-  void wait() override {
-    exchange_->wait();
-    const at::NoGradGuard no_grad;
-    at::sum_out(sum_, received_.view({-1, sum_.numel()}), {0});
-    received_.reset();
-  }
-
- private:
-  std::unique_ptr<Collective> exchange_;
-  at::Tensor received_, sum_;
 };
 
 class BackendGroup : public ProcessGroup {
@@ -118,6 +91,7 @@ class BackendGroup : public ProcessGroup {
   }
 
   std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
+    if (parts_.sums == Sums::in_order_of_ranks) return all_reduce_in_order(exchanges_of(), tensor);
     return start("all-reduce", [&] {
       std::vector<at::Tensor> tensors{tensor};
       return parts_.backend->allreduce(tensors);
@@ -130,6 +104,7 @@ class BackendGroup : public ProcessGroup {
     });
   }
   std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) override {
+    if (parts_.sums == Sums::in_order_of_ranks) return reduce_in_order(exchanges_of(), tensor, to);
     return start("reduce", [&] {
       std::vector<at::Tensor> tensors{tensor};
       c10d::ReduceOptions options;
@@ -138,19 +113,13 @@ class BackendGroup : public ProcessGroup {
     });
   }
   std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) override {
-    if (parts_.reduce_scatter == ReduceScatter::exchange) {
-      at::Tensor received = at::empty_like(whole);
-      auto exchange = start("reduce-scatter", [&] {
-        std::vector<int64_t> equal;  // parts
-        return parts_.backend->alltoall_base(received, whole, equal, equal);
-      });
-      return std::make_unique<SumOfReceived>(std::move(exchange), received, part.view(-1));
-    }
+    if (parts_.sums == Sums::in_order_of_ranks)
+      return reduce_scatter_in_order(exchanges_of(), part, whole);
     return start("reduce-scatter",
                  [&] { return parts_.backend->_reduce_scatter_base(part, whole); });
   }
   std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) override {
-    return start("all-gather", [&] { return parts_.backend->_allgather_base(whole, part); });
+    return start_gather("all-gather", whole, part);
   }
   std::unique_ptr<Collective> broadcast(at::Tensor tensor, int from) override {
     return start("broadcast", [&] {
@@ -162,6 +131,22 @@ class BackendGroup : public ProcessGroup {
   }
 
  private:
+  Exchanges exchanges_of() {
+    return {rank(), world_size(),
+            [this](const char* purpose, at::Tensor to, std::vector<int64_t> received,
+                   at::Tensor from, std::vector<int64_t> sent) {
+              return start(purpose,
+                           [&] { return parts_.backend->alltoall_base(to, from, received, sent); });
+            },
+            [this](const char* purpose, at::Tensor whole, at::Tensor part) {
+              return start_gather(purpose, whole, part);
+            }};
+  }
+
+  std::unique_ptr<Collective> start_gather(const char* purpose, at::Tensor whole, at::Tensor part) {
+    return start(purpose, [&] { return parts_.backend->_allgather_base(whole, part); });
+  }
+
   std::string lost_in(const std::string& what) const {
     return "rank " + std::to_string(rank()) + " has lost the others in " + what;
   }

@@ -15,10 +15,11 @@ class Work;
 
 namespace exprun {
 
-// How a backend makes each rank the sum of its part.
-enum class ReduceScatter {
-  own,       // it has a way of its own
-  exchange,  // every rank sends each other its part: Gloo's own way is an all-reduce of a copy
+// How a backend's ranks add tensors.
+enum class Sums {
+  of_backend,         // in its own way, whose order may differ from one collective to another
+  in_order_of_ranks,  // every rank adds its part of all: a sum has the same bits however tensors
+                      // are cut, so that DDP and ZeRO-1 train alike
 };
 
 struct BackendParts {
@@ -30,7 +31,7 @@ struct BackendParts {
   // Hears of the failures of other ranks' exchanges, and finds the cause of each.
   std::shared_ptr<RollCall> roll_call;
 
-  ReduceScatter reduce_scatter = ReduceScatter::own;
+  Sums sums = Sums::of_backend;
 
   // Of GPUs, together: where the device's work stands when a collective is about to be asked for,
   // and the collective, become what the watch asks whether they have passed.

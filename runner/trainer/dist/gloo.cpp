@@ -16,6 +16,10 @@ namespace {
 
 using Device = std::shared_ptr<gloo::transport::Device>;
 
+std::string what_connecting(const RankPlace& place) {
+  return "rank " + std::to_string(place.rank) + " cannot connect to the others";
+}
+
 std::string address_key(int rank) {
   return "address/" + std::to_string(rank);
 }
@@ -48,36 +52,39 @@ Device device(Rendezvous& rendezvous) {
   return Gloo::createDeviceForInterface(interface);
 }
 
-// Connections of their own, with what `name` tells them from others' by.
-c10::intrusive_ptr<c10d::Backend> connect(const Rendezvous& rendezvous, const std::string& name,
+// Connections of their own, with what `name` tells them from others' by. Gloo waits for a rank that
+// is gone until the time-out: its thread is left behind.
+c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous, const std::string& name,
                                           const Device& device, std::chrono::milliseconds timeout) {
-  const RankPlace& place = rendezvous.place();
+  const RankPlace place = rendezvous.place();
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(device);
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::PrefixStore>(name, rendezvous.store()), place.rank,
-      place.world_size, options);
+  const auto store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous.store());
+  return rendezvous.roll_call()->while_waiting(
+      what_connecting(place), timeout + std::chrono::seconds(5),
+      [store, options, place]() -> c10::intrusive_ptr<c10d::Backend> {
+        return c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size,
+                                                           options);
+      });
 }
 
 }  // namespace
 
 std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
                                          std::chrono::milliseconds timeout) {
-  return dist_call(
-      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
-        const Device own = device(rendezvous);
-        return group_over({.backend = connect(rendezvous, "tensors", own, timeout),
-                           .numbers = connect(rendezvous, "numbers", own, timeout),
-                           .roll_call = rendezvous.roll_call(),
-                           .reduce_scatter = ReduceScatter::exchange});
-      });
+  return dist_call(what_connecting(rendezvous.place()), [&] {
+    const Device own = device(rendezvous);
+    return group_over({.backend = connect(rendezvous, "tensors", own, timeout),
+                       .numbers = connect(rendezvous, "numbers", own, timeout),
+                       .roll_call = rendezvous.roll_call(),
+                       .sums = Sums::in_order_of_ranks});
+  });
 }
 
 std::unique_ptr<Peers> gloo_peers(Rendezvous& rendezvous, std::chrono::milliseconds timeout) {
-  return dist_call(
-      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect to the others", [&] {
-        return std::make_unique<Peers>(connect(rendezvous, "peers", device(rendezvous), timeout));
-      });
+  return dist_call(what_connecting(rendezvous.place()), [&] {
+    return std::make_unique<Peers>(connect(rendezvous, "peers", device(rendezvous), timeout));
+  });
 }
 
 }  // namespace exprun

@@ -13,6 +13,10 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
+  // Begins what can only begin once the rest has come, for which it may wait; wait() does it too.
+  // Every rank calls it at the same place among its collectives.
+  virtual void go_on() {}
+
   // Until this rank's result is there. Throws Error: another rank is gone, or the time-out passed.
   // Of a GPU's tensors: what the device is asked for from here on finds the result; whether there
   // is one ProcessGroup::require_intact tells.

@@ -9,6 +9,8 @@ namespace exprun {
 
 namespace {
 
+constexpr std::chrono::seconds kBehindTimeOut{5};  // behind a time-out, of who should notice it
+
 // Which of the commands that a launcher's script gives its ranks one after another: the n-th of
 // each meets the n-th of the others.
 std::string number_of_command(c10d::Store& life, const RankPlace& place) {
@@ -64,10 +66,15 @@ void Rendezvous::set(const std::string& key, const std::string& text) {
 
 std::string Rendezvous::get(const std::string& key,
                             std::optional<std::chrono::milliseconds> patience) {
-  const auto bytes = dist_call("cannot get '" + key + "' from the other ranks", [&] {
-    store_->wait({key}, patience.value_or(place_.meeting_timeout));
-    return store_->get(key);
-  });
+  const std::string what = "cannot get '" + key + "' from the other ranks";
+  const auto time = patience.value_or(place_.meeting_timeout);
+  const auto wait_and_get = [store = store_, key, time] {
+    store->wait({key}, time);
+    return store->get(key);
+  };
+  const auto bytes = roll_call_
+                         ? roll_call_->while_waiting(what, time + kBehindTimeOut, wait_and_get)
+                         : dist_call(what, wait_and_get);
   return {bytes.begin(), bytes.end()};
 }
 

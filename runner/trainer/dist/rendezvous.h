@@ -27,12 +27,14 @@ class Rendezvous {
   const RankPlace& place() const { return place_; }
 
   void set(const std::string& key, const std::string& text);
-  // Waits until some rank has set it, as long as for the meeting if nothing else is said.
+  // Waits until some rank has set it, as long as for the meeting if nothing else is said. Throws
+  // Error, also when the roll is called meanwhile.
   std::string get(const std::string& key,
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
   bool has(const std::string& key);  // whether some rank has set it
 
-  // This rank's part in it, from the first time on that it is asked for.
+  // This rank's part in it, from the first time on that it is asked for: every rank does when all
+  // have met, as from then on it must give signs of life.
   const std::shared_ptr<RollCall>& roll_call();
 
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }

@@ -1,7 +1,6 @@
 #include "dist/roll_call.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "dist/answers.h"
+#include "dist/signs_of_life.h"
 
 namespace exprun {
 
@@ -21,6 +21,7 @@ constexpr milliseconds kLook{250};          // for the call
 constexpr milliseconds kBriefLook{50};      // for the answers
 constexpr milliseconds kPatience{2000};     // with them, from the call on
 constexpr milliseconds kFarewell{2000};     // of who serves the rendezvous, until the others know
+constexpr milliseconds kSilence{6000};      // of a rendezvous that hangs
 constexpr milliseconds kDelay{500};         // of the thread, before it is taken to hang
 constexpr std::chrono::hours kNoLimit{24};  // time-outs are the exchanges': all may be paused
 
@@ -58,14 +59,21 @@ struct RollCall::State {
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  bool ended = false;     // nobody here wants to know any more
-  bool calls = false;     // this rank calls the roll
-  bool answered = false;  // for this rank
-  bool done = false;      // the thread has found what it can, and all know who can
+  bool exchanging = false;  // signs of life are of no more use
+  bool ended = false;       // nobody here wants to know any more
+  bool calls = false;       // this rank calls the roll
+  bool answered = false;    // for this rank
+  bool done = false;        // the thread has found what it can, and all know who can
   int waiting = 0;
   std::string reason;  // why this rank failed by itself
   std::string trouble;
   std::optional<std::string> cause;  // once found
+
+  int64_t looks = 0;  // of the thread, each with an answer of the rendezvous
+  struct {
+    int64_t looks = 0;
+    Clock::time_point since = Clock::now(), asked = Clock::now();
+  } seen;  // by those who ask for trouble
 
   void run();
   bool is_called(c10d::Store& store);
@@ -78,6 +86,8 @@ struct RollCall::State {
   void find_trouble(const std::string& what);
   void conclude(const std::string& sentence);
   bool waits_in_vain(milliseconds time);  // for the end: false when it has come
+  bool rendezvous_hangs();
+  std::string the_rendezvous() const;
 };
 
 // On a connection of its own: a call that hangs would hold whoever shares it.
@@ -87,8 +97,7 @@ void RollCall::State::run() {
     store->setTimeout(kNoLimit);
     if (is_called(*store)) take_part(*store);
   } catch (const std::exception&) {
-    find_trouble("the rendezvous at " + place.address + ":" + std::to_string(place.port) +
-                 " is lost");
+    find_trouble(the_rendezvous() + " is lost");
     conclude(without_answers(place));
   }
   const std::lock_guard<std::mutex> lock(mutex);
@@ -98,16 +107,24 @@ void RollCall::State::run() {
 
 // By this rank or another, before the end.
 bool RollCall::State::is_called(c10d::Store& store) {
+  SignsOfLife signs(place);
   while (!store.check({kCall})) {
     std::unique_lock<std::mutex> lock(mutex);
+    ++looks;
     changed.wait_for(lock, kLook, [this] { return ended || calls; });
     if (!calls && ended) return false;
-    if (!calls) continue;
-    const bool lost = reason.empty();
+    const bool this_one_calls = calls, this_one_failed = !reason.empty(), prepares = !exchanging;
     lock.unlock();
-    set(store, kCall, lost ? "an exchange of another rank has failed" : "another rank has failed");
+    if (this_one_calls)
+      set(store, kCall,
+          this_one_failed ? "another rank has failed" : "an exchange of another rank has failed");
+    else if (!prepares)
+      signs.end(store);
+    else if (signs.next_is_silent(store))
+      set(store, kCall, "a rank has given no sign of life for some seconds");
   }
-  return true;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return calls || !ended;
 }
 
 void RollCall::State::take_part(c10d::Store& store) {
@@ -168,6 +185,20 @@ bool RollCall::State::waits_in_vain(milliseconds time) {
   return !changed.wait_for(lock, time, [this] { return ended; });
 }
 
+std::string RollCall::State::the_rendezvous() const {
+  return "the rendezvous at " + place.address + ":" + std::to_string(place.port);
+}
+
+// Nobody asks while all are paused: that time does not count.
+bool RollCall::State::rendezvous_hangs() {
+  const auto now = Clock::now();
+  const bool was_paused = now - seen.asked > std::chrono::seconds(2);
+  seen.asked = now;
+  if (was_paused || exchanging || done || looks != seen.looks) seen.since = now;
+  seen.looks = looks;
+  return now - seen.since > kSilence;
+}
+
 RollCall::RollCall(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place)
     : state_(std::make_shared<State>(std::move(store), place)) {
   std::thread([state = state_] { state->run(); }).detach();
@@ -181,9 +212,21 @@ RollCall::~RollCall() {
   state_->changed.wait_for(lock, kDelay, [this] { return state_->done; });
 }
 
+void RollCall::all_exchange() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->exchanging = true;
+}
+
 std::string RollCall::trouble() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->trouble.empty() && state_->rendezvous_hangs())
+    state_->trouble = state_->the_rendezvous() + " does not answer";
   return state_->trouble;
+}
+
+void RollCall::require_no_trouble(const std::string& what) const {
+  const std::string found = trouble();
+  if (!found.empty()) throw Error("dist: " + what + ": " + found, ExitCode::lost_ranks);
 }
 
 std::string RollCall::cause() {

@@ -1,13 +1,19 @@
-// Who still answers when an exchange between the ranks has failed. In a ring of ranks only the
-// neighbours of one that is gone notice it; all others learn it here.
+// Who still answers when an exchange between the ranks has failed, or a rank gives no sign of life
+// before the first. In a ring of ranks only the neighbours of one that is gone notice it; all
+// others learn it here.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "base/exit_code.h"
+#include "dist/failure.h"
 #include "dist/rank_place.h"
+#include "dist/within.h"
 
 namespace c10d {
 class Store;
@@ -15,9 +21,10 @@ class Store;
 
 namespace exprun {
 
-// One a rank, of those that have met. A thread of its own looks some times a second at the
-// rendezvous whether a rank calls the roll, answers for this rank, whatever that waits for, and
-// hears who else answers: who says nothing is the cause.
+// One a rank, of those that have met, from then on: until all_exchange() a rank without one is
+// taken to be gone. A thread of its own looks some times a second at the rendezvous whether a rank
+// calls the roll, answers for this rank, whatever that waits for, and hears who else answers: who
+// says nothing is the cause.
 class RollCall {
  public:
   RollCall(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place);
@@ -25,9 +32,43 @@ class RollCall {
   RollCall(const RollCall&) = delete;
   RollCall& operator=(const RollCall&) = delete;
 
+  // Exchanges begin, and tell from here on that a rank is gone.
+  void all_exchange();
+
   // Why no further exchange can succeed: another rank has called the roll, or the rendezvous is
-  // lost. Else nothing; waits for nobody.
+  // lost or, before all_exchange(), has not answered for some seconds. Else nothing; waits for
+  // nobody.
   std::string trouble() const;
+
+  // Throws Error where there is trouble: "dist: <what>: <trouble>".
+  void require_no_trouble(const std::string& what) const;
+
+  // What the function returns, which waits for others and looks at times whether there is trouble.
+  // Throws Error: as dist_call() does, with the cause.
+  template <class Function>
+  auto while_waiting(const std::string& what, Function&& function) {
+    const Waiting waiting(*this);
+    try {
+      return dist_call(what, std::forward<Function>(function));
+    } catch (const Error& error) {
+      throw Error(error.what() + cause(), error.code());
+    }
+  }
+
+  // The same of a function that cannot look: in a thread of its own, which is left behind when
+  // there is trouble or the time has passed. It must hold all that it needs.
+  template <class Function>
+  auto while_waiting(const std::string& what, std::chrono::milliseconds patience,
+                     Function function) {
+    return while_waiting(what, [&] {
+      auto result = within(patience, std::move(function), [this] { return !trouble().empty(); });
+      if (result) return std::move(*result);
+      require_no_trouble(what);
+      const auto seconds = std::chrono::ceil<std::chrono::seconds>(patience).count();
+      throw Error("dist: " + what + " within " + std::to_string(seconds) + " s",
+                  ExitCode::lost_ranks);
+    });
+  }
 
   // While one lives this rank waits for the others, who cannot be waiting for it.
   class Waiting {

@@ -103,6 +103,12 @@ TrainingResult train(Trainer& trainer, const std::optional<Position>& start, Pro
   return with_true_cause(group, [&] { return trainer.run(start.value_or(Position{})); });
 }
 
+// What needs the rendezvous.
+void prepare_together(Rendezvous& rendezvous, const Pipeline& pipeline) {
+  agree_on_kernels(rendezvous, pipeline);
+  rendezvous.roll_call()->all_exchange();
+}
+
 // No rank leaves before all have come this far: rank 0 serves the rendezvous. Who lives on for long
 // behind the others is killed, so nothing that takes its time may follow.
 void leave_together(ProcessGroup& group) {
@@ -137,11 +143,12 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
     rendezvous = met_unless_stopped(place);
     const auto stop = rendezvous ? tell(*rendezvous, hand_over) : stop_requested();
     if (stop != StopRequest::none) return exit_code_of(stop);
+    rendezvous->roll_call();
   }
   const RankAttempt attempt(hand_over, rendezvous.get());
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
-  if (rendezvous) agree_on_kernels(*rendezvous, pipeline);
+  if (rendezvous) prepare_together(*rendezvous, pipeline);
 
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   MetricWriter metrics(run.store, run.id);
@@ -194,7 +201,7 @@ void tell_why(Rendezvous& rendezvous, const std::exception& failure) try {
 }
 
 ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
-  agree_on_kernels(rendezvous, attempt.pipeline());
+  prepare_together(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline());
   const std::optional<Position> start = attempt.restore(progress);
   StateGiver giver;
@@ -212,6 +219,7 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   const Heard heard = hear(rendezvous, recipe_hash);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour
+  rendezvous.roll_call();
   // The others ask why for some seconds only, and its group may take as long to end: it is still
   // there while that is said.
   std::optional<RankAttempt> attempt;

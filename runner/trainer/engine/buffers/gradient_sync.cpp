@@ -15,6 +15,10 @@ using torch::autograd::impl::grad_accumulator;
 // Collectives may need memory of their own; who has so many under way waits for the network anyway.
 constexpr size_t kMostUnderWay = 4;
 
+// After so many others a collective goes on to its second half, while the next ones are in their
+// first.
+constexpr size_t kUntilSecondHalf = 2;
+
 }  // namespace
 
 // A bucket with what backward still owes it.
@@ -89,6 +93,7 @@ void GradientSync::completed_one_of(Parcel& parcel) {
 // Collectives must begin in one order on all ranks: a parcel waits for those before it.
 void GradientSync::send_in_order(bool all) {
   for (; next_ < parcels_.size() && (all || parcels_[next_]->missing == 0); ++next_) {
+    if (next_ >= kUntilSecondHalf) parcels_[next_ - kUntilSecondHalf]->on_its_way->go_on();
     if (next_ >= kMostUnderWay) receive(*parcels_[next_ - kMostUnderWay]);
     Parcel& parcel = *parcels_[next_];
     parcel.on_its_way = parcel.bucket.reduce(*group_, parcel.gradients);
@@ -97,6 +102,8 @@ void GradientSync::send_in_order(bool all) {
 
 void GradientSync::finish() {
   send_in_order(true);
+  for (const auto& parcel : parcels_)
+    if (parcel->on_its_way) parcel->on_its_way->go_on();
   for (const auto& parcel : parcels_) receive(*parcel);
   sending_ = false;
 }
