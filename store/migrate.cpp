@@ -37,7 +37,7 @@ void apply(Connection& connection, const Migrations& migrations, int format) {
   SQLite::Transaction transaction(connection.database(), SQLite::TransactionBehavior::IMMEDIATE);
   const int newest = static_cast<int>(migrations.size());
   for (int next = format; next < newest; ++next) {
-    connection.database().exec(migrations[next].second);
+    connection.database().exec(std::string(migrations[next].second));
   }
   connection.database().exec("PRAGMA application_id = " + std::to_string(kApplicationId) +
                              "; PRAGMA user_version = " + std::to_string(newest));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace exprun {
 
 // File name and SQL, in order: the n-th makes format n.
-using Migrations = std::vector<std::pair<std::string, std::string>>;
+using Migrations = std::vector<std::pair<std::string_view, std::string_view>>;
 
 // store/migrations/*.sql, embedded by CMake.
 const Migrations& embedded_migrations();

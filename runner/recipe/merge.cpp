@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "recipe/table_schema.h"
 
@@ -38,10 +37,11 @@ void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& bas
     const Schema* node = schema == nullptr ? nullptr : schema->find(entry.key);
     if (node != nullptr && from->find("type") != nullptr)
       leave_type(schemas, *node, *into, entry.key, *from->find("type"), diagnostics);
-    std::optional<TableSchema> inner;
-    if (node != nullptr && is_table(*node)) inner.emplace(schemas, *node, into, entry.key);
+    const TableSchema* inner = nullptr;
+    if (node != nullptr && is_table(*node))
+      inner = &TableSchema::of(schemas, *node, into, entry.key);
     const bool has_header = static_cast<bool>(from->where);
-    merge_table(schemas, inner ? &*inner : nullptr, *into, std::move(*from), diagnostics);
+    merge_table(schemas, inner, *into, std::move(*from), diagnostics);
     if (has_header) base.entry(entry.key)->where = entry.where;
   }
 }
@@ -50,7 +50,7 @@ void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& bas
 
 void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, const std::string& name,
                 const Value& new_type, Diagnostics& diagnostics) {
-  const TableSchema now(schemas, node, &table, name);
+  const TableSchema& now = TableSchema::of(schemas, node, &table, name);
   const auto* type = new_type.as<std::string>();
   if (type == nullptr || now.type() == *type) return;
   const Schema* old_component = schemas.find(now.kind(), now.type());
@@ -69,8 +69,7 @@ void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, cons
 }
 
 void merge(const SchemaSet& schemas, Table& base, Table child, Diagnostics& diagnostics) {
-  const TableSchema recipe(schemas);
-  merge_table(schemas, &recipe, base, std::move(child), diagnostics);
+  merge_table(schemas, &TableSchema::of_recipe(schemas), base, std::move(child), diagnostics);
 }
 
 }  // namespace exprun

@@ -45,7 +45,8 @@ Section ResolvedRecipe::section(std::string_view table) const {
     throw std::logic_error("recipe: there is no table [" + std::string(table) + "]");
   static const Table kEmpty;  // [sweep] of a plain run, [evaluation] without one
   const Table& found = value == nullptr ? kEmpty : *value->as<Table>();
-  return Section(found, std::string(table), TableSchema(*schemas_, *node, &found, table).file());
+  return Section(found, std::string(table),
+                 TableSchema::of(*schemas_, *node, &found, table).file());
 }
 
 const Value* ResolvedRecipe::find(std::string_view path) const {

@@ -1,21 +1,33 @@
 #include "recipe/schema.h"
 
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/json_text.h"
+#include "recipe/table_schema.h"
 
 namespace exprun {
 
 // Made by CMake from schemas/ (tools/cmake/embed.cmake).
-const std::vector<std::pair<std::string, std::string>>& embedded_schemas();
+const std::vector<std::pair<std::string_view, std::string_view>>& embedded_schemas();
 
 namespace {
 
 constexpr std::string_view kSuffix = ".schema.json";
-constexpr std::string_view kComposed = "recipe.schema.json";
+constexpr std::string_view kComposed = "recipe";
 
-Schema parse(const std::string& path, const std::string& text) {
+// A file's path without the suffix that all have.
+std::string_view name_of(std::string_view path) {
+  return path.substr(0, path.size() - kSuffix.size());
+}
+
+std::string path_of(std::string_view name) {
+  return std::string(name) + std::string(kSuffix);
+}
+
+Schema parsed(const std::string& path, std::string_view text) {
   try {
     return parse_json<Schema>(text);
   } catch (const Schema::exception& error) {
@@ -44,33 +56,48 @@ void require_complete(const std::string& path, const Schema& table) {
 
 }  // namespace
 
-SchemaSet::SchemaSet(const std::vector<std::pair<std::string, std::string>>& files)
-    : files_(std::make_unique<std::map<std::string, Schema>>()) {
-  for (const auto& [path, text] : files) {
-    if (path == kComposed) continue;  // composed from the others, for editors
-    Schema schema = parse(path, text);
-    require_complete(path, schema);
-    files_->insert_or_assign(path, std::move(schema));
-  }
+struct SchemaSet::Files {
+  struct File {
+    std::string_view text;
+    std::once_flag is_read;
+    Schema schema;
+  };
+  std::vector<std::pair<std::string, std::string>> more;  // whose texts no program embeds
+  std::map<std::string, File, std::less<>> by_name;       // "optimizer/adamw"
+};
+
+SchemaSet::SchemaSet(std::vector<std::pair<std::string, std::string>> more)
+    : files_(std::make_unique<Files>()), tables_(std::make_unique<TableSchemas>()) {
+  for (const auto& [path, text] : embedded_schemas())
+    if (name_of(path) != kComposed)  // composed from the others, for editors
+      files_->by_name[std::string(name_of(path))].text = text;
+  files_->more = std::move(more);
+  for (const auto& [path, text] : files_->more)
+    files_->by_name[std::string(name_of(path))].text = text;
 }
 
 SchemaSet::~SchemaSet() = default;
 SchemaSet::SchemaSet(SchemaSet&&) noexcept = default;
 
 const SchemaSet& SchemaSet::embedded() {
-  static const SchemaSet schemas(embedded_schemas());
+  static const SchemaSet schemas({});
   return schemas;
 }
 
-SchemaSet SchemaSet::with(const std::vector<std::pair<std::string, std::string>>& more) {
-  std::vector<std::pair<std::string, std::string>> files = embedded_schemas();
-  files.insert(files.end(), more.begin(), more.end());
-  return SchemaSet(files);
+SchemaSet SchemaSet::with(std::vector<std::pair<std::string, std::string>> more) {
+  return SchemaSet(std::move(more));
 }
 
 const Schema* SchemaSet::find(std::string_view table) const {
-  const auto found = files_->find(std::string(table) + std::string(kSuffix));
-  return found == files_->end() ? nullptr : &found->second;
+  const auto found = files_->by_name.find(table);
+  if (found == files_->by_name.end()) return nullptr;
+  Files::File& file = found->second;
+  std::call_once(file.is_read, [&] {
+    Schema schema = parsed(path_of(table), file.text);
+    require_complete(path_of(table), schema);
+    file.schema = std::move(schema);
+  });
+  return &file.schema;
 }
 
 const Schema* SchemaSet::find(std::string_view kind, std::string_view type) const {
@@ -80,10 +107,9 @@ const Schema* SchemaSet::find(std::string_view kind, std::string_view type) cons
 std::vector<std::string> SchemaSet::types(std::string_view kind) const {
   const std::string folder = std::string(kind) + "/";
   std::vector<std::string> types;
-  for (auto file = files_->lower_bound(folder);
-       file != files_->end() && file->first.starts_with(folder); ++file)
-    types.push_back(
-        file->first.substr(folder.size(), file->first.size() - folder.size() - kSuffix.size()));
+  for (auto file = files_->by_name.lower_bound(folder);
+       file != files_->by_name.end() && file->first.starts_with(folder); ++file)
+    types.push_back(file->first.substr(folder.size()));
   return types;
 }
 
@@ -96,13 +122,15 @@ std::vector<std::string> SchemaSet::names() const {
   return names;
 }
 
-const std::map<std::string, Schema>& SchemaSet::files() const {
-  return *files_;
+std::vector<std::pair<std::string, const Schema*>> SchemaSet::files() const {
+  std::vector<std::pair<std::string, const Schema*>> files;
+  for (const auto& [name, file] : files_->by_name) files.emplace_back(path_of(name), find(name));
+  return files;
 }
 
-const std::string& composed_schema() {
+std::string_view composed_schema() {
   for (const auto& [path, text] : embedded_schemas())
-    if (path == kComposed) return text;
+    if (name_of(path) == kComposed) return text;
   throw std::logic_error("schema: recipe.schema.json is not embedded");
 }
 

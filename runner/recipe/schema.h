@@ -2,7 +2,6 @@
 // table and component. Validator, defaults, help and editors read it.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -22,19 +21,21 @@ inline constexpr const char* kTables[] = {"run",        "model",      "dataset",
 // Those that no recipe can do without.
 inline constexpr const char* kNeededTables[] = {"run", "model", "dataset", "batch", "optimizer"};
 
+class TableSchemas;
+
 class SchemaSet {
  public:
-  // (path below schemas/ such as "optimizer/adamw.schema.json", text). Throws std::logic_error on
-  // a file that is no schema of our subset.
-  explicit SchemaSet(const std::vector<std::pair<std::string, std::string>>& files);
   ~SchemaSet();
   SchemaSet(SchemaSet&&) noexcept;
 
   static const SchemaSet& embedded();
-  // The embedded files and more: tests add components.
-  static SchemaSet with(const std::vector<std::pair<std::string, std::string>>& more);
+  // The embedded files and more, which win: tests add components. (path below schemas/ such as
+  // "optimizer/adamw.schema.json", text).
+  static SchemaSet with(std::vector<std::pair<std::string, std::string>> more);
 
   // Of a plain table ("run", "batch") or a component ("optimizer", "adamw"); null if there is none.
+  // A file is read when it is first asked for: a recipe needs few of them. Throws std::logic_error
+  // on one that is no schema of our subset.
   const Schema* find(std::string_view table) const;
   const Schema* find(std::string_view kind, std::string_view type) const;
 
@@ -45,13 +46,20 @@ class SchemaSet {
   std::vector<std::string> names() const;
 
   // All files, by path.
-  const std::map<std::string, Schema>& files() const;
+  std::vector<std::pair<std::string, const Schema*>> files() const;
+
+  // What tables of these schemas may hold (table_schema.h).
+  TableSchemas& tables() const { return *tables_; }
 
  private:
-  std::unique_ptr<std::map<std::string, Schema>> files_;
+  struct Files;
+  explicit SchemaSet(std::vector<std::pair<std::string, std::string>> more);
+
+  std::unique_ptr<Files> files_;
+  std::unique_ptr<TableSchemas> tables_;
 };
 
 // recipe.schema.json: all of them in one, as editors read it.
-const std::string& composed_schema();
+std::string_view composed_schema();
 
 }  // namespace exprun

@@ -24,6 +24,16 @@ std::string default_type(const Schema& node) {
   return type == nullptr ? "" : text(*type, "default");
 }
 
+// Which component a table picks; empty if its kind has none, or the `type` is no text.
+std::string type_of(const Schema& node, const Table* table, std::string_view name) {
+  if (!node.contains("x-kind")) return "";
+  const Value* written = table == nullptr ? nullptr : table->find("type");
+  if (written == nullptr)
+    return node.contains("x-type-from-name") ? std::string(name) : default_type(node);
+  const auto* value = written->as<std::string>();
+  return value == nullptr ? "" : *value;
+}
+
 void visit(const SchemaSet& schemas, const TablePlace& place,
            const std::function<void(const TablePlace&)>& visitor) {
   visitor(place);
@@ -31,7 +41,7 @@ void visit(const SchemaSet& schemas, const TablePlace& place,
     Table* table = entry.value.as<Table>();
     const Schema* node = place.schema.find(entry.key);
     if (table == nullptr || node == nullptr || !is_table(*node)) continue;
-    const TableSchema schema(schemas, *node, table, entry.key);
+    const TableSchema& schema = TableSchema::of(schemas, *node, table, entry.key);
     visit(schemas,
           {join_path(place.path, entry.key), entry.where, *table, schema, entry.value.refused},
           visitor);
@@ -41,12 +51,34 @@ void visit(const SchemaSet& schemas, const TablePlace& place,
 }  // namespace
 
 bool is_table(const Schema& schema) {
-  return text(schema, "type") == "object";
+  const Schema* type = member(schema, "type");
+  return type != nullptr && type->is_string() && type->get_ref<const std::string&>() == "object";
 }
 
 bool declares_key(const Schema& schema, const std::string& key) {
   const Schema* properties = member(schema, "properties");
   return properties != nullptr && properties->contains(key);
+}
+
+const TableSchema& TableSchemas::of(const Schema* node, std::string_view type,
+                                    std::string_view name,
+                                    const std::function<TableSchema()>& make) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Key key(node, type, name);
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second
+                               : known_.emplace(std::move(key), make()).first->second;
+}
+
+const TableSchema& TableSchema::of_recipe(const SchemaSet& schemas) {
+  return schemas.tables().of(nullptr, "", "", [&] { return TableSchema(schemas); });
+}
+
+const TableSchema& TableSchema::of(const SchemaSet& schemas, const Schema& node, const Table* table,
+                                   std::string_view name) {
+  const std::string type = type_of(node, table, name);
+  return schemas.tables().of(&node, type, name,
+                             [&] { return TableSchema(schemas, node, type, name); });
 }
 
 TableSchema::TableSchema(const SchemaSet& schemas) {
@@ -55,17 +87,18 @@ TableSchema::TableSchema(const SchemaSet& schemas) {
   certain_ = keys_.size();
 }
 
-TableSchema::TableSchema(const SchemaSet& schemas, const Schema& node, const Table* table,
+TableSchema::TableSchema(const SchemaSet& schemas, const Schema& node, std::string_view type,
                          std::string_view name)
     : description_(text(node, "description")),
       kind_(text(node, "x-kind")),
+      type_(type),
       file_(std::string(name) + ".schema.json") {
   add_node(node, true);
   certain_ = keys_.size();
   const Schema* free = member(node, "additionalProperties");
   if (free != nullptr && free->is_object()) free_ = free;
   free_names_ = member(node, "propertyNames");
-  if (!kind_.empty()) pick_type(schemas, node, table, name);
+  if (!kind_.empty()) add_component(schemas);
 }
 
 void TableSchema::add_node(const Schema& node, bool with_required) {
@@ -80,15 +113,7 @@ void TableSchema::add_node(const Schema& node, bool with_required) {
   for (const Schema& key : *required) required_.push_back(key.get<std::string>());
 }
 
-void TableSchema::pick_type(const SchemaSet& schemas, const Schema& node, const Table* table,
-                            std::string_view name) {
-  const Value* written = table == nullptr ? nullptr : table->find("type");
-  if (written != nullptr) {
-    const auto* value = written->as<std::string>();
-    type_ = value == nullptr ? "" : *value;
-  } else {
-    type_ = node.contains("x-type-from-name") ? std::string(name) : default_type(node);
-  }
+void TableSchema::add_component(const SchemaSet& schemas) {
   if (const Schema* component = schemas.find(kind_, type_)) {
     knows_type_ = true;
     file_ = kind_ + "/" + type_ + ".schema.json";
@@ -119,7 +144,7 @@ std::vector<std::string> TableSchema::names() const {
 
 void visit_tables(const SchemaSet& schemas, Table& root,
                   const std::function<void(const TablePlace&)>& visitor) {
-  visit(schemas, {"", root.where, root, TableSchema(schemas)}, visitor);
+  visit(schemas, {"", root.where, root, TableSchema::of_recipe(schemas)}, visitor);
 }
 
 }  // namespace exprun

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,10 +20,10 @@ namespace exprun {
 class TableSchema {
  public:
   // Of the recipe itself, whose keys are tables.
-  explicit TableSchema(const SchemaSet& schemas);
-  // Of `table`, called `name`, with `node` as its own schema.
-  TableSchema(const SchemaSet& schemas, const Schema& node, const Table* table,
-              std::string_view name);
+  static const TableSchema& of_recipe(const SchemaSet& schemas);
+  // Of `table`, called `name`, with `node` as its own schema. Stays as long as the schemas.
+  static const TableSchema& of(const SchemaSet& schemas, const Schema& node, const Table* table,
+                               std::string_view name);
 
   // Of a key, or of any sub-table where names are free; null if the key is unknown.
   const Schema* find(std::string_view key) const;
@@ -45,9 +48,11 @@ class TableSchema {
   const std::string& file() const { return file_; }
 
  private:
+  explicit TableSchema(const SchemaSet& schemas);
+  TableSchema(const SchemaSet& schemas, const Schema& node, std::string_view type,
+              std::string_view name);
   void add_node(const Schema& node, bool with_required);
-  void pick_type(const SchemaSet& schemas, const Schema& node, const Table* table,
-                 std::string_view name);
+  void add_component(const SchemaSet& schemas);
 
   std::vector<std::pair<std::string, const Schema*>> keys_;
   std::vector<std::string> required_;
@@ -56,6 +61,20 @@ class TableSchema {
   std::string description_, kind_, type_, file_;
   size_t certain_ = 0;
   bool knows_type_ = false;
+};
+
+// Those of one set of schemas that were asked for: a recipe's tables are visited many times, and a
+// sweep has a thousand recipes.
+class TableSchemas {
+ public:
+  // The one of these three, made when it is first asked for. Any thread may ask.
+  const TableSchema& of(const Schema* node, std::string_view type, std::string_view name,
+                        const std::function<TableSchema()>& make);
+
+ private:
+  using Key = std::tuple<const Schema*, std::string, std::string>;
+  std::mutex mutex_;
+  std::map<Key, TableSchema> known_;
 };
 
 bool is_table(const Schema& schema);

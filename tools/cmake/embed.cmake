@@ -1,5 +1,5 @@
 # Embeds the files below a folder into a library, as
-#   namespace exprun { const std::vector<std::pair<std::string, std::string>>& <name>(); }
+#   namespace exprun { const std::vector<std::pair<std::string_view, std::string_view>>& <name>(); }
 # declared where it is used. Paths are relative to the folder, sorted.
 function(exprun_embed target name folder pattern)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/${pattern})

@@ -29,7 +29,7 @@ std::string explained(const SchemaSet& schemas, const std::string& name) {
 }
 
 std::string as_json(const SchemaSet& schemas, const std::string& name) {
-  if (name.empty()) return composed_schema();
+  if (name.empty()) return std::string(composed_schema());
   const Schema* schema = schemas.find(name);
   return (schema ? *schema : keys_named_json(schemas, name)).dump(2) + '\n';
 }

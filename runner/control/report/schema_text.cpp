@@ -191,7 +191,7 @@ std::vector<std::string> explained_names(const SchemaSet& schemas) {
   std::vector<std::string> names = schemas.names();
   add_names(outside_of_tables(), "", names);
   for (const auto& [file, schema] : schemas.files())
-    add_names(schema, file.substr(0, file.find_first_of("/.")), names);
+    add_names(*schema, file.substr(0, file.find_first_of("/.")), names);
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
   return names;
