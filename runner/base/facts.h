@@ -13,6 +13,8 @@ struct Facts {
   std::optional<int64_t> validation_tokens;
   std::optional<std::u32string> characters =
       {};  // all that the tokenizer knows, if it takes characters
+
+  bool operator==(const Facts&) const = default;
 };
 
 }  // namespace exprun

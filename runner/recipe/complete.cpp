@@ -28,12 +28,16 @@ void add_defaults(const TablePlace& place) {
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto& [key, schema] = keys[i];
     if (place.table.find(key) != nullptr || !place.schema.is_certain(i)) continue;
+    const auto add = [&, &key = key](Value value) {
+      place.table.entries().push_back({key, {}, std::move(value)});
+    };
+    const auto usual = schema->find("default");
     if (always_there(place.path, key, *schema))
-      place.table.set(key, {}, Value(Table(), {}, Origin::default_value));
-    else if (schema->contains("default"))
-      place.table.set(key, {}, value_of_json((*schema)["default"], Origin::default_value));
+      add(Value(Table(), {}, Origin::default_value));
+    else if (usual != schema->end())
+      add(value_of_json(*usual, Origin::default_value));
     else if (key == "type" && place.schema.knows_type())
-      place.table.set(key, {}, Value(place.schema.type(), {}, Origin::default_value));
+      add(Value(place.schema.type(), {}, Origin::default_value));
   }
 }
 
@@ -111,7 +115,7 @@ void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const s
     normalize_all(place);
     reorder(place);
   });
-  derive_all(schemas, root, {root, facts, file});
+  derive_all(schemas, root, {schemas, root, facts, file});
 }
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -12,7 +13,6 @@ namespace {
 
 using Derived = std::optional<Value::Data>;
 
-constexpr size_t kLongestName = 128;  // of run.name in its schema
 constexpr int64_t kByteVocabulary = 256;
 constexpr int64_t kMostMicroBatchTokens = 16384;
 
@@ -26,7 +26,8 @@ Derived run_name(const DeriveInput& input) {
   for (char& c : name)
     if (!is_name_character(c)) c = '_';
   const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
-  return (good_start ? name : "_" + name).substr(0, kLongestName);
+  const Schema& schema = input.schemas.find("run")->at("properties").at("name");
+  return (good_start ? name : "_" + name).substr(0, schema.at("maxLength").get<size_t>());
 }
 
 Derived vocab_size(const DeriveInput& input) {

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "base/facts.h"
+#include "recipe/schema.h"
 #include "recipe/value.h"
 
 namespace exprun {
 
 struct DeriveInput {
+  const SchemaSet& schemas;
   const Table& root;  // all defaults are in; what is not yet derived is "auto"
   const Facts& facts;
   std::string file;  // the recipe's path

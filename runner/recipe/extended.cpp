@@ -6,19 +6,19 @@
 
 namespace exprun {
 
-Extended extend_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics) {
+Extended extend_files(const RecipeText& text, const SchemaSet& schemas) {
+  Extended extended;
   std::vector<LoadedFile> files;
   for (const auto& file : text.files) {
-    auto loaded = load_file(file, diagnostics);
-    if (!loaded) throw RecipeError(diagnostics);
+    auto loaded = load_file(file, extended.diagnostics);
+    if (!loaded) throw RecipeError(extended.diagnostics);
     if (text.begun_with) take_new_names(schemas, loaded->root);
     files.push_back(std::move(*loaded));
   }
-  Extended extended;
   extended.extended_from.push_back({});
   for (const LoadedFile& file : files) extended.extended_from.push_back(file.extends_where);
   for (auto file = files.rbegin(); file != files.rend(); ++file)
-    merge(schemas, extended.root, std::move(file->root), diagnostics);
+    merge(schemas, extended.root, std::move(file->root), extended.diagnostics);
   if (!extended.root.where) extended.root.where.file = text.files.front();
   return extended;
 }

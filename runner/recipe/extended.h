@@ -13,10 +13,11 @@ namespace exprun {
 struct Extended {
   Table root;
   std::vector<SourceSpan> extended_from;  // by file: where the file before it names it
+  Diagnostics diagnostics;                // of the files, and of merging them
 };
 
 // Throws RecipeError if a file is no TOML: there is nothing to say about the rest.
-Extended extend_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& diagnostics);
+Extended extend_files(const RecipeText& text, const SchemaSet& schemas);
 
 // A mistake in a parent says how it was reached.
 void add_chains(const RecipeText& text, const Extended& extended, Diagnostics& diagnostics);

@@ -15,8 +15,32 @@
 namespace exprun {
 namespace {
 
-bool is_usual(const DeriveInput& input, const TablePlace& place, const Entry& entry,
-              const Schema& schema, const std::string& path) {
+// A key of a recipe that is no table.
+struct LeafPlace {
+  const DeriveInput& input;
+  const TablePlace& table;
+  const Entry& entry;
+  const Schema& schema;
+};
+
+void visit_leaves(const SchemaSet& schemas, Table& root, const std::string& file,
+                  const std::function<void(const LeafPlace&)>& visit) {
+  const Facts no_facts;
+  const DeriveInput input{schemas, root, no_facts, file};
+  visit_tables(schemas, root, [&](const TablePlace& place) {
+    for (const Entry& entry : place.table.entries())
+      if (const Schema* schema = place.schema.find(entry.key);
+          schema != nullptr && entry.value.as<Table>() == nullptr)
+        visit({input, place, entry, *schema});
+  });
+}
+
+bool is_identity(const LeafPlace& place) {
+  return place.schema.value("x-identity", true);
+}
+
+bool is_usual(const LeafPlace& leaf) {
+  const auto& [input, place, entry, schema] = leaf;
   // A named component of a table is there because its type is written or is its name.
   const bool names_component = entry.key == "type" && !place.schema.kind().empty();
   if (names_component && !parent_path(place.path).empty()) return false;
@@ -27,27 +51,27 @@ bool is_usual(const DeriveInput& input, const TablePlace& place, const Entry& en
   if (!may_be_auto(schema))
     return toml_text(entry.value) == toml_text(normalized(schema, value_of_json(*usual, {})));
   if (is_auto(entry.value)) return true;
-  const auto derived = derive(input, path, place.schema.type());
+  const auto derived = derive(input, join_path(place.path, entry.key), place.schema.type());
   return derived && toml_text(entry.value) == toml_text(Value(*derived, {}, {}));
+}
+
+Leaf leaf_at(const LeafPlace& place) {
+  const std::string& table = place.table.path;
+  return {join_path(table, place.entry.key),
+          join_path(table, first_name(place.entry.key, place.schema)),
+          toml_text(place.entry.value)};
 }
 
 }  // namespace
 
 std::vector<Leaf> leaves_of(const SchemaSet& schemas, const Table& root, const std::string& file) {
-  const Facts no_facts;
-  const DeriveInput input{root, no_facts, file};
   std::vector<Leaf> leaves;
   Table copy = root;  // visiting needs a table that may change
-  visit_tables(schemas, copy, [&](const TablePlace& place) {
-    for (const Entry& entry : place.table.entries()) {
-      const Schema* schema = place.schema.find(entry.key);
-      if (schema == nullptr || entry.value.as<Table>() != nullptr) continue;
-      Leaf leaf{join_path(place.path, entry.key),
-                join_path(place.path, first_name(entry.key, *schema)), toml_text(entry.value)};
-      leaf.identity = schema->value("x-identity", true);
-      leaf.changed = !is_usual(input, place, entry, *schema, leaf.path);
-      leaves.push_back(std::move(leaf));
-    }
+  visit_leaves(schemas, copy, file, [&](const LeafPlace& place) {
+    Leaf leaf = leaf_at(place);
+    leaf.identity = is_identity(place);
+    leaf.changed = !is_usual(place);
+    leaves.push_back(std::move(leaf));
   });
   return leaves;
 }
@@ -59,7 +83,8 @@ Table without_facts(const SchemaSet& schemas, Table root, const std::string& fil
       const Schema* schema = place.schema.find(entry.key);
       if (entry.value.origin != Origin::derived || schema == nullptr || !may_be_auto(*schema))
         continue;
-      if (derive({root, no_facts, file}, join_path(place.path, entry.key), place.schema.type()))
+      if (derive({schemas, root, no_facts, file}, join_path(place.path, entry.key),
+                 place.schema.type()))
         continue;
       entry.value.data = std::string("auto");
     }
@@ -67,10 +92,13 @@ Table without_facts(const SchemaSet& schemas, Table root, const std::string& fil
   return root;
 }
 
-std::string hash_of(const std::vector<Leaf>& leaves) {
+std::string hash_of(const SchemaSet& schemas, Table& root, const std::string& file) {
   std::vector<std::string> lines;
-  for (const Leaf& leaf : leaves)
-    if (leaf.identity && leaf.changed) lines.push_back(leaf.canonical + "=" + leaf.text + "\n");
+  visit_leaves(schemas, root, file, [&](const LeafPlace& place) {
+    if (is_usual(place) || !is_identity(place)) return;
+    const Leaf leaf = leaf_at(place);
+    lines.push_back(leaf.canonical + "=" + leaf.text + "\n");
+  });
   std::sort(lines.begin(), lines.end());
   std::string canonical;
   for (const std::string& line : lines) canonical += line;

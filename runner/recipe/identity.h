@@ -26,7 +26,7 @@ std::vector<Leaf> leaves_of(const SchemaSet& schemas, const Table& root, const s
 // The recipe as it may be written down: what only facts told is "auto" again.
 Table without_facts(const SchemaSet& schemas, Table root, const std::string& file);
 
-// 32 hex digits of the changed identity leaves, sorted by path.
-std::string hash_of(const std::vector<Leaf>& leaves);
+// 32 hex digits of the changed identity leaves, sorted by path. Nothing in `root` is changed.
+std::string hash_of(const SchemaSet& schemas, Table& root, const std::string& file);
 
 }  // namespace exprun

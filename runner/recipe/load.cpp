@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Larger is no recipe, and parsing it would take long.
-constexpr std::streamsize kLargestFile = 1 << 20;  // bytes
+constexpr size_t kLargestFile = 1 << 20;  // bytes
 
 // What tells files apart, by whatever path they are reached.
 using FileIdentity = std::pair<dev_t, ino_t>;
@@ -74,14 +75,16 @@ std::string read_text(const Reading& reading, const fs::path& file) {
     fail(reading, name, subject + " is a folder, not a recipe", "name a .toml file in it");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text(static_cast<size_t>(kLargestFile) + 1, '\0');
-  stream.read(text.data(), kLargestFile + 1);
+  std::string text;
+  for (std::array<char, 1 << 14> part; stream && text.size() <= kLargestFile;) {
+    stream.read(part.data(), part.size());
+    text.append(part.data(), static_cast<size_t>(stream.gcount()));
+  }
   if (!stream.is_open() || stream.bad())
     fail(reading, name, subject + " cannot be read: " + std::strerror(errno != 0 ? errno : EIO),
          "");
-  if (stream.gcount() > kLargestFile)
+  if (text.size() > kLargestFile)
     fail(reading, name, subject + " is larger than 1 MiB and no recipe", "is it another file?");
-  text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
 

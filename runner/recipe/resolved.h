@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -71,6 +72,21 @@ struct Judgement {
 };
 Judgement judge(const RecipeText& text, const Facts& facts = {},
                 const SchemaSet& schemas = SchemaSet::embedded());
+
+// A recipe that is judged with one change after another, as a sweep asks for: its files are parsed
+// and merged once.
+class Judge {
+ public:
+  // The overrides of the text play no part. Throws RecipeError for a file that is no TOML.
+  explicit Judge(RecipeText text, const SchemaSet& schemas = SchemaSet::embedded());
+  ~Judge();
+
+  Judgement operator()(const std::vector<std::string>& overrides, const Facts& facts = {});
+
+ private:
+  struct Known;
+  std::unique_ptr<Known> known_;
+};
 
 // The keys in which two resolved recipes differ, identity keys only: (path, in a, in b); an absent
 // value is empty.

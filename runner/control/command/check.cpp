@@ -19,7 +19,6 @@
 #include "control/sweep/trials.h"
 #include "recipe/checkpoint_room.h"
 #include "recipe/quantities.h"
-#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -141,12 +140,12 @@ void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& r
   if (!report.wrong(strict)) add_plan(report, text, recipe, facts, folder);
 }
 
-void check_run(Report& report, const RecipeText& text, const Options& options,
+void check_run(Report& report, const RecipeText& text, Judgement judgement, const Options& options,
                const StoreFolder& folder) {
-  Judgement judgement = judge(text);
   DataGlance data;
   if (!options.quick) data = DataLook(folder)(judgement);
-  if (!has_errors(judgement.diagnostics)) judgement = judge(text, data.facts);
+  if (data.facts != Facts() && !has_errors(judgement.diagnostics))
+    judgement = judge(text, data.facts);
   report.diagnostics = judgement.diagnostics;
   if (!report.wrong(false)) report.hash = judgement.recipe.hash();
   report.add(std::move(data.problems));
@@ -181,11 +180,12 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
   Report report;
   try {
     RecipeText text = read_recipe(recipe, overrides);
-    if (has_sweep(text)) {
+    Judgement judgement = judge(text);
+    if (judgement.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some
       check_sweep(report, text, overrides, options, folder);
     } else {
-      check_run(report, text, options, folder);
+      check_run(report, text, std::move(judgement), options, folder);
     }
   } catch (const RecipeError& error) {
     report.add(error.diagnostics());

@@ -112,7 +112,8 @@ class Survey {
     if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies))
       throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
                   ExitCode::bad_recipe);
-    for (const SweepPoint& point : expand_grid(axes_)) judge_point(point);
+    Judge judge(recipe_);
+    for (const SweepPoint& point : expand_grid(axes_)) judge_point(judge, point);
   }
 
   SweepSurvey found() && {
@@ -126,16 +127,16 @@ class Survey {
       if (said_.insert(said(next)).second) found_.diagnostics.push_back(next);
   }
 
-  void judge_point(const SweepPoint& point) {
+  void judge_point(Judge& judge, const SweepPoint& point) {
     RecipeText text = recipe_;
     for (const SweepChange& change : point) text.overrides.push_back(change.override);
     const auto say = [&](Diagnostics diagnostics) {
       add(at_axes(std::move(diagnostics), point, recipe_.overrides.size() + 1));
     };
-    Judgement judgement = judge(text);
+    Judgement judgement = judge(text.overrides);
     if (glance_) {
       DataGlance data = glance_(judgement);
-      if (!has_errors(judgement.diagnostics)) judgement = judge(text, data.facts);
+      if (!has_errors(judgement.diagnostics)) judgement = judge(text.overrides, data.facts);
       say(std::move(data.problems));
     }
     say(judgement.diagnostics);

@@ -74,7 +74,7 @@ void check_metric(const SchemaSet& schemas, const Table& root, Diagnostics& diag
 // What is wrong in the rest of the recipe is said with every trial.
 Extended changed_files(const RecipeText& text, const SchemaSet& schemas) {
   Diagnostics ignored;
-  Extended extended = extend_files(text, schemas, ignored);
+  Extended extended = extend_files(text, schemas);
   apply_overrides(schemas, extended.root, text, ignored);
   return extended;
 }
