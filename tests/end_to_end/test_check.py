@@ -109,6 +109,13 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.write("wrong.toml", f"[[sweep]]\n{(self.folder / 'tiny.toml').read_text()}")
         self.assertIn("'sweep' must be a table, got an array\n", self.exprun("check", "wrong.toml", code=2).err)
 
+    def test_a_variable_that_is_not_set(self):
+        words = ("tiny.toml", "dataset.path='${env:EXPRUN_TEST_NONE}/text.txt'")
+        said = ("the environment variable EXPRUN_TEST_NONE is not set; set it, or write ${env:EXPRUN_TEST_NONE:default}\n"
+                "    dataset.path='${env:EXPRUN_TEST_NONE}/text.txt'\n                 ^")
+        self.assertIn("<override 1>:1:14: warning: " + said, self.exprun("check", *words).err)
+        self.assertIn("<override 1>:1:14: error: " + said, self.exprun(*words, code=2).err)
+
     def test_examples_are_one_file(self):
         for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is no regular file")):
             self.assertIn("warning: " + message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}").err)

@@ -18,6 +18,18 @@ OTHERS = [True, 0, 3, -1, 10**12, 1.5, -0.5, "", "text", "auto", "0 steps", "10 
           "${env:HOME}/x", "${bad}", [], [1], [0.5, 0.5], ["a"], {}, {"a": 1}]
 
 
+# What picks the types that tiny.toml has not, and the table that they are of.
+OTHER_TYPES = [("model", ["model={type = 'mlp', hidden_size = 32, context_length = 16}"]),
+               ("model", ["model.position.type=rotary", "model.norm.type=rms_norm"]),
+               ("dataset", ["dataset={type = 'token_shards', train = 'a.bin', tokenizer = 'none'}", "vocab_size=256"]),
+               ("optimizer", ["+optimizer.groups.x={match = ['*'], type = 'muon', lr = 1}"]),
+               ("evaluation", ["evaluation.sample.tokens=5"]),
+               ("evaluation", ["tokenizer=gpt2", "evaluation.hellaswag.path=h.jsonl"]),
+               ("schedule", ["schedule.type=cosine_annealing", "half_period=5 steps"]),
+               *(("optimizer", [f"optimizer.type={name}"]) for name in ("adam", "lion", "muon", "sgd")),
+               *(("schedule", [f"schedule.type={name}"]) for name in ("cosine", "inverse_sqrt", "linear", "wsd"))]
+
+
 def compose():
     loader = importlib.machinery.SourceFileLoader("compose_schema", str(ROOT / "tools/compose_schema"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("compose_schema", loader))
@@ -42,9 +54,12 @@ def changed(recipe, path, change):
     return recipe
 
 
-def variants(recipe):
+def variants(recipe, tables):
+    """With each key of these tables changed."""
     yield recipe
     for path in places(recipe):
+        if path[0] not in tables:
+            continue
         yield changed(recipe, path, lambda table, key: table.pop(key))
         yield changed(recipe, path, lambda table, key: table.update({key + "x": table.pop(key)}))
         for other in OTHERS:
@@ -54,9 +69,12 @@ def variants(recipe):
 @unittest.skipUnless(jsonschema, "needs python3-jsonschema")
 class Agreement(ExprunTest):
     def recipes(self):
-        group = '+optimizer.groups.all={match = ["*"], type = "adamw", lr = 0.1}'
-        for words in (["tiny.toml", "evaluation.sample.tokens=5", group], [str(ROOT / "recipes/quickstart.toml")]):
-            yield json.loads(self.exprun("show", *words, "--json").out)["recipe"]
+        """Each with the tables in which it is changed."""
+        for words in (["tiny.toml"], [str(ROOT / "recipes/quickstart.toml")]):
+            recipe = json.loads(self.exprun("show", *words, "--json").out)["recipe"]
+            yield recipe, set(recipe)
+        for table, words in OTHER_TYPES:
+            yield json.loads(self.exprun("show", "tiny.toml", *words, "--json").out)["recipe"], {table}
 
     def ours(self, recipes):
         result = subprocess.run([BUILD / "recipe_verdicts"], input="".join(json.dumps(recipe) + "\n" for recipe in recipes),
@@ -77,12 +95,18 @@ class Agreement(ExprunTest):
             return known[text]
 
         seen = {"good": 0, "bad": 0}
-        for recipe in self.recipes():
-            cases = list(variants(recipe))
+        types = set()
+        for recipe, changed_tables in self.recipes():
+            for kind in changed_tables:
+                tables_of_kind = recipe[kind].values() if kind == "evaluation" else [recipe[kind]]
+                types |= {f"{kind}/{table['type']}" for table in tables_of_kind if "type" in table}
+            cases = list(variants(recipe, changed_tables))
             for case, verdict in zip(cases, self.ours(cases), strict=True):
                 theirs = whole.is_valid(case) and all(good(*item) for item in case.items())
                 self.assertEqual(verdict == "good", theirs, f"{verdict}\n{json.dumps(case)}")
                 seen["good" if theirs else "bad"] += 1
+        self.assertEqual(types, {str(file.relative_to(ROOT / "schemas")).removesuffix(".schema.json")
+                                 for file in (ROOT / "schemas").glob("*/*.schema.json")})
         self.assertGreater(seen["good"], 100)
         self.assertGreater(seen["bad"], 1000)
 

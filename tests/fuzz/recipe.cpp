@@ -1,6 +1,7 @@
 // The loader of recipes on any bytes: it refuses with a place, or what it resolves is the same
 // recipe when written and read back. A line "%%" ends the recipe; behind it stand overrides, each
-// ended by such a line, and of more than one line perhaps. They are tried again as axes of a sweep.
+// ended by such a line, and of more than one line perhaps. They are tried again as axes of a sweep,
+// and all of it as a recipe that was stored.
 #include <cstdint>
 #include <cstdlib>
 
@@ -55,10 +56,19 @@ void read_axes(const RecipeText& text) try {
   require(!error.diagnostics().empty());
 }
 
+// What a damaged store may hold.
+void read_stored(std::string_view input) try {
+  resolve(RecipeText::from_json(std::string(input)));
+} catch (const RecipeError&) {
+} catch (const Error&) {
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const RecipeText text = recipe_of({reinterpret_cast<const char*>(data), size});
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  read_stored(input);
+  const RecipeText text = recipe_of(input);
   resolve_and_read_back(text);
   read_axes(text);
   return 0;

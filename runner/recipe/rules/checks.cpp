@@ -71,7 +71,7 @@ void check_rules(const SchemaSet& schemas, const Table& root, const Facts& facts
 
 void check_no_sweep(const Table& root, const std::string& recipe, Diagnostics& diagnostics) {
   const Entry* sweep = root.entry("sweep");
-  if (sweep == nullptr) return;
+  if (sweep == nullptr || sweep->value.refused) return;
   diagnostics.push_back({sweep->where, "a recipe with [sweep] is not one run",
                          "run it with `exprun sweep " + recipe + "`"});
 }

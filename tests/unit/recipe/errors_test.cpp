@@ -78,5 +78,5 @@ TEST_CASE("errors: every mistake is explained as expected") {
     CHECK(message == text_of(folder / "expected.txt"));
     CHECK_FALSE(message.empty());
   }
-  CHECK(cases().size() >= 60);
+  CHECK(cases().size() >= 172);
 }

@@ -81,6 +81,16 @@ TEST_CASE("load: what is too large for a recipe is refused before it is parsed")
   CHECK(resolve(read_recipe(file, {})).hash() == resolve_tiny().hash());
 }
 
+TEST_CASE("load: what cannot be read says why") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "loop.toml";
+  std::filesystem::create_symlink("loop.toml", file);
+  CHECK_THROWS_WITH_AS(
+      read_recipe(file, {}),
+      (file.string() + ": error: this cannot be read: Too many levels of symbolic links\n").c_str(),
+      RecipeError);
+}
+
 TEST_CASE("load: a recipe without a name is wrong usage") {
   CHECK_THROWS_WITH_AS(read_recipe("", {}), "command line: the name of the recipe is empty", Error);
 }
