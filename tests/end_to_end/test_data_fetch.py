@@ -20,8 +20,9 @@ PAGE = b"<html>Please log in</html>"
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; `faults` are taken one a request: a status, ("drop", bytes), "slow", "torn" (half of it,
-    without a length), "page" (a login's), "shifted" (another range). `ranges`: whether it knows them, and `conditions`
+    """Serves `files` by path; `faults` are taken one a request: a status, ("drop", bytes), "held" (half of
+    it, and the rest once `go` is set), "together" (when so many requests are there as `barrier` waits for), "torn" (half of
+    it, without a length), "page" (a login's), "shifted" (another range). `ranges`: whether it knows them, and `conditions`
     whether If-Range too. `tag` and `modified` tell versions."""
     daemon_threads = True
     ranges = conditions = True
@@ -30,6 +31,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files, self.faults, self.requests = {}, [], []
+        self.half_sent, self.go, self.barrier = threading.Event(), threading.Event(), threading.Barrier(2)
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
@@ -52,6 +54,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send_error(fault if isinstance(fault, int) else 404)
         if fault == "page":
             body = PAGE
+        if fault == "together":
+            server.barrier.wait(TIMEOUT / 4)
         same = not server.conditions or self.headers.get("If-Range", server.tag) in (server.tag, server.modified)
         start = int(re.match(r"bytes=(\d+)-", ranged)[1]) if ranged and server.ranges and same and fault != "page" else 0
         if start > len(body):
@@ -69,10 +73,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html; charset=utf-8" if fault == "page" else "application/octet-stream")
         self.end_headers()
         try:
-            if fault == "slow":
-                for at in range(start, len(body), 40_000):
-                    self.wfile.write(body[at:at + 40_000])
-                    time.sleep(0.02)
+            if fault == "held":
+                self.wfile.write(body[start:len(body) // 2])
+                self.wfile.flush()
+                server.half_sent.set()
+                server.go.wait(TIMEOUT)
+                self.wfile.write(body[len(body) // 2:])
             elif isinstance(fault, tuple):
                 self.wfile.write(body[start:start + fault[1]])
                 self.wfile.flush()
@@ -88,6 +94,7 @@ class Fetch(unittest.TestCase):
         self.server = Server()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
+        self.addCleanup(self.server.go.set)
         self.server.files = {ADDRESS: ALPACA}
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -105,6 +112,13 @@ class Fetch(unittest.TestCase):
                                 capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(result.returncode, code, result.stderr)
         return result
+
+    def begin(self, *words):
+        process = subprocess.Popen(self.command(*words), cwd=self.folder, env=self.environment(), text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
 
     def test_a_file_arrives_once(self):
         result = self.fetch("alpaca")
@@ -191,7 +205,7 @@ class Fetch(unittest.TestCase):
     def test_without_a_gain_the_retries_end(self):
         self.server.ranges = False
         self.server.faults = [("drop", 100_000)] * 3
-        self.refused("Transferred a partial file (after 1 retries); call again, it goes on where it was", "--retries", "1")
+        self.refused("Transferred a partial file (after 1 retries); call again", "--retries", "1")
         self.assertEqual(len(self.server.requests), 2)
 
     def refused(self, problem, *words):
@@ -213,8 +227,15 @@ class Fetch(unittest.TestCase):
         self.assertEqual(list((self.folder / "data").iterdir()), [])
         for body, problem in ((b"", "is empty"), (ALPACA[:-1], "is no JSON, or not all of it")):
             self.server.files[ADDRESS] = body
-            self.refused(f"what arrived {problem} (after 0 retries); call again, it goes on where it was",
-                         "--retries", "0")
+            self.refused(f"what arrived {problem} (after 0 retries); call again", "--retries", "0")
+
+    def test_only_what_goes_on_is_said_to_go_on(self):
+        partial = "Transferred a partial file (after 0 retries); call again"
+        self.server.faults = [("drop", 100_000)] * 2
+        self.refused(partial + ", it goes on where it was", "--retries", "0")
+        (self.folder / "data/alpaca_data.json.part").unlink()
+        self.server.tag = None
+        self.refused(partial, "--retries", "0")
 
     def test_a_part_is_kept_from_a_page(self):
         self.server.faults = [("drop", 100_000), "page"]
@@ -230,14 +251,17 @@ class Fetch(unittest.TestCase):
         self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
 
     def test_of_two_at_once_one_fetches(self):
-        self.server.faults = ["slow"]
-        both = [subprocess.Popen(self.command("alpaca"), cwd=self.folder, env=self.environment(), text=True,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
-        said = sorted(process.communicate(timeout=TIMEOUT)[1] for process in both)
-        self.assertEqual([process.returncode for process in both], [0, 0], said)
+        self.server.faults = ["held"]
+        first = self.begin("alpaca")
+        self.assertTrue(self.server.half_sent.wait(TIMEOUT))
+        second = self.begin("alpaca")
+        self.assertEqual(second.stderr.readline(),
+                         "exprun: another process fetches 'data/alpaca_data.json': waiting for it\n")
+        self.server.go.set()
+        for process in first, second:
+            self.assertEqual((process.communicate(timeout=TIMEOUT)[1], process.returncode), ("", 0))
         self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
         self.assertEqual(len(self.server.requests), 1)
-        self.assertIn("exprun: another process fetches 'data/alpaca_data.json': waiting for it\n", said[0] + said[1])
         self.assertEqual([file.name for file in (self.folder / "data").iterdir()], ["alpaca_data.json"])
 
     def test_a_file_that_became_shorter_begins_again(self):
@@ -277,21 +301,20 @@ class Fetch(unittest.TestCase):
         paths = [f"/gpt-2/encodings/main/{name}" for name in ("vocab.bpe", "encoder.json")]
         for path in paths:
             self.server.files[path] = fixture(self, "data/" + path.rsplit("/", 1)[1]).read_bytes()
-        self.server.faults = ["slow", "slow"]
-        self.fetch("gpt2_tokenizer")
+        self.server.faults = ["together", "together"]
+        self.fetch("gpt2_tokenizer", "--retries", "0")
         self.assertEqual(sorted(path for path, _ in self.server.requests), sorted(paths))
 
     def test_interrupted_it_goes_on(self):
-        self.server.faults = ["slow"]
-        with subprocess.Popen(self.command("alpaca"), cwd=self.folder, env=self.environment(),
-                              stderr=subprocess.PIPE) as process:
-            part = self.folder / "data/alpaca_data.json.part"
-            for _ in range(1000):
-                if part.exists() and part.stat().st_size > 50_000:
-                    break
-                time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(TIMEOUT), 130)
+        self.server.faults = ["held"]
+        process = self.begin("alpaca")
+        self.assertTrue(self.server.half_sent.wait(TIMEOUT))
+        part = self.folder / "data/alpaca_data.json.part"
+        while part.stat().st_size == 0 and process.poll() is None:  # sent, and not yet written
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 130)
         begun = part.stat().st_size
         self.assertGreater(begun, 0)
         self.fetch("alpaca")

@@ -56,7 +56,8 @@ std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
 
 void check_space(const std::vector<Download>& downloads, const fs::path& folder) {
   int64_t needed = 0;
-  for (const Download& download : downloads) needed += download.bytes;
+  for (const Download& download : downloads)
+    needed += std::max<int64_t>(0, download.bytes - bytes_begun(download));
   const auto left = free_space(folder);
   if (left && needed > *left)
     throw Error("data fetch: " + binary_bytes(static_cast<double>(needed)) + " are needed in '" +
@@ -69,7 +70,10 @@ class Fetching {
  public:
   Fetching(std::vector<Download> downloads, const DownloadOptions& options)
       : downloads_(std::move(downloads)), options_(options) {
-    for (const Download& download : downloads_) bytes_ += download.bytes;
+    for (const Download& download : downloads_) {
+      bytes_ += download.bytes;
+      begun_ += bytes_begun(download);
+    }
   }
 
   void run(size_t threads) {
@@ -95,13 +99,14 @@ class Fetching {
 
   void show() {
     ByteProgress progress("fetching", bytes_);
+    progress.begin_at(begun_);
     for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100)))
-      progress.show(received_);
+      progress.show(begun_ + received_);
   }
 
   const std::vector<Download> downloads_;
   const DownloadOptions options_;
-  int64_t bytes_ = 0;
+  int64_t bytes_ = 0, begun_ = 0;  // of all files, and of their parts
   std::atomic<size_t> next_{0};
   std::atomic<int64_t> received_{0};
   std::atomic<bool> failed_{false}, ended_{false};

@@ -15,14 +15,15 @@ constexpr double kRateAfter = 1;  // seconds; before them a rate says nothing
 
 }  // namespace
 
-std::string byte_progress(const std::string& what, int64_t done, int64_t all, double seconds) {
-  const double part = static_cast<double>(done), whole = static_cast<double>(all);
-  std::string line = what + ": " + binary_bytes(part);
-  if (all > 0) line += " of " + binary_bytes(whole);
+std::string byte_progress(const std::string& what, int64_t done, int64_t all, double seconds,
+                          int64_t before) {
+  std::string line = what + ": " + binary_bytes(static_cast<double>(done));
+  if (all > 0) line += " of " + binary_bytes(static_cast<double>(all));
   if (seconds < kRateAfter) return line;
-  line += ", " + binary_bytes(part / seconds) + "/s";
-  if (all > 0 && done > 0)
-    line += ", " + duration(std::max(0.0, whole - part) * seconds / part) + " left";
+  const double rate = static_cast<double>(std::max<int64_t>(0, done - before)) / seconds;
+  line += ", " + binary_bytes(rate) + "/s";
+  if (all > 0 && rate > 0)
+    line += ", " + duration(static_cast<double>(std::max<int64_t>(0, all - done)) / rate) + " left";
   return line;
 }
 
@@ -32,13 +33,18 @@ ByteProgress::~ByteProgress() {
   show_progress_line("");
 }
 
+void ByteProgress::begin_at(int64_t done) {
+  before_ = done;
+  start_ = Clock::now();
+}
+
 void ByteProgress::show(int64_t done) {
   const bool terminal = has_progress_line();
   const auto now = Clock::now();
   if (now - shown_ < (terminal ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
   shown_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string line = byte_progress(what_, done, all_, seconds);
+  const std::string line = byte_progress(what_, done, all_, seconds, before_);
   terminal ? show_progress_line(line) : log_info(line);
 }
 

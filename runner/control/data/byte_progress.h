@@ -8,14 +8,18 @@
 
 namespace exprun {
 
-// "preparing: 120 MiB of 1.1 GiB, 180 MiB/s, 5s left"; `all` is 0 where nobody knows it.
-std::string byte_progress(const std::string& what, int64_t done, int64_t all, double seconds);
+// "preparing: 120 MiB of 1.1 GiB, 180 MiB/s, 5s left"; `all` is 0 where nobody knows it. What was
+// done `before` counts for no rate.
+std::string byte_progress(const std::string& what, int64_t done, int64_t all, double seconds,
+                          int64_t before = 0);
 
 class ByteProgress {
  public:
   ByteProgress(std::string what, int64_t all);
   ~ByteProgress();
 
+  // What was done before: from here on the rate counts.
+  void begin_at(int64_t done);
   // Costs a look at the clock; call it often.
   void show(int64_t done);
 
@@ -23,7 +27,7 @@ class ByteProgress {
   using Clock = std::chrono::steady_clock;
 
   std::string what_;
-  int64_t all_;
+  int64_t all_, before_ = 0;
   Clock::time_point start_ = Clock::now(), shown_ = start_;
 };
 

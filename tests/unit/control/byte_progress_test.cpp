@@ -10,6 +10,9 @@ TEST_CASE("byte progress: says how much, how fast and how long still") {
         "preparing: 300 MiB of 900 MiB, 100 MiB/s, 6.00s left");
   CHECK(byte_progress("preparing", 3 * kMiB, 900 * kMiB, 0.5) == "preparing: 3.00 MiB of 900 MiB");
   CHECK(byte_progress("fetching", 0, 900 * kMiB, 4) == "fetching: 0 B of 900 MiB, 0 B/s");
+  // what an earlier process did took this one no time
+  CHECK(byte_progress("preparing", 600 * kMiB, 900 * kMiB, 3, 300 * kMiB) ==
+        "preparing: 600 MiB of 900 MiB, 100 MiB/s, 3.00s left");
   // of standard input nobody knows the end, and a file that grew is no negative time
   CHECK(byte_progress("preparing", 50 * kMiB, 0, 5) == "preparing: 50.0 MiB, 10.0 MiB/s");
   CHECK(byte_progress("preparing", 10 * kMiB, 5 * kMiB, 5) ==

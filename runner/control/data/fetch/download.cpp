@@ -69,7 +69,7 @@ class Fetch {
       : wanted_(wanted), options_(options), part_(part), received_(received) {}
 
   void run() {
-    received_ += furthest_ = part_.size();
+    furthest_ = part_.size();
     while (!stopping()) {
       const std::string problem = attempt();
       if (stopping()) return;
@@ -83,7 +83,9 @@ class Fetch {
   // What is wrong with it, or nothing.
   std::string attempt() {
     if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
-      const Verdict verdict = HttpRequest(wanted_.address, part_, known(), received_).perform();
+      HttpRequest request(wanted_.address, part_, known(), received_);
+      const Verdict verdict = request.perform();
+      has_ranges_ = !request.began_again();
       if (verdict.refusal == Refusal::final) throw error(verdict.problem);
       if (verdict.refusal == Refusal::other_range) begin_again();
       if (!verdict.problem.empty()) return verdict.problem;
@@ -95,6 +97,11 @@ class Fetch {
   }
 
   Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
+
+  // Whether another call has only the rest to get.
+  bool goes_on() const {
+    return part_.size() > 0 && has_ranges_ && (known().content || !part_.version().empty());
+  }
 
   void begin_again() {
     received_ -= part_.size();
@@ -108,7 +115,7 @@ class Fetch {
     failures_ = gained ? 1 : failures_ + 1;
     if (failures_ > options_.retries)
       throw error(problem + " (after " + std::to_string(options_.retries) +
-                  " retries); call again, it goes on where it was");
+                  " retries); call again" + (goes_on() ? ", it goes on where it was" : ""));
     log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
   }
 
@@ -120,11 +127,18 @@ class Fetch {
   const DownloadOptions& options_;
   PartFile& part_;
   std::atomic<int64_t>& received_;
+  bool has_ranges_ = true;
   int64_t furthest_ = 0;
   int failures_ = 0;
 };
 
 }  // namespace
+
+int64_t bytes_begun(const Download& wanted) {
+  std::error_code error;
+  const auto bytes = fs::file_size(part_path(wanted.file), error);
+  return error ? 0 : static_cast<int64_t>(bytes);
+}
 
 bool is_downloaded(const Download& wanted) {
   std::error_code ignored;

@@ -28,9 +28,12 @@ struct DownloadOptions {
 // its header, and else JSON by its end.
 bool is_downloaded(const Download& download);
 
-// `received` grows as bytes arrive. Throws Error: no such file on the server, wrong bytes, or no
-// answer after all retries; what arrived stays for the next call, unless it was wrong. Returns at
-// once, without the file, when a stop was requested.
+// How much of it is in its part.
+int64_t bytes_begun(const Download& download);
+
+// `received` grows as bytes arrive, and shrinks by those that are begun again. Throws Error: no
+// such file on the server, wrong bytes, or no answer after all retries; what arrived stays for the
+// next call, unless it was wrong. Returns at once, without the file, when a stop was requested.
 void download(const Download& download, const DownloadOptions& options,
               std::atomic<int64_t>& received);
 

@@ -21,6 +21,8 @@ class HttpRequest {
 
   // No problem if all arrived. Throws Error when the part cannot be written.
   Verdict perform();
+  // Whether the server sent all of the file where the rest of it was asked for.
+  bool began_again() const { return from_ > 0 && head_.is_whole(); }
 
  private:
   template <class Value>

@@ -17,8 +17,12 @@ namespace exprun {
 
 namespace fs = std::filesystem;
 
+fs::path part_path(const fs::path& file) {
+  return file.string() + ".part";
+}
+
 std::optional<PartFile> PartFile::take(const fs::path& file) {
-  const fs::path path = file.string() + ".part";
+  const fs::path path = part_path(file);
   for (bool told = false; stop_requested() == StopRequest::none;) {
     auto lock = FileLock::try_take(path);
     if (lock && lock->is_of(path)) return PartFile(file, path, std::move(*lock));

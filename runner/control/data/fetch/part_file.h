@@ -12,6 +12,9 @@
 
 namespace exprun {
 
+// "<file>.part"
+std::filesystem::path part_path(const std::filesystem::path& file);
+
 class PartFile {
  public:
   // Waits while another process has it; nothing if a stop was requested meanwhile. That other one
