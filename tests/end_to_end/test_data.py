@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from support import BUILD, TIMEOUT, fixture
@@ -110,6 +111,39 @@ class Data(unittest.TestCase):
         self.data("prepare", 'path="*.txt"', "tokenizer=huggingface", "vocabulary=ranks", "validation_fraction=0",
                   "--out", "words")
         self.assertEqual(self.data("head", "words"), "hello world\n")
+
+    def test_each_set_has_its_own_tokenizer(self):
+        (self.folder / "a.txt").write_text("abc")
+        (self.folder / "b.txt").write_text("xyz")
+        for name in "ab":
+            self.data("prepare", f"path={name}.txt", "tokenizer=char", "validation_fraction=0", "--out", name)
+        self.assertEqual(self.data("head", "a", "b"), "==> a/train_000000.bin\nabc\n==> b/train_000000.bin\nxyz\n")
+        rows = json.loads(self.data("info", "a", "b", "--histogram", "9", "--json"))
+        self.assertEqual([(row["count"], row["text"]) for row in rows], [(2, "")] * 3)
+        rows = json.loads(self.data("info", "a", "a", "--histogram", "9", "--json"))
+        self.assertEqual([(row["count"], row["text"]) for row in rows], [(2, '"a"'), (2, '"b"'), (2, '"c"')])
+
+    def test_damaged_data_are_not_called_other_data(self):
+        (self.folder / "a.txt").write_text("hello")
+        words = [BUILD / "exprun", "data", "prepare", "path=a.txt", "validation_fraction=0", "--out", "made"]
+        subprocess.run(words, cwd=self.folder, check=True, capture_output=True, timeout=TIMEOUT)
+        os.truncate(self.folder / "made/train_000000.bin", 1030)
+        result = subprocess.run(words, cwd=self.folder, check=True, capture_output=True, timeout=TIMEOUT, text=True)
+        self.assertIn(f"exprun: '{self.folder}/made' is damaged (train_000000.bin has 1030 bytes, the manifest says 1034) "
+                      "and made anew\n", result.stderr)
+
+    def test_of_standard_input_no_other_call_is_promised(self):
+        process = subprocess.Popen([BUILD / "exprun", "data", "prepare", "path=-", "validation_fraction=0", "--out", "made"],
+                                   cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        while not (self.folder / "made.partial/progress.json").exists() and process.poll() is None:
+            time.sleep(0.01)
+        (self.folder / "made").mkdir()
+        (self.folder / "made/thesis.tex").write_text("years")
+        said = process.communicate(b"hello", timeout=TIMEOUT)[1].decode()
+        self.assertIn(f"'{self.folder}/made' was put there while the data were prepared; move it away: the data are whole "
+                      f"in '{self.folder}/made.partial'\n", said)
+        self.assertEqual(process.returncode, 1)
 
     def test_a_call_says_that_it_waits_for_another(self):
         (self.folder / "a.txt").write_text("hello world")

@@ -14,6 +14,8 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/command/table_format.h"
+#include "control/data/own_folder.h"
+#include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
 #include "control/report/terminal.h"
 #include "text/bpe_tokenizer.h"
@@ -25,15 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDescription = "data.json";
-
 struct Looked {
-  std::vector<fs::path> files;
-  std::unique_ptr<Tokenizer> tokenizer;  // of a prepared folder, or the one asked for
+  fs::path file;
+  std::shared_ptr<const Tokenizer> tokenizer;  // of its prepared folder, or the one asked for
   std::optional<int64_t> vocab_size;
 };
 
-void look_at_folder(const fs::path& folder, Looked& looked) {
+// The shards of a folder.
+std::vector<Looked> look_at_folder(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".bin") files.push_back(entry.path());
@@ -42,42 +43,51 @@ void look_at_folder(const fs::path& folder, Looked& looked) {
                 "' has no token shards (*.bin); exprun data prepare "
                 "makes some");
   std::sort(files.begin(), files.end());
-  looked.files.insert(looked.files.end(), files.begin(), files.end());
-  if (!fs::exists(folder / kDescription)) return;
-  PreparedData data = PreparedData::from_json(read_file(folder / kDescription));
-  if (data.tokenizer.contains("vocabulary"))
-    data.tokenizer["vocabulary"] =
-        (folder / data.tokenizer["vocabulary"].get<std::string>()).string();
-  if (!data.tokenizer.is_null()) looked.tokenizer = load_tokenizer(data.tokenizer);
-  looked.vocab_size = data.vocab_size;
-}
-
-Looked look(const Words& paths, const std::string& vocabulary) {
-  Looked looked;
-  for (const fs::path path : paths)
-    if (!fs::exists(path))
-      throw Error("data: '" + path.string() + "' does not exist");
-    else if (fs::is_directory(path))
-      look_at_folder(path, looked);
-    else
-      looked.files.push_back(path);
-  if (!vocabulary.empty()) looked.tokenizer = load_bpe_tokenizer(vocabulary);
-  if (looked.tokenizer) looked.vocab_size = looked.tokenizer->vocab_size();
+  Looked common;
+  if (fs::exists(folder / kDataDescription)) {
+    const PreparedData data = load_set(folder);
+    if (!data.tokenizer.is_null()) common.tokenizer = load_tokenizer(data.tokenizer);
+    common.vocab_size = data.vocab_size;
+  }
+  std::vector<Looked> looked;
+  for (fs::path& file : files)
+    looked.push_back({std::move(file), common.tokenizer, common.vocab_size});
   return looked;
 }
 
-// A token as JSON would write it: spaces and line ends are seen.
-std::string shown(const Looked& looked, int64_t token) {
-  if (!looked.tokenizer) return "";
-  const std::string text = to_valid_utf8(looked.tokenizer->decode(std::vector<int64_t>{token}));
+std::vector<Looked> look(const Words& paths, const std::string& vocabulary) {
+  std::vector<Looked> looked;
+  for (const fs::path path : paths) {
+    if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
+    const auto here =
+        fs::is_directory(path) ? look_at_folder(path) : std::vector<Looked>{{path, nullptr, {}}};
+    looked.insert(looked.end(), here.begin(), here.end());
+  }
+  if (vocabulary.empty()) return looked;
+  const std::shared_ptr<const Tokenizer> asked_for = load_bpe_tokenizer(vocabulary);
+  for (Looked& one : looked) one = {one.file, asked_for, asked_for->vocab_size()};
+  return looked;
+}
+
+// A token as JSON would write it, spaces and line ends are seen; nothing where the files differ in
+// what it is.
+std::string shown(const std::vector<Looked>& looked, int64_t token) {
+  std::string text;
+  for (const Looked& one : looked) {
+    if (!one.tokenizer) return "";
+    const std::string here = to_valid_utf8(one.tokenizer->decode(std::vector<int64_t>{token}));
+    if (&one != &looked.front() && here != text) return "";
+    text = here;
+  }
   return json_text(nlohmann::json(text));
 }
 
 // How often each token stands in all of them that can be read.
-std::vector<int64_t> count_all_tokens(const Looked& looked, std::vector<std::string>& problems) {
+std::vector<int64_t> count_all_tokens(const std::vector<Looked>& looked,
+                                      std::vector<std::string>& problems) {
   std::vector<int64_t> counts;
-  for (const fs::path& file : looked.files) try {
-      const auto here = count_tokens(recognise_shard(file).shard);
+  for (const Looked& one : looked) try {
+      const auto here = count_tokens(recognise_shard(one.file).shard);
       counts.resize(std::max(counts.size(), here.size()));
       for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
     } catch (const Error& error) {
@@ -87,7 +97,8 @@ std::vector<int64_t> count_all_tokens(const Looked& looked, std::vector<std::str
 }
 
 // `problems`: of the files that cannot be read and are not counted.
-ResultTable histogram(const Looked& looked, size_t most, std::vector<std::string>& problems) {
+ResultTable histogram(const std::vector<Looked>& looked, size_t most,
+                      std::vector<std::string>& problems) {
   const std::vector<int64_t> counts = count_all_tokens(looked, problems);
   const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
   std::vector<int64_t> order(counts.size());
@@ -123,7 +134,7 @@ std::vector<Cell> row_of(const fs::path& file) {
 }
 
 // `problems`: of the files that cannot be read and have no row.
-ResultTable overview(const Looked& looked, std::vector<std::string>& problems) {
+ResultTable overview(const std::vector<Looked>& looked, std::vector<std::string>& problems) {
   ResultTable table{{{"file", "file"},
                      {"tokens", "tokens", true},
                      {"smallest", "smallest", true},
@@ -131,8 +142,8 @@ ResultTable overview(const Looked& looked, std::vector<std::string>& problems) {
                      {"different", "different", true},
                      {"format", "format", false, true}},
                     {}};
-  for (const fs::path& file : looked.files) try {
-      table.rows.push_back(row_of(file));
+  for (const Looked& one : looked) try {
+      table.rows.push_back(row_of(one.file));
     } catch (const Error& error) {
       problems.push_back(error.what());
     }
@@ -149,8 +160,8 @@ std::map<fs::path, std::string> listed_problems(const fs::path& folder) {
 }
 
 // What is wrong with a file, or nothing.
-std::string problem_of(const fs::path& file, const Looked& looked) try {
-  const auto counts = count_tokens(recognise_shard(file).shard);
+std::string problem_of(const Looked& looked) try {
+  const auto counts = count_tokens(recognise_shard(looked.file).shard);
   if (!looked.vocab_size || static_cast<int64_t>(counts.size()) <= *looked.vocab_size) return "";
   return "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
          std::to_string(*looked.vocab_size);
@@ -176,7 +187,7 @@ int run_data_info(const Words& words, const Globals&) {
       .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
-  const Looked looked = look(paths, vocabulary);
+  const auto looked = look(paths, vocabulary);
   std::vector<std::string> problems;
   format.print(most > 0 ? histogram(looked, static_cast<size_t>(most), problems)
                         : overview(looked, problems),
@@ -204,11 +215,10 @@ int run_data_verify(const Words& words, const Globals&) {
     if (listed.empty() && fs::exists(path / kManifestName)) tell(path, "");
     for (const auto& [file, what] : listed)
       tell(path, fs::relative(file, path).string() + " " + what);
-    const Looked looked = look({path.string()}, "");
-    for (const fs::path& file : looked.files) {
-      const std::string problem = problem_of(file, looked);
-      const auto found = listed.find(file);
-      tell(file, problem.empty() && found != listed.end() ? found->second : problem);
+    for (const Looked& one : look({path.string()}, "")) {
+      const std::string problem = problem_of(one);
+      const auto found = listed.find(one.file);
+      tell(one.file, problem.empty() && found != listed.end() ? found->second : problem);
     }
   }
   return static_cast<int>(problems == 0 ? ExitCode::done : ExitCode::failed);
@@ -230,19 +240,22 @@ int run_data_head(const Words& words, const Globals&) {
       .example("exprun data head data/corpus --tokens 64", "as text")
       .example("exprun data head data/corpus --ids", "as numbers");
   if (!arguments.parse(words)) return 0;
-  const Looked looked = look(paths, vocabulary);
-  if (!looked.tokenizer && !ids)
-    throw Error("data head: nothing says which tokenizer made '" + paths[0] +
+  const auto looked = look(paths, vocabulary);
+  const auto unknown =
+      std::find_if(looked.begin(), looked.end(), [](const Looked& one) { return !one.tokenizer; });
+  if (unknown != looked.end() && !ids)
+    throw Error("data head: nothing says which tokenizer made '" + unknown->file.string() +
                     "'; give --vocabulary PATH, or --ids for the numbers",
                 ExitCode::bad_recipe);
-  for (const fs::path& file : looked.files) {
-    const auto read = read_tokens(recognise_shard(file).shard, std::max<int64_t>(0, from), tokens);
+  for (const Looked& one : looked) {
+    const auto read =
+        read_tokens(recognise_shard(one.file).shard, std::max<int64_t>(0, from), tokens);
     std::string text;
     if (ids)
       for (const int64_t token : read) text += std::to_string(token) + "\n";
     else
-      text = to_valid_utf8(looked.tokenizer->decode(read)) + "\n";
-    print((looked.files.size() > 1 ? "==> " + file.string() + "\n" : "") + text);
+      text = to_valid_utf8(one.tokenizer->decode(read)) + "\n";
+    print((looked.size() > 1 ? "==> " + one.file.string() + "\n" : "") + text);
   }
   return 0;
 }

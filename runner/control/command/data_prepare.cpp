@@ -68,8 +68,8 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   Arguments arguments(
       "data prepare RECIPE|key=value...",
       "Turns text, JSON Lines or JSON into token shards. A second call does nothing "
-      "unless a source has changed; a call that was killed goes on. What it left is "
-      "FOLDER.partial, or below the store, where exprun gc removes it.");
+      "unless a source has changed; a call that was killed goes on, unless it read standard "
+      "input. What it left is FOLDER.partial, or below the store, where exprun gc removes it.");
   arguments
       .words("key=value...", what, "the keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))

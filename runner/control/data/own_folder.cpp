@@ -4,9 +4,11 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "base/manifest.h"
 #include "control/data/tokenize_sources.h"
+#include "control/data/unfinished_data.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -86,7 +88,10 @@ void refuse_made_by_others(const fs::path& folder) {
     throw Error(shown + "'" + *name +
                 "' in it was not made by exprun data prepare; move that away, or give another "
                 "folder");
-  log_info("'" + folder.string() + "' holds other data, which is replaced");
+  const auto damage = manifest_problem(folder, Verify::sizes);
+  log_info("'" + folder.string() + "' " +
+           (damage ? "is damaged (" + *damage + ") and made anew"
+                   : "holds other data, which is replaced"));
 }
 
 void refuse_begun_by_others(const fs::path& partial) {
@@ -113,13 +118,14 @@ fs::path own_folder(const fs::path& written) try {
   throw Error("data: cannot make '" + written.string() + "': " + error.code().message());
 }
 
-void refuse_put_there(const fs::path& folder) try {
+void refuse_put_there(const fs::path& folder, bool can_be_called_again) try {
   if (is_nothing(folder)) return;
   const auto name = fs::is_directory(folder) && is_made_by_us(folder) ? unlisted_file(folder) : "";
   if (!name) return;
   throw Error("data: " + (name->empty() ? "" : "'" + *name + "' in ") + "'" + folder.string() +
-              "' was put there while the data were prepared; move it away and call again: what was "
-              "prepared is kept in '" +
+              "' was put there while the data were prepared; move it away" +
+              (can_be_called_again ? " and call again: what was prepared is kept in '"
+                                   : ": the data are whole in '") +
               partial_folder(folder).string() + "'");
 } catch (const fs::filesystem_error& error) {
   throw Error("data: cannot look through '" + folder.string() + "': " + error.code().message());
@@ -130,6 +136,15 @@ void tell_what_was_kept(const fs::path& folder) {
   if (is_nothing(kept)) return;
   log_warning("what was put into '" + folder.string() + "' while it was replaced is kept in '" +
               kept.string() + "'");
+}
+
+void remove_replaced(const fs::path& folder) try {
+  const fs::path left = partial_folder(folder);
+  if (!fs::is_directory(left)) return;
+  const auto lock = PassingLock::try_take(own_lock(folder));
+  if (lock && is_made_by_us(left) && !unlisted_file(left)) remove_known_folder(left);
+} catch (const std::runtime_error& error) {
+  log(LogLevel::debug, error.what());
 }
 
 void refuse_foreign(const fs::path& folder) try {

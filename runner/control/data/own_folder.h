@@ -12,12 +12,16 @@ inline constexpr const char* kVocabularyFolder = "vocabulary";
 // yet), no slash at its end. Throws Error for the working directory, which cannot be replaced.
 std::filesystem::path own_folder(const std::filesystem::path& written);
 
+// Removes the older set that a kill right after it was replaced left at partial_folder(folder),
+// unless somebody prepares there. What cannot be removed stays, silently.
+void remove_replaced(const std::filesystem::path& folder);
+
 // Only what exprun data prepare made alone is replaced, and only what it began alone is gone on
 // with. Throws Error where anything else stands at `folder` or partial_folder(folder).
 void refuse_foreign(const std::filesystem::path& folder);
 
 // Once more before `folder` is replaced, of what others put there since. Throws Error.
-void refuse_put_there(const std::filesystem::path& folder);
+void refuse_put_there(const std::filesystem::path& folder, bool can_be_called_again = true);
 
 // Warns of what others put into the older set even later: it is in partial_folder(folder) then.
 void tell_what_was_kept(const std::filesystem::path& folder);

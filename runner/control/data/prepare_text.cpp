@@ -161,14 +161,17 @@ class Preparation {
 
   // One lock beside the folder.
   PreparedData in_own_folder(const fs::path& path) {
-    if (is_there(path)) return load_set(path);
+    if (is_there(path)) {
+      remove_replaced(path);
+      return load_set(path);
+    }
     make_folder(path.parent_path());
     const PassingLock lock = taken(own_lock(path));
     if (is_there(path)) return load_set(path);  // another process was first
     refuse_foreign(path);
     AtomicFolder target = AtomicFolder::resumable(path);
     made(target.path());
-    target.commit(kProgressFile, [&] { refuse_put_there(path); });
+    target.commit(kProgressFile, [&] { refuse_put_there(path, !inputs_.has_standard_input()); });
     tell_what_was_kept(path);
     return told(load_set(path));
   }

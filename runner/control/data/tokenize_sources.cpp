@@ -95,7 +95,8 @@ class Tokenizing {
     int64_t number = 0;
     const SourcesRead read = read_chunks(job_.inputs.sources(), options, [&](Chunk chunk) {
       progress.show(chunk.bytes_read);
-      if (number++ >= done) workers.put(std::move(chunk));
+      if (number++ < done) return progress.begin_at(chunk.bytes_read);
+      workers.put(std::move(chunk));
     });
     workers.finish();
     warn_of_separator(read);
@@ -139,6 +140,7 @@ class Tokenizing {
     counts_ = {state.at("chunks"), state.at("documents"), state.at("text_bytes")};
     std::error_code ignored;
     fs::remove(job_.folder / kManifestName, ignored);  // of what is written on
+    remove_unfinished_folders(job_.folder);            // and files that were being written
     log_info("going on with data that was being prepared");
     return true;
   }

@@ -141,6 +141,27 @@ TEST_CASE("own folder: killed at any place of a commit, the next call goes on") 
   }
 }
 
+TEST_CASE("own folder: a set that was replaced goes, if its removal was killed, at the next call") {
+  const TemporaryFolder folder;
+  const fs::path mine = folder.path() / "mine", partial = folder.path() / "mine.partial";
+  prepare_other(folder);
+  fs::rename(mine, folder.path() / "older");
+  CHECK(said(folder) == "");
+  fs::copy(folder.path() / "older", partial, fs::copy_options::recursive);
+  CHECK(said(folder) == "");
+  CHECK_FALSE(fs::exists(partial));
+
+  fs::copy(folder.path() / "older", partial, fs::copy_options::recursive);
+  folder.write("mine.partial/notes.md", "dear");  // not ours alone
+  CHECK(said(folder) == "");
+  CHECK(train_text(partial).size() == 28);
+  fs::remove_all(partial);
+  folder.write("mine.partial/progress.json", "{}");  // begun, not replaced
+  CHECK(said(folder) == "");
+  CHECK(fs::exists(partial));
+  CHECK(train_text(mine) == kAbcd);
+}
+
 TEST_CASE("own folder: what is put there while data are prepared stays, and the data too") {
   const TemporaryFolder folder;
   const fs::path mine = folder.path() / "mine";

@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/manifest.h"
 #include "control/data/input_files.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/raw_sources.h"
@@ -173,6 +174,17 @@ TEST_CASE("prepare: a source that the disk does not give is no mistake of the re
   options.records.format = "text";
   CHECK_THROWS_AS(read_chunks({source}, options, [](const Chunk&) {}), Error);
   CHECK_THROWS_AS(content_of({source}), Error);  // what was begun stays
+}
+
+TEST_CASE("resume: files that were being written when it was killed are no part of the data") {
+  const OwnData data;
+  data.leave_uncommitted();
+  for (const char* name : {"progress.json.tmp-1-0", "MANIFEST.json.tmp-1-1"})
+    data.folder.write("mine.partial/" + std::string(name), "half");
+  data.made();
+  for (const auto& entry : fs::directory_iterator(data.mine))
+    CHECK(entry.path().string().find(".tmp-") == std::string::npos);
+  CHECK_FALSE(manifest_problem(data.mine, Verify::hashes));
 }
 
 TEST_CASE("resume: what was begun of a file that changed since is begun anew") {
