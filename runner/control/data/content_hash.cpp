@@ -32,7 +32,7 @@ void hash_block(int fd, uint64_t offset, const fs::path& file, Hasher& hasher) {
   hasher.update(block, static_cast<size_t>(count));
 }
 
-std::string sampled_hash(const fs::path& file, uint64_t size) {
+std::string hash_of_blocks(const fs::path& file, uint64_t size) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) throw file_error("open", file);
   Hasher hasher;
@@ -52,7 +52,7 @@ std::string content_hash(const std::vector<ContentPart>& parts) {
     const uint64_t size = size_of(part.file);
     const bool whole = total <= kHashedWhole;
     hasher.update(part.role + " " + std::to_string(size) + " ");
-    hasher.update(whole ? hash_file_hex(part.file) : sampled_hash(part.file, size));
+    hasher.update(whole ? hash_file_hex(part.file) : hash_of_blocks(part.file, size));
   }
   return hasher.hex();
 }

@@ -17,6 +17,9 @@ namespace exprun {
 std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
                                           const std::vector<RawSource>& sources);
 
+// Whether some hold text and others JSON records.
+bool are_mixed(const std::vector<RawSource>& sources, const std::string& format);
+
 // Units (document_chunks.h) of the training sources together.
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options);
 

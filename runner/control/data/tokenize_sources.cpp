@@ -55,7 +55,10 @@ ChunkOptions chunk_options(const TokenizeJob& job) {
   chunks.records = {options.format, options.separator, options.keep_separator,
                     [&job](std::string_view text) { return job.tokenizer.safe_cut(text); }};
   chunks.split.validation_every = options.validation_every;
-  chunks.split.units_are_characters = options.tokenizer != "byte";
+  // Characters and records cannot be added up; bytes can.
+  const bool mixed = are_mixed(job.inputs.sources(), options.format);
+  chunks.split.units_are_characters = options.tokenizer != "byte" && !mixed;
+  chunks.split.records_are_units = !mixed;
   if (options.validation_fraction > 0) {
     const auto units = static_cast<double>(count_units(job.inputs.sources(), chunks));
     chunks.split.validation_from =

@@ -115,6 +115,29 @@ TEST_CASE("prepare: every rule of validation") {
         "'validation_fraction' and 'validation_every' both say what is kept for validation");
 }
 
+TEST_CASE("prepare: of texts and records together the last bytes are for validation") {
+  const TemporaryFolder folder;
+  folder.write("a.txt", std::string(100, 'a'));
+  std::string records;
+  for (int i = 0; i < 10; ++i) records += "{\"text\":\"b\"}  \n";  // 12 bytes each
+  folder.write("b.jsonl", records);
+  const PreparedData data =
+      prepare(folder.path() / "*", folder.path() / "data", "validation_fraction = 0.3\n");
+  CHECK(text_of(data.train) == std::string(100, 'a') + "bbbbb");  // floor(0.7 * 220) = 154
+  CHECK(text_of(data.validation) == "bbbbb");
+}
+
+TEST_CASE("prepare: characters are counted alike wherever words of eight bytes begin") {
+  const std::string text = "a\u00e9\u4e2d\U0001f600bcdefgh\u00e9\u00e9\u00e9\u00e9ij";
+  for (size_t begin = 0; begin < text.size(); ++begin)
+    for (size_t end = begin; end <= text.size(); ++end) {
+      int64_t expected = 0;
+      for (size_t i = begin; i < end; ++i)
+        expected += (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+      CHECK(units_in(std::string_view(text).substr(begin, end - begin), true) == expected);
+    }
+}
+
 TEST_CASE("prepare: an empty document is in the part that it stands in") {
   const auto tokenizer = gpt2_keys();
   if (!tokenizer) return;

@@ -201,6 +201,14 @@ std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
   return plain;
 }
 
+std::optional<int64_t> unpacked_bytes(const fs::path& file) {
+  if (checked_packing(open_plain(file)->peek(kPackingBytes), file) != Packing::none)
+    return std::nullopt;
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  return error ? std::nullopt : std::optional(static_cast<int64_t>(size));
+}
+
 std::string hash_of_file(const fs::path& file) {
   const auto plain = open_plain(file);
   for (std::vector<char> block(kBlock); plain->read(block.data(), block.size()) > 0;) continue;

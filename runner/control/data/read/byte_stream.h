@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace exprun {
@@ -26,6 +27,9 @@ inline constexpr const char* kStandardInput = "-";
 
 // Throws Error.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
+
+// How many bytes the stream of a file has, where its size tells it: it is not packed. Throws Error.
+std::optional<int64_t> unpacked_bytes(const std::filesystem::path& file);
 
 // What the stream of a file says at its end, without unpacking it. Throws Error.
 std::string hash_of_file(const std::filesystem::path& file);

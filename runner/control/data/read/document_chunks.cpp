@@ -1,6 +1,7 @@
 #include "control/data/read/document_chunks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
@@ -11,6 +12,15 @@ namespace {
 
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
+// Of eight bytes at once: each text is counted twice, and tokenized at some bytes a nanosecond.
+int64_t characters_in_word(const char* bytes) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  const uint64_t begin = (~(word >> 7) | word >> 6) & kOnes;  // not 10xxxxxx
+  return static_cast<int64_t>((begin * kOnes) >> 56);
 }
 
 // The bytes of the first `units` of a text.
@@ -42,7 +52,7 @@ class Chunker {
     const int64_t from = options_.split.validation_from;
     if (chunk_.json || from < 0 || part_ == Part::validation) {
       add_piece(record, part_of_document());
-      ++unit_;
+      unit_ += units_in_record(record.bytes.size(), options_.split);
       return;
     }
     const int64_t units = units_in(record.bytes, options_.split.units_are_characters);
@@ -130,7 +140,7 @@ std::string read_file_chunks(const RawSource& source, const ChunkOptions& option
                              SourcesRead& read) {
   const auto& file = source.source.file;
   RecordOptions records = options.records;
-  if (records.format == "auto") records.format = format_of_file(file);
+  records.format = format_of_file(file, records.format);
   const bool text = records.format == "text";
   chunker.begin_file(source, !text);
   const auto reader = read_at(source.source, [&] { return open_records(file, records); });
@@ -145,9 +155,16 @@ std::string read_file_chunks(const RawSource& source, const ChunkOptions& option
 
 }  // namespace
 
+int64_t units_in_record(size_t bytes, const SplitOptions& split) {
+  return split.records_are_units ? 1 : static_cast<int64_t>(bytes);
+}
+
 int64_t units_in(std::string_view text, bool characters) {
   if (!characters) return static_cast<int64_t>(text.size());
-  return std::count_if(text.begin(), text.end(), begins_character);
+  int64_t count = 0;
+  for (; text.size() >= sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t)))
+    count += characters_in_word(text.data());
+  return count + std::count_if(text.begin(), text.end(), begins_character);
 }
 
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,

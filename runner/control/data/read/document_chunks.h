@@ -39,7 +39,8 @@ struct RawSource {
 struct SplitOptions {
   int64_t validation_every = 0;      // every k-th document; 0 none
   int64_t validation_from = -1;      // the unit with which validation begins; -1 none
-  bool units_are_characters = true;  // or bytes; of JSON records a document is a unit
+  bool units_are_characters = true;  // of texts, or bytes
+  bool records_are_units = true;     // of JSON, or bytes
 };
 
 struct ChunkOptions {
@@ -60,6 +61,8 @@ SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOption
 // 32 hex digits of what the files hold, with their parts, in order; names do not count. Throws
 // RecipeError for what cannot be opened, Error where the disk fails.
 std::string content_of(const std::vector<RawSource>& sources);
+
+int64_t units_in_record(size_t bytes, const SplitOptions& split);
 
 // Characters or bytes of a text.
 int64_t units_in(std::string_view text, bool characters);

@@ -160,7 +160,8 @@ std::unique_ptr<RecordReader> open_json_array(const fs::path& file) {
   return std::make_unique<JsonArray>(file);
 }
 
-std::string format_of_file(const fs::path& file) {
+std::string format_of_file(const fs::path& file, const std::string& written) {
+  if (written != "auto") return written;
   fs::path name = file.filename();
   if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
   const auto extension = name.extension();
@@ -169,7 +170,7 @@ std::string format_of_file(const fs::path& file) {
 }
 
 std::unique_ptr<RecordReader> open_records(const fs::path& file, const RecordOptions& options) {
-  const std::string format = options.format == "auto" ? format_of_file(file) : options.format;
+  const std::string format = format_of_file(file, options.format);
   if (format == "json_lines") return open_json_lines(file);
   if (format == "json") return open_json_array(file);
   return open_text(file, options);

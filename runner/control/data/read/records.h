@@ -42,8 +42,9 @@ struct RecordOptions {
   std::function<size_t(std::string_view)> safe_cut;  // Tokenizer::safe_cut
 };
 
-// By the name of a file: "json_lines" for a.jsonl.gz, "text" for what is not known.
-std::string format_of_file(const std::filesystem::path& file);
+// As it is written, or for "auto" by the name of a file: "json_lines" for a.jsonl.gz, "text" for
+// what is not known.
+std::string format_of_file(const std::filesystem::path& file, const std::string& written);
 
 std::unique_ptr<RecordReader> open_records(const std::filesystem::path& file,
                                            const RecordOptions& options);
