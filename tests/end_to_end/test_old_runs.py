@@ -57,6 +57,15 @@ class OldRuns(ExprunTest):
         self.assertEqual(json.loads((self.run_folder() / "recipe.json").read_text())["overrides"],
                          ["run.steps=1", "optimizer.lr=0.5", "~run.seed", "checkpoint.keep_last=2"])
 
+    def test_a_short_key_that_is_stored_means_the_key_that_it_was(self):
+        self.exprun("tiny.toml", "steps=1")
+        self.make_old("lr=0.25", "~seed")
+        group = '+optimizer.groups.all={match = ["*"], type = "adamw", lr = 0.1}'
+        self.exprun("check", "tiny.toml", "lr=0.25", group, code=2)  # it names two keys now
+        self.exprun("rerun", "1", group)
+        self.assertEqual(self.rows("SELECT toml FROM parameter JOIN parameter_key ON id = key WHERE run = 2 AND "
+                                   "path = 'optimizer.lr'"), [("0.25",)])
+
     def test_what_changes_it_is_judged_as_in_a_new_run(self):
         self.exprun("tiny.toml", "steps=1")
         self.make_old(*REFUSED_SINCE)

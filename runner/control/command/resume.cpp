@@ -1,7 +1,6 @@
 // exprun resume RUN [key=value...]
 #include <cstdlib>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/machine_options.h"
@@ -17,14 +16,6 @@
 
 namespace exprun {
 namespace {
-
-// What the run was last asked to do: keys that change no result may have changed since its start.
-RecipeText text_of(const Store& store, const StoreFolder& folder, const RunRow& run) {
-  const auto file = folder.run(run.folder).recipe();
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) return RecipeText::from_json(read_file(file));
-  return stored_recipe(store, run);
-}
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before,
                          const RunRow& run) {
@@ -62,7 +53,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   });
   if (!joined && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
-  RecipeText text = text_of(store, globals.store, run);
+  RecipeText text = latest_recipe(store, globals.store, run);
   const ResolvedRecipe before = resolve(text);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);

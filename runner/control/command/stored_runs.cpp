@@ -1,8 +1,12 @@
 #include "control/command/stored_runs.h"
 
+#include <algorithm>
 #include <set>
 
+#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/trimmed.h"
+#include "control/command/recipe_words.h"
 #include "control/launch/observed_runs.h"
 
 namespace exprun {
@@ -25,6 +29,29 @@ void require_store(const StoreFolder& folder) {
 std::string last_component(const std::string& reference) {
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
   return std::filesystem::path(trimmed).filename().string();
+}
+
+// Overrides are stored with the whole paths of their keys, but once were as they were typed: a
+// short key was the one key of the run that ends in it.
+std::string with_path(const std::string& change, const std::vector<ParameterRow>& parameters) {
+  const std::string sign = sign_of(change);
+  const size_t end = std::min(change.find('='), change.size());
+  const std::string key(trimmed(change.substr(sign.size(), end - sign.size())));
+  std::string path;
+  for (const ParameterRow& parameter : parameters) {
+    const bool is_whole = parameter.path == key, ends_in_it = parameter.path.ends_with('.' + key);
+    if (is_whole || (ends_in_it && !path.empty())) return change;
+    if (ends_in_it) path = parameter.path;
+  }
+  return path.empty() ? change : sign + path + change.substr(end);
+}
+
+RecipeText read_stored(const Store& store, const RunRow& run, const std::string& json) {
+  RecipeText text = RecipeText::from_json(json);
+  const std::vector<ParameterRow> parameters = store.parameters(run.id);
+  for (std::string& change : text.overrides) change = with_path(change, parameters);
+  text.begun_with = text.overrides;
+  return text;
 }
 
 }  // namespace
@@ -50,9 +77,16 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 }
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {
-  RecipeText text = RecipeText::from_json(store.recipe_json(run.id));
+  RecipeText text = read_stored(store, run, store.recipe_json(run.id));
   text.overrides.insert(text.overrides.end(), changes.begin(), changes.end());
   return text;
+}
+
+RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const RunRow& run) {
+  const auto file = folder.run(run.folder).recipe();
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return stored_recipe(store, run);
+  return read_stored(store, run, read_file(file));
 }
 
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,

@@ -24,6 +24,9 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 // The recipe that a run was begun with, and changes of it.
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes = {});
 
+// What a run was last asked to do: keys that change no result may have changed since its start.
+RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const RunRow& run);
+
 // These rows with their losses, without their parameters; many at once.
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
                                   std::vector<RunRow> rows);
