@@ -21,7 +21,7 @@ void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std
     const Table* inner = value == nullptr ? nullptr : value->as<Table>();
     const std::string below = join_path(path, key);
     keys.push_back({below, &node});
-    collect_keys(schemas, TableSchema::of(schemas, node, inner, key), below, inner, keys);
+    collect_keys(schemas, *TableSchema::of(schemas, node, inner, key), below, inner, keys);
   };
   for (const auto& [key, node] : schema.keys()) {
     if (is_table(*node))
@@ -38,7 +38,7 @@ void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std
 
 std::vector<DeclaredKey> declared(const SchemaSet& schemas, const Table& root, bool tables) {
   std::vector<DeclaredKey> keys;
-  collect_keys(schemas, TableSchema::of_recipe(schemas), "", &root, keys);
+  collect_keys(schemas, *TableSchema::of_recipe(schemas), "", &root, keys);
   std::erase_if(keys, [&](const DeclaredKey& key) { return is_table(*key.schema) != tables; });
   return keys;
 }
@@ -61,13 +61,13 @@ struct Walked {
 
 Walked walk(const SchemaSet& schemas, const Table& root, const std::string& path) {
   const Table* table = &root;
-  const TableSchema* in = &TableSchema::of_recipe(schemas);
+  auto in = TableSchema::of_recipe(schemas);
   Walked walked;
   std::string name;
   for (const std::string& part : split_path(path)) {
     if (walked.schema != nullptr) {
       if (!is_table(*walked.schema)) return {};
-      in = &TableSchema::of(schemas, *walked.schema, table, name);
+      in = TableSchema::of(schemas, *walked.schema, table, name);
     }
     walked.schema = in->find(part);
     if (walked.schema == nullptr) return {};

@@ -37,11 +37,11 @@ void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& bas
     const Schema* node = schema == nullptr ? nullptr : schema->find(entry.key);
     if (node != nullptr && from->find("type") != nullptr)
       leave_type(schemas, *node, *into, entry.key, *from->find("type"), diagnostics);
-    const TableSchema* inner = nullptr;
+    std::shared_ptr<const TableSchema> inner;
     if (node != nullptr && is_table(*node))
-      inner = &TableSchema::of(schemas, *node, into, entry.key);
+      inner = TableSchema::of(schemas, *node, into, entry.key);
     const bool has_header = static_cast<bool>(from->where);
-    merge_table(schemas, inner, *into, std::move(*from), diagnostics);
+    merge_table(schemas, inner.get(), *into, std::move(*from), diagnostics);
     if (has_header) base.entry(entry.key)->where = entry.where;
   }
 }
@@ -50,18 +50,18 @@ void merge_table(const SchemaSet& schemas, const TableSchema* schema, Table& bas
 
 void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, const std::string& name,
                 const Value& new_type, Diagnostics& diagnostics) {
-  const TableSchema& now = TableSchema::of(schemas, node, &table, name);
+  const auto now = TableSchema::of(schemas, node, &table, name);
   const auto* type = new_type.as<std::string>();
-  if (type == nullptr || now.type() == *type) return;
-  const Schema* old_component = schemas.find(now.kind(), now.type());
-  const Schema* new_component = schemas.find(now.kind(), *type);
+  if (type == nullptr || now->type() == *type) return;
+  const Schema* old_component = schemas.find(now->kind(), now->type());
+  const Schema* new_component = schemas.find(now->kind(), *type);
   if (old_component == nullptr || new_component == nullptr) return;
   for (const std::string& key : table.keys()) {
     if (!declares_key(*old_component, key) || declares_key(*new_component, key)) continue;
     diagnostics.push_back(
         {table.entry(key)->where,
-         "'" + key + "' is no key of " + now.kind() + " \"" + *type + "\" and is left out",
-         "it was set for \"" + now.type() + "\"",
+         "'" + key + "' is no key of " + now->kind() + " \"" + *type + "\" and is left out",
+         "it was set for \"" + now->type() + "\"",
          {},
          Severity::warning});
     table.erase(key);
@@ -69,7 +69,7 @@ void leave_type(const SchemaSet& schemas, const Schema& node, Table& table, cons
 }
 
 void merge(const SchemaSet& schemas, Table& base, Table child, Diagnostics& diagnostics) {
-  merge_table(schemas, &TableSchema::of_recipe(schemas), base, std::move(child), diagnostics);
+  merge_table(schemas, TableSchema::of_recipe(schemas).get(), base, std::move(child), diagnostics);
 }
 
 }  // namespace exprun

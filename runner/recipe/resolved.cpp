@@ -46,7 +46,7 @@ Section ResolvedRecipe::section(std::string_view table) const {
   static const Table kEmpty;  // [sweep] of a plain run, [evaluation] without one
   const Table& found = value == nullptr ? kEmpty : *value->as<Table>();
   return Section(found, std::string(table),
-                 TableSchema::of(*schemas_, *node, &found, table).file());
+                 TableSchema::of(*schemas_, *node, &found, table)->file());
 }
 
 const Value* ResolvedRecipe::find(std::string_view path) const {

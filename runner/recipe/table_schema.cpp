@@ -41,9 +41,9 @@ void visit(const SchemaSet& schemas, const TablePlace& place,
     Table* table = entry.value.as<Table>();
     const Schema* node = place.schema.find(entry.key);
     if (table == nullptr || node == nullptr || !is_table(*node)) continue;
-    const TableSchema& schema = TableSchema::of(schemas, *node, table, entry.key);
+    const auto schema = TableSchema::of(schemas, *node, table, entry.key);
     visit(schemas,
-          {join_path(place.path, entry.key), entry.where, *table, schema, entry.value.refused},
+          {join_path(place.path, entry.key), entry.where, *table, *schema, entry.value.refused},
           visitor);
   }
 }
@@ -60,25 +60,27 @@ bool declares_key(const Schema& schema, const std::string& key) {
   return properties != nullptr && properties->contains(key);
 }
 
-const TableSchema& TableSchemas::of(const Schema* node, std::string_view type,
-                                    std::string_view name,
-                                    const std::function<TableSchema()>& make) {
+TableSchemas::Made TableSchemas::of(const Schema* node, std::string_view name_or_type,
+                                    const std::function<Made()>& make) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Key key(node, type, name);
-  const auto found = known_.find(key);
-  return found != known_.end() ? found->second
-                               : known_.emplace(std::move(key), make()).first->second;
+  Made& known = known_[{node, std::string(name_or_type)}];
+  if (known == nullptr) known = make();
+  return known;
 }
 
-const TableSchema& TableSchema::of_recipe(const SchemaSet& schemas) {
-  return schemas.tables().of(nullptr, "", "", [&] { return TableSchema(schemas); });
+std::shared_ptr<const TableSchema> TableSchema::of_recipe(const SchemaSet& schemas) {
+  return schemas.tables().of(nullptr, "",
+                             [&] { return TableSchemas::Made(new TableSchema(schemas)); });
 }
 
-const TableSchema& TableSchema::of(const SchemaSet& schemas, const Schema& node, const Table* table,
-                                   std::string_view name) {
-  const std::string type = type_of(node, table, name);
-  return schemas.tables().of(&node, type, name,
-                             [&] { return TableSchema(schemas, node, type, name); });
+std::shared_ptr<const TableSchema> TableSchema::of(const SchemaSet& schemas, const Schema& node,
+                                                   const Table* table, std::string_view name) {
+  const std::string kind = text(node, "x-kind"), type = type_of(node, table, name);
+  const auto make = [&] { return TableSchemas::Made(new TableSchema(schemas, node, type, name)); };
+  if (kind.empty()) return schemas.tables().of(&node, name, make);
+  // Of what is no type there is no end.
+  if (schemas.find(kind, type) == nullptr) return make();
+  return schemas.tables().of(&node, type, make);
 }
 
 TableSchema::TableSchema(const SchemaSet& schemas) {
@@ -144,7 +146,7 @@ std::vector<std::string> TableSchema::names() const {
 
 void visit_tables(const SchemaSet& schemas, Table& root,
                   const std::function<void(const TablePlace&)>& visitor) {
-  visit(schemas, {"", root.where, root, TableSchema::of_recipe(schemas)}, visitor);
+  visit(schemas, {"", root.where, root, *TableSchema::of_recipe(schemas)}, visitor);
 }
 
 }  // namespace exprun

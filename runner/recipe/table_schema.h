@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,10 +20,10 @@ namespace exprun {
 class TableSchema {
  public:
   // Of the recipe itself, whose keys are tables.
-  static const TableSchema& of_recipe(const SchemaSet& schemas);
-  // Of `table`, called `name`, with `node` as its own schema. Stays as long as the schemas.
-  static const TableSchema& of(const SchemaSet& schemas, const Schema& node, const Table* table,
-                               std::string_view name);
+  static std::shared_ptr<const TableSchema> of_recipe(const SchemaSet& schemas);
+  // Of `table`, called `name`, with `node` as its own schema.
+  static std::shared_ptr<const TableSchema> of(const SchemaSet& schemas, const Schema& node,
+                                               const Table* table, std::string_view name);
 
   // Of a key, or of any sub-table where names are free; null if the key is unknown.
   const Schema* find(std::string_view key) const;
@@ -67,14 +67,15 @@ class TableSchema {
 // sweep has a thousand recipes.
 class TableSchemas {
  public:
-  // The one of these three, made when it is first asked for. Any thread may ask.
-  const TableSchema& of(const Schema* node, std::string_view type, std::string_view name,
-                        const std::function<TableSchema()>& make);
+  using Made = std::shared_ptr<const TableSchema>;
+
+  // The one of a schema and a table's name or type, made when it is first asked for. Any thread
+  // may ask.
+  Made of(const Schema* node, std::string_view name_or_type, const std::function<Made()>& make);
 
  private:
-  using Key = std::tuple<const Schema*, std::string, std::string>;
   std::mutex mutex_;
-  std::map<Key, TableSchema> known_;
+  std::map<std::pair<const Schema*, std::string>, Made> known_;
 };
 
 bool is_table(const Schema& schema);

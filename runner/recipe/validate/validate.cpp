@@ -44,10 +44,10 @@ void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
                            Diagnostics& diagnostics) {
   for (const std::string table : kNeededTables) {
     if (recipe.table.find(table) != nullptr || is_misspelt(recipe, table)) continue;
-    const TableSchema& schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
+    const auto schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
     diagnostics.push_back({{recipe.table.where.file, 1, 1, 1},
                            "the recipe needs a table [" + table + "]",
-                           schema.description()});
+                           schema->description()});
   }
 }
 
