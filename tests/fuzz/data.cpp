@@ -14,6 +14,7 @@
 #include "control/data/read/record_readers.h"
 #include "control/data/read/record_template.h"
 #include "control/data/shard_contents.h"
+#include "support/record_at_sight.h"
 #include "text/known_patterns.h"
 #include "text/pattern_split.h"
 #include "text/vocabulary_readers.h"
@@ -37,6 +38,8 @@ void read_shard(const std::string& file) try {
 }
 
 void fill(const RecordTemplate& text, std::string_view record) try {
+  const auto found = record_at_sight(record);
+  require(!found || *found == json::parse(record, nullptr, false));
   text.fill(record);
 } catch (const Error&) {
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
+#include "control/data/read/record_fields.h"
 
 namespace exprun {
 namespace {
@@ -75,7 +77,34 @@ RecordTemplate::Parts RecordTemplate::parse(const std::string& text) {
   return parts;
 }
 
+std::optional<std::string> RecordTemplate::filled_at_sight(std::string_view record) const {
+  std::vector<RecordField> fields;
+  if (!find_fields(record, fields)) return std::nullopt;
+  const auto find = [&](const Part& part) -> const RecordField* {
+    const auto found = std::find_if(fields.rbegin(), fields.rend(), [&](const RecordField& field) {
+      return field.name == part.field;
+    });
+    return found != fields.rend() && found->is_string ? &*found : nullptr;
+  };
+  const Parts* parts = &parts_;
+  for (const Part& part : parts_) {
+    if (part.field.empty() || fallback_.empty()) continue;
+    const RecordField* const field = find(part);
+    if (!field) return std::nullopt;
+    if (field->value.empty()) parts = &fallback_;
+  }
+  std::string text;
+  for (const Part& part : *parts) {
+    const RecordField* const field = part.field.empty() ? nullptr : find(part);
+    if (!field && !part.field.empty()) return std::nullopt;
+    text += part.literal;
+    if (field) field->append_to(text);
+  }
+  return text;
+}
+
 std::string RecordTemplate::fill(std::string_view bytes) const {
+  if (auto text = filled_at_sight(bytes)) return std::move(*text);
   json record;
   try {
     record = parse_json<json>(bytes);

@@ -1,6 +1,7 @@
 // The text of a JSON record: a template with {field} in it; {{ and }} are braces.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ class RecordTemplate {
   };
   using Parts = std::vector<Part>;
   static Parts parse(const std::string& text);
+  // Nothing where a whole parse must judge.
+  std::optional<std::string> filled_at_sight(std::string_view record) const;
 
   Parts parts_, fallback_;
 };

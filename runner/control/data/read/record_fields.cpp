@@ -1,0 +1,220 @@
+#include "control/data/read/record_fields.h"
+
+#include <bit>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "base/utf8.h"
+
+namespace exprun {
+namespace {
+
+constexpr int kMostNested = 64;
+constexpr ptrdiff_t kLongNumber = 100;
+
+// How many bytes go by before a quote, a backslash, a control character or one that is not ASCII,
+// in steps of eight.
+size_t plain_bytes(const char* at, const char* end) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x80 * kOnes;
+  const char* const begin = at;
+  for (; end - at >= 8; at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    const uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
+    const uint64_t found = ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) |
+                           ((word - kOnes * ' ') & ~word) | word;
+    if (const uint64_t first = found & kHigh)
+      return static_cast<size_t>(at - begin + std::countr_zero(first) / 8);
+  }
+  return static_cast<size_t>(at - begin);
+}
+
+// The number of \uXXXX behind its u.
+std::optional<char32_t> hex_number(std::string_view text) {
+  uint32_t number = 0;
+  if (text.size() < 4) return std::nullopt;
+  const auto read = std::from_chars(text.data(), text.data() + 4, number, 16);
+  return read.ptr == text.data() + 4 ? std::optional<char32_t>(number) : std::nullopt;
+}
+
+bool is_first_half(char32_t number) {
+  return number >= 0xD800 && number < 0xDC00;
+}
+
+bool is_second_half(char32_t number) {
+  return number >= 0xDC00 && number < 0xE000;
+}
+
+struct Escape {
+  char32_t character = 0;
+  size_t size = 0;  // with the backslash
+};
+
+// What stands for a character behind a backslash.
+std::optional<Escape> escape_at(std::string_view text) {
+  constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
+  if (text.size() < 2) return std::nullopt;
+  const size_t letter = kLetters.find(text[1]);
+  if (letter != kLetters.npos) return Escape{static_cast<char32_t>(kCharacters[letter]), 2};
+  const auto first = text[1] == 'u' ? hex_number(text.substr(2)) : std::nullopt;
+  if (!first || is_second_half(*first)) return std::nullopt;
+  if (!is_first_half(*first)) return Escape{*first, 6};
+  const auto second = text.substr(6, 2) == "\\u" ? hex_number(text.substr(8)) : std::nullopt;
+  if (!second || !is_second_half(*second)) return std::nullopt;
+  return Escape{0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 12};
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
+
+  bool record(std::vector<RecordField>& fields) {
+    skip_blanks();
+    if (!object(kMostNested, [&](const RecordField& field) { fields.push_back(field); }))
+      return false;
+    skip_blanks();
+    return at_ == end_;
+  }
+
+ private:
+  bool take(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+  }
+
+  // Fields or elements, and `close` behind them.
+  template <class Element>
+  bool list(char close, Element element) {
+    skip_blanks();
+    if (take(close)) return true;
+    do {
+      skip_blanks();
+      if (!element()) return false;
+      skip_blanks();
+    } while (take(','));
+    return take(close);
+  }
+
+  template <class Use>
+  bool object(int levels, Use use) {
+    if (levels == 0 || !take('{')) return false;
+    return list('}', [&] {
+      RecordField name, value;
+      if (!string(name) || name.has_escapes) return false;
+      skip_blanks();
+      if (!take(':')) return false;
+      skip_blanks();
+      value.name = name.value;
+      if (!this->value(value, levels - 1)) return false;
+      use(value);
+      return true;
+    });
+  }
+
+  bool value(RecordField& field, int levels) {
+    if (at_ == end_) return false;
+    if (*at_ == '"') {
+      field.is_string = true;
+      return string(field);
+    }
+    const char* const begin = at_;
+    const bool good = *at_ == '{'   ? object(levels, [](const RecordField&) {})
+                      : *at_ == '[' ? array(levels)
+                                    : literal() || number();
+    field.value = {begin, static_cast<size_t>(at_ - begin)};
+    return good;
+  }
+
+  bool array(int levels) {
+    if (levels == 0 || !take('[')) return false;
+    return list(']', [&] {
+      RecordField element;
+      return value(element, levels - 1);
+    });
+  }
+
+  bool string(RecordField& field) {
+    if (!take('"')) return false;
+    const char* const begin = at_;
+    for (;;) {
+      at_ += plain_bytes(at_, end_);
+      if (at_ == end_) return false;
+      const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
+      const auto byte = static_cast<unsigned char>(*at_);
+      if (byte == '"') break;
+      if (byte == '\\') {
+        const auto escape = escape_at(rest);
+        if (!escape) return false;
+        field.has_escapes = true;
+        at_ += escape->size;
+      } else if (byte < 0x80) {
+        if (byte < ' ') return false;
+        ++at_;
+      } else {
+        const CodePoint character = first_code_point(rest);
+        if (!character.valid) return false;
+        at_ += character.bytes.size();
+      }
+    }
+    field.value = {begin, static_cast<size_t>(at_ - begin)};
+    ++at_;
+    return true;
+  }
+
+  bool literal() {
+    const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
+    for (const std::string_view word : {"true", "false", "null"})
+      if (rest.starts_with(word)) {
+        at_ += word.size();
+        return true;
+      }
+    return false;
+  }
+
+  bool digits() {
+    const char* const begin = at_;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ != begin;
+  }
+
+  // Not those that may be too large for a double.
+  bool number() {
+    const char* const begin = at_;
+    take('-');
+    if (!take('0') && !digits()) return false;
+    if (take('.') && !digits()) return false;
+    return at_ - begin < kLongNumber && (at_ == end_ || (*at_ != 'e' && *at_ != 'E'));
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+}  // namespace
+
+void RecordField::append_to(std::string& text) const {
+  std::string_view rest = value;
+  while (has_escapes) {
+    const size_t plain = rest.find('\\');
+    if (plain == rest.npos) break;
+    text += rest.substr(0, plain);
+    rest.remove_prefix(plain);
+    const Escape escape = *escape_at(rest);
+    append_code_point(text, escape.character);
+    rest.remove_prefix(escape.size);
+  }
+  text += rest;
+}
+
+bool find_fields(std::string_view record, std::vector<RecordField>& fields) {
+  return Scanner(record).record(fields);
+}
+
+}  // namespace exprun
