@@ -97,12 +97,9 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--rendezvous-fd", number_into([](Options & o) -> auto& { return o.place.listening_fd; })},
       {"--restarts", number_into([](Options & o) -> auto& { return o.place.restarts; })},
       {"--restarts-fd", number_into([](Options & o) -> auto& { return o.place.restarts_fd; })},
-      {"--command", text_into([](Options & o) -> auto& { return o.place.command; })},
       {"--job", text_into([](Options & o) -> auto& { return o.place.job; })},
       {"--meeting-seconds",
        seconds_into([](Options & o) -> auto& { return o.place.meeting_timeout; })},
-      {"--absence-seconds",
-       seconds_into([](Options & o) -> auto& { return o.place.absence_timeout; })},
       {"--recipe-hash", text_into([](Options & o) -> auto& { return o.recipe_hash; })},
       {"--dismiss", set_dismissal},
       {"--because", text_into([](Options & o) -> auto& { return o.dismissal.why; })},
@@ -134,8 +131,7 @@ const char* const kTrainerUsage =
                       (a request as JSON on standard input; its results as JSON)
        exprun-trainer --version
 PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]
-       [--rendezvous-served --command ID] [--meeting-seconds N] [--absence-seconds N]
-       [--ranks-here N] [--joined [--job ID]]
+       [--rendezvous-served] [--meeting-seconds N] [--ranks-here N] [--joined [--job ID]]
 It is started by exprun, which takes the lock, prepares the data and records the run.)";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

@@ -18,6 +18,14 @@ def reads(pids):
                pathlib.Path(f"/proc/{pid}/fd").iterdir())
 
 
+def has_heard(process):
+    """Whether the launcher of a machine without rank 0 knows from its ranks what rank 0 has said to them."""
+    for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        if os.readlink(link).startswith("/memfd:restarts"):
+            return link.read_bytes() != b""
+    return False
+
+
 def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
@@ -135,6 +143,31 @@ class OneHost(ExprunTest):
         again = self.finish_all([self.start_on(number, 3, *words) for number in (2, 1, 0)])
         self.assertEqual([result.code for result in again], [0] * 3, again[2].err)
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 20)])
+
+    def test_a_machine_whose_command_is_given_again_before_all_have_come_takes_part(self):
+        words = (*WORDS, "sequences=6", "steps=20", "timeout='20 s'")
+        first = self.start_on(0, 3, *words)
+        former = self.start_on(1, 3, *words)
+        self.wait_until(lambda: has_heard(former), former)
+        former.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(former).code, 128 + signal.SIGINT)
+        second = self.start_on(1, 3, *words)
+        self.wait_until(lambda: has_heard(second), second)
+        results = self.finish_all((first, second, self.start_on(2, 3, *words)))
+        self.assertEqual([result.code for result in results], [0] * 3, results[0].err)
+
+    def test_the_other_machines_do_not_wait_for_a_rank_0_that_ends_for_good(self):
+        first, second = (self.start_on(number, 2, *WORDS, "steps=100000000", "checkpoint.every='1000000 steps'",
+                                       "max_restarts=3") for number in (0, 1))
+        self.wait_for_step(20, first)
+        (trainer,) = children(first.pid)
+        os.kill(trainer, signal.SIGSTOP)  # or it would save and end in order
+        first.terminate()
+        os.kill(trainer, signal.SIGKILL)
+        results = self.finish_all((first, second))
+        self.assertEqual([result.code for result in results], [128 + signal.SIGKILL] * 2)
+        self.assertIn("launch: restart 1 of 3 of all ranks\n", results[1].err)
+        self.assertIn("rank 0 says: rank 0: ended by SIGKILL", results[1].err)
 
     def test_a_run_of_two_machines_is_resumed_on_two(self):
         both = [self.start_on(number, 2, *WORDS, "steps=2000") for number in (1, 0)]

@@ -35,16 +35,24 @@ class Torchrun(ExprunTest):
         return self.torchrun_program(BUILD / "exprun", *words, restarts=restarts)
 
     def torchrun_program(self, *program, restarts=0):
+        return self.start_agent("--nproc-per-node", "2", "--rdzv-backend", "static", "--master-addr", "127.0.0.1",
+                                "--master-port", str(*free_ports(1)), "--max-restarts", str(restarts), *program)
+
+    def start_agent(self, *words):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
         environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
         process = subprocess.Popen(
-            [self.python, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", "2", "--rdzv-backend",
-             "static", "--master-addr", "127.0.0.1", "--master-port", str(*free_ports(1)), "--max-restarts",
-             str(restarts), "--monitor-interval", "0.2", *program],
+            [self.python, "-m", "torch.distributed.run", "--no-python", "--monitor-interval", "0.2", *words],
             cwd=self.folder, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(end, process)
         return process
+
+    def start_two_agents(self, *words, restarts):
+        """As on two machines: each counts the restarts that are its own rank's doing."""
+        endpoint = f"127.0.0.1:{free_ports(1)[0]}"
+        return [self.start_agent("--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                                 endpoint, "--max-restarts", str(restarts), BUILD / "exprun", *words) for _ in range(2)]
 
     def followers(self):
         """Processes of ranks above 0 that work here."""
@@ -88,6 +96,17 @@ class Torchrun(ExprunTest):
         self.assert_nothing_left()
         self.exprun(*words, "world_size=2", "--new")
         self.assertEqual(self.series(1), self.series(2))
+
+    def test_a_rank_that_dies_is_restarted_with_those_of_another_agent(self):
+        words = (*WORDS, "steps=4000", "checkpoint.every='50 steps'")
+        agents = self.start_two_agents(*words, restarts=1)
+        self.wait_for_step(120, agents[0])
+        (victim,) = self.followers()
+        os.kill(victim, signal.SIGKILL)
+        results = [self.finish(agent) for agent in agents]
+        self.assertEqual([result.code for result in results], [0, 0], results[0].err + results[1].err)
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 4000)])
+        self.assert_nothing_left()
 
     def test_a_job_of_several_commands_runs_them_one_after_another(self):
         script = ' '.join(['"$0" -q', *WORDS])

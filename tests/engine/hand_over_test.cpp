@@ -8,6 +8,8 @@
 
 #include "base/diagnostic.h"
 #include "base/machine/host_name.h"
+#include "engine/attempt/dismissal.h"
+#include "engine/attempt/meeting.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 
@@ -114,73 +116,184 @@ TEST_CASE("hand-over: a rank does not join the rank 0 of another job that had th
                         "job a MASTER_PORT of their own")
                            .c_str(),
                        Error);
-  CHECK_FALSE(rank_0.has("answer/1"));
+  CHECK_FALSE(rank_0.has("reply/1"));
 }
 
-TEST_CASE("hand-over: a rank does not begin again with the rank 0 of its former life") {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{10};
+
+void wait_until_said(Rendezvous& rendezvous, const char* key) {
+  while (!rendezvous.has(key)) std::this_thread::sleep_for(kLook);
+}
+
+// What a rank above 0 comes to, in a thread: its device, its exit code, or why it fails.
+class Follower {
+ public:
+  explicit Follower(RankPlace place)
+      : thread_([this, place = std::move(place)] { outcome_ = outcome_at(place); }) {}
+
+  const std::string& outcome() {
+    if (thread_.joinable()) thread_.join();
+    return outcome_;
+  }
+
+ private:
+  static std::string outcome_at(const RankPlace& place) {
+    try {
+      const auto rendezvous = meet_rank_0(place);
+      const Heard heard = hear(*rendezvous, std::nullopt);
+      if (const auto* code = std::get_if<ExitCode>(&heard))
+        return std::to_string(static_cast<int>(*code));
+      return std::get<HandOver>(heard).device;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  std::string outcome_;
+  std::thread thread_;
+};
+
+// Rank 0 in a thread, at a rendezvous that others look at meanwhile.
+class Teller {
+ public:
+  explicit Teller(const RankPlace& place)
+      : rendezvous(place),
+        hand_over_{{run_.folder()}, run_.text.to_json(), run_.data, std::nullopt},
+        thread_([this] { tell_them(); }) {
+    wait_until_said(rendezvous, "hand-over");
+  }
+  ~Teller() { thread_.join(); }
+
+  Rendezvous rendezvous;
+
+ private:
+  void tell_them() {
+    try {
+      tell(rendezvous, hand_over_);
+    } catch (const Error&) {  // who is told of it says it too
+    }
+  }
+
+  const TinyRun run_;
+  HandOver hand_over_;
+  std::thread thread_;
+};
+
+std::string already(int rank, const ListeningSocket& listening) {
+  return "dist: there is a rank " + std::to_string(rank) +
+         " at 127.0.0.1:" + std::to_string(listening.port) + " already: each rank is started once";
+}
+
+// Of a rank 0 whose hand-over the others cannot understand.
+constexpr const char* kNonsense = R"({"job": "", "restarts": 0, "max_restarts": 0})";
+
+constexpr const char* kReplyOfAnother =
+    R"({"process": "another", "problem": "", "gpu": {"uuid": "", "problem": "", "program": ""}})";
+
+}  // namespace
+
+TEST_CASE(
+    "hand-over: a rank that died behind its reply is awaited, and takes part when it is back") {
+  const ListeningSocket listening = listen_on_loopback();
+  Teller rank_0(place_of(0, 3, listening));
+  rank_0.rendezvous.set("reply/1", kReplyOfAnother);
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // then the last one comes
+  Follower second(place_of(2, 3, listening));
+  wait_until_said(rank_0.rendezvous, "reply/2");
+  while (rank_0.rendezvous.has("reply/1")) std::this_thread::sleep_for(kLook);
+  Follower first(place_of(1, 3, listening));
+  CHECK(first.outcome() == "cpu");
+  CHECK(second.outcome() == "cpu");
+}
+
+TEST_CASE("hand-over: of two processes that are started as one rank one takes part") {
+  const ListeningSocket listening = listen_on_loopback();
+  RankPlace place = place_of(0, 3, listening);
+  place.meeting_timeout = std::chrono::seconds(1);  // there will be no rank 2
+  Teller rank_0(place);
+  Follower first(place_of(1, 3, listening));
+  wait_until_said(rank_0.rendezvous, "reply/1");
+  rank_0.rendezvous.set("verdict", R"({"device": "cpu", "processes": ["", "another", ""]})");
+  CHECK(first.outcome() == already(1, listening));
+}
+
+TEST_CASE("hand-over: a rank does not join ranks that have begun without it") {
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 2, listening));
-  rank_0.set("hand-over", "{}");
-  rank_0.set("answer/1", "");
-  RankPlace again = place_of(1, 2, listening);
-  again.meeting_timeout = std::chrono::milliseconds(500);
-  try {
-    meet_rank_0(again);
-    FAIL("it began");
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()) ==
-          "dist: there is a rank 1 at 127.0.0.1:" + std::to_string(listening.port) +
-              " already: each rank is started once");
+  rank_0.set("hand-over", kNonsense);
+  rank_0.set("verdict", R"({"device": "cpu"})");
+  RankPlace place = place_of(1, 2, listening);
+  place.meeting_timeout = std::chrono::milliseconds(500);
+  CHECK(Follower(place).outcome() == already(1, listening));
+}
+
+TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one who is gone") {
+  std::optional<ListeningSocket> listening = listen_on_loopback();
+  RankPlace place = place_of(1, 2, *listening);
+  place.meeting_timeout = std::chrono::seconds(1);
+  const std::string cannot_meet =
+      "dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) + ": ";
+  const std::string remedy =
+      "; give the command to the machine with --node-rank=0, and to this one again";
+  Follower first(place);
+  // Longer than its patience: its launcher listens, and prepares data.
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  SUBCASE("until rank 0 comes") {
+    Rendezvous rank_0(place_of(0, 2, *listening));
+    dismiss(rank_0, {ExitCode::preempted, ""});
+    CHECK(first.outcome() == "75");
+  }
+  SUBCASE("or its launcher ends") {
+    listening.reset();
+    CHECK(first.outcome() ==
+          cannot_meet + "who has listened there has said nothing and is gone for 1 s" + remedy);
+    CHECK(Follower(place).outcome() == cannot_meet + "nobody has listened there for 1 s" + remedy);
   }
 }
 
-TEST_CASE("hand-over: a rank does not wait for a rank 0 that has been there and is gone") {
-  std::optional<ListeningSocket> listening = listen_on_loopback();
-  RankPlace place = place_of(1, 2, *listening);
-  // Longer than the case; the thread that is left behind ends.
-  place.meeting_timeout = std::chrono::seconds(12);
-  place.absence_timeout = std::chrono::seconds(1);
-  const auto began = std::chrono::steady_clock::now();
-  // Its launcher listens, and prepares data.
-  std::thread launcher([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-    listening.reset();
-  });
-  CHECK_THROWS_WITH_AS(
-      meet_rank_0(place),
-      ("dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) +
-       ": nobody has been there for 1 s; give the command to the machine with --node-rank=0, and "
-       "to this one again")
-          .c_str(),
-      Error);
-  launcher.join();
-  const auto seconds = std::chrono::steady_clock::now() - began;
-  CHECK(seconds > std::chrono::seconds(3));
-  CHECK(seconds < std::chrono::seconds(8));
+namespace {
+
+// In the store of another launcher.
+RankPlace served_place(int rank, const ListeningSocket& listening) {
+  RankPlace place = place_of(1, 2, listening);
+  place.rank = rank;
+  place.store_is_served = place.joined = true;
+  return place;
 }
+
+}  // namespace
 
 TEST_CASE("hand-over: the ranks' next command in a launcher's store meets none of the former") {
   const ListeningSocket listening = listen_on_loopback();
   const Rendezvous launcher(place_of(0, 2, listening));
-  const auto place = [&](int rank, const std::string& command) {
-    RankPlace place = place_of(1, 2, listening);
-    place.rank = rank;
-    place.store_is_served = place.joined = true;
-    place.command = command;
-    place.meeting_timeout = std::chrono::seconds(20);
-    return place;
-  };
   for (const ExitCode code : {ExitCode::done, ExitCode::bad_recipe}) {
-    const std::string command = std::to_string(static_cast<int>(code));
-    ExitCode heard = ExitCode::failed;
-    std::thread other([&] {
-      const auto rendezvous = meet_rank_0(place(1, "first " + command));
-      heard = std::get<ExitCode>(hear(*rendezvous, std::nullopt));
-    });
-    { Rendezvous of_another_process(place(0, "second " + command)); }  // of the same command
-    Rendezvous rendezvous(place(0, "second " + command));
+    Follower first(served_place(1, listening));
+    { Rendezvous of_another_process(served_place(0, listening)); }  // of the same command
+    Rendezvous rendezvous(served_place(0, listening));
     dismiss(rendezvous, {code, ""});
-    other.join();
-    CHECK(heard == code);
+    CHECK(first.outcome() == std::to_string(static_cast<int>(code)));
   }
+}
+
+TEST_CASE("hand-over: ranks whose launchers count their restarts differently meet") {
+  const ListeningSocket listening = listen_on_loopback();
+  const Rendezvous launcher(place_of(0, 2, listening));
+  RankPlace restarted = served_place(1, listening);
+  restarted.restarts = 1;
+  Follower first(restarted);
+  Teller rank_0(served_place(0, listening));
+  CHECK(first.outcome() == "cpu");
+}
+
+TEST_CASE("hand-over: in a launcher's store a rank goes on to the life that rank 0 begins anew") {
+  const ListeningSocket listening = listen_on_loopback();
+  const Rendezvous launcher(place_of(0, 2, listening));
+  Rendezvous former(served_place(0, listening));
+  former.set("hand-over", kNonsense);
+  Follower first(served_place(1, listening));
+  wait_until_said(former, "reply/1");
+  Teller rank_0(served_place(0, listening));
+  CHECK(first.outcome() == "cpu");
 }

@@ -50,10 +50,10 @@ Performed rerun(const std::string& reference, const Words& overrides,
   request.joined = joined;
   const Launch launched = launch_in_this_life(store, globals.store, request, true);
   if (!launched.exit_code) return {ended_already(launched), false};
-  if (launched.run.id == before.id) return {*launched.exit_code, true};  // @last, started anew
+  if (launched.run.id == before.id) return performed(launched);  // @last, started anew
   store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
   say_differences(store, before, launched.run);
-  return {*launched.exit_code, true};
+  return performed(launched);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     log_info("nothing to do: the run is finished");
     return {0, false};
   }
-  return {*launch_again(store, globals.store, request, run).exit_code, true};
+  return performed(launch_again(store, globals.store, request, run));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ const char* what_happened(RunState state) {
               "   continues it from its newest checkpoint\n  --new   starts another run");
 }
 
-int answer(const Store& store, const StoreFolder& folder, const Launch& launched) {
+Performed answer(const Store& store, const StoreFolder& folder, const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
       refuse_running(launched.run);
@@ -42,12 +42,12 @@ int answer(const Store& store, const StoreFolder& folder, const Launch& launched
       print(run_result(reported_run(store, launched.run),
                        (folder.shown / launched.run.folder).string()));
       log_info("nothing to do: this recipe has been run; --new runs it again");
-      return 0;
+      return {};
     case Decision::start_new:
     case Decision::continue_run:
       break;
   }
-  return *launched.exit_code;
+  return performed(launched);
 }
 
 Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
@@ -59,8 +59,8 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
   if (!std::filesystem::exists(globals.store.database(), ignored))
     require_at_first_sight(request, globals.store);
   Store store = open_store_to_write(globals.store);
-  const Launch launched = launch_in_this_life(store, globals.store, request, always_new);
-  return {answer(store, globals.store, launched), launched.exit_code.has_value()};
+  return answer(store, globals.store,
+                launch_in_this_life(store, globals.store, request, always_new));
 }
 
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that

@@ -8,6 +8,7 @@
 #include "control/launch/difference.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
+#include "control/launch/ranks/farewell.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/working_directory.h"
 
@@ -77,6 +78,11 @@ LaunchRequest next_life(LaunchRequest request, int ranks) {
   return elastic && !request.joined ? with_fewer_ranks(std::move(request), ranks) : request;
 }
 
+// The other machines are to restart their ranks behind it, as this one would.
+bool looks_like_a_loss(const RunRow& run) {
+  return run.state == RunState::failed || run.state == RunState::killed;
+}
+
 // The attempt that has begun, and the restarts that the recipe allows.
 Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
               Decision decision, const ForwardedSignals& signals, LaunchRequest request) {
@@ -88,6 +94,7 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
     say_how_to_go_on(launched.run, request);
+    launched.others_wait = restart <= most && looks_like_a_loss(launched.run);
     if (restart > most || !end.deserves_restart) return launched;
     const int ranks = attempt->world_size;
     attempt.reset();  // its lock

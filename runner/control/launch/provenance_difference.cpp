@@ -31,7 +31,9 @@ Details details_of(const Store& store, const RunRow& run) {
   Details details;
   for (const char* kind : {"environment", "libraries"})
     add_text(details, store.attempt_text(run.id, run.attempt, kind));
-  for (const char* noise : {"command_line", "git_untracked", "config"}) details.erase(noise);
+  for (const char* noise :
+       {"command_line", "git_untracked", "config", "environment.TORCHELASTIC_ERROR_FILE"})
+    details.erase(noise);
   details["exprun"] = run.version;
   details["git_commit"] = run.git_commit.value_or("none");
   details["data_fingerprint"] = run.data_fingerprint;

@@ -20,8 +20,7 @@ struct RankPlace {
   uint16_t port = 0;
   std::optional<int> listening_fd;
   bool store_is_served = false;
-  int restarts = 0;          // of all ranks, so far: a launcher's store outlives them
-  std::string command = {};  // this rank's, unlike any other of its: the store outlives it too
+  int restarts = 0;  // of all ranks, so far
 
   // Whether another launcher has started all ranks, and what it calls their job if it says so.
   bool joined = false;
@@ -30,11 +29,8 @@ struct RankPlace {
   // Where a rank above 0 says how often rank 0 lets all ranks be restarted (allowed_restarts.h).
   std::optional<int> restarts_fd;
 
-  std::chrono::milliseconds meeting_timeout{std::chrono::minutes(1)};
-
-  // Where rank 0's launcher listens from its start on: how long nobody may do so. Then rank 0 has
-  // been there and is gone, or will not come.
-  std::optional<std::chrono::milliseconds> absence_timeout;
+  // How long rank 0 waits for others who do not come, and they for a rank 0 where nobody listens.
+  std::chrono::milliseconds meeting_timeout{std::chrono::minutes(10)};
 };
 
 }  // namespace exprun

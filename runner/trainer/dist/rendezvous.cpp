@@ -11,39 +11,28 @@ namespace {
 
 constexpr std::chrono::seconds kBehindTimeOut{5};  // behind a time-out, of who should notice it
 
-// Which of the commands that a launcher's script gives its ranks one after another: the n-th of
-// each meets the n-th of the others.
-std::string number_of_command(c10d::Store& life, const RankPlace& place) {
-  const std::string commands = "commands/" + std::to_string(place.rank);
-  const std::string own = commands + "/" + place.command;
-  if (!life.check({own})) {
-    const std::string number = std::to_string(life.add(commands, 1));
-    life.set(own, std::vector<uint8_t>(number.begin(), number.end()));
-  }
-  const auto number = life.get(own);
-  return {number.begin(), number.end()};
-}
+// Long enough for a rank 0 that is there: who is to wait for one looks before (Presence).
+constexpr std::chrono::seconds kConnecting{10};
 
-// Apart from what other programs keep in a launcher's store, and former lives and commands.
-c10::intrusive_ptr<c10d::Store> own_part(c10::intrusive_ptr<c10d::Store> store,
-                                         const RankPlace& place) {
-  auto life = c10::make_intrusive<c10d::PrefixStore>("exprun/" + std::to_string(place.restarts),
-                                                     std::move(store));
-  const std::string command = "command/" + number_of_command(*life, place);
-  return c10::make_intrusive<c10d::PrefixStore>(command, std::move(life));
+// Apart from what other programs keep in a launcher's store.
+constexpr const char* kLives = "exprun/lives";
+
+c10::intrusive_ptr<c10d::Store> part_of_life(const c10::intrusive_ptr<c10d::Store>& launchers,
+                                             int64_t life) {
+  return c10::make_intrusive<c10d::PrefixStore>("exprun/life/" + std::to_string(life), launchers);
 }
 
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.store_is_served;
-  options.waitWorkers = false;  // it could not be stopped meanwhile
-  options.timeout = place.meeting_timeout;
-  options.useLibUV = false;  // not every build of LibTorch has it
+  options.waitWorkers = false;    // it could not be stopped meanwhile
+  options.timeout = kConnecting;  // it tries again at ever longer intervals
+  options.useLibUV = false;       // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
-  c10::intrusive_ptr<c10d::Store> store =
-      c10::make_intrusive<c10d::TCPStore>(place.address, options);
-  return place.store_is_served ? own_part(std::move(store), place) : store;
+  auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  store->setTimeout(place.meeting_timeout);
+  return store;
 }
 
 std::string what_meeting(const RankPlace& place) {
@@ -55,7 +44,12 @@ std::string what_meeting(const RankPlace& place) {
 
 Rendezvous::Rendezvous(RankPlace place)
     : place_(std::move(place)),
-      store_(dist_call(what_meeting(place_), [this] { return meet(place_); })) {}
+      store_(dist_call(what_meeting(place_), [this] { return meet(place_); })) {
+  if (!place_.store_is_served) return;
+  launchers_store_ = store_;
+  if (place_.rank > 0) return;
+  dist_call(what_meeting(place_), [this] { enter(launchers_store_->add(kLives, 1)); });
+}
 
 Rendezvous::~Rendezvous() = default;
 
@@ -81,6 +75,30 @@ std::string Rendezvous::get(const std::string& key,
 bool Rendezvous::has(const std::string& key) {
   return dist_call("cannot ask for '" + key + "' of the other ranks",
                    [&] { return store_->check({key}); });
+}
+
+void Rendezvous::forget(const std::string& key) {
+  dist_call("cannot take back '" + key + "' from the other ranks",
+            [&] { return store_->deleteKey(key); });
+}
+
+int64_t Rendezvous::newest_life() {
+  return dist_call("cannot ask for rank 0", [this] { return launchers_store_->add(kLives, 0); });
+}
+
+bool Rendezvous::is_newest_life() {
+  return !launchers_store_ || newest_life() == life_;
+}
+
+bool Rendezvous::enter_newest_life() {
+  const int64_t newest = newest_life();
+  if (newest > life_) enter(newest);
+  return newest > 0;
+}
+
+void Rendezvous::enter(int64_t life) {
+  life_ = life;
+  store_ = part_of_life(launchers_store_, life);
 }
 
 const std::shared_ptr<RollCall>& Rendezvous::roll_call() {

@@ -17,8 +17,8 @@ namespace exprun {
 
 class Rendezvous {
  public:
-  // Rank 0 serves it, if nobody else does, and waits for nobody; the others connect. Throws Error
-  // when they cannot within the time-out.
+  // Rank 0 serves it, if nobody else does, and waits for nobody; the others connect to who serves
+  // it. Throws Error when they cannot within seconds.
   explicit Rendezvous(RankPlace place);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -31,7 +31,13 @@ class Rendezvous {
   // Error, also when the roll is called meanwhile.
   std::string get(const std::string& key,
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
-  bool has(const std::string& key);  // whether some rank has set it
+  bool has(const std::string& key);     // whether some rank has set it
+  void forget(const std::string& key);  // as if none had
+
+  // The store of another launcher outlives the ranks: there each life of rank 0 has a part of its
+  // own, which it enters when it connects. The others enter the newest one; false if there is none.
+  bool enter_newest_life();
+  bool is_newest_life();  // also where rank 0 serves the store itself
 
   // This rank's part in it, from the first time on that it is asked for: every rank does when all
   // have met, as from then on it must give signs of life.
@@ -40,8 +46,13 @@ class Rendezvous {
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 
  private:
+  int64_t newest_life();
+  void enter(int64_t life);
+
   RankPlace place_;
   c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::Store> launchers_store_;  // the whole of it
+  int64_t life_ = 0;
   std::shared_ptr<RollCall> roll_call_;
 };
 

@@ -44,6 +44,21 @@ TEST_CASE("former life: a run of this job is one with its number, or of this tor
   CHECK_FALSE(was_begun_in_this_job(store, of_job, 1, given({})));
 }
 
+TEST_CASE("former life: an agent of torchrun knows its runs by the folder that is its own") {
+  const TemporaryFolder folder;
+  Store store(folder.path() / "exprun.db", Store::Access::read_write);
+  const RunRow run = run_begun_with(
+      store, R"({"TORCHELASTIC_ERROR_FILE": "/tmp/torchelastic_a/none_b/attempt_0/0/error.json"})");
+  const auto begun_by = [&](const std::string& file) {
+    return was_begun_by_this_agent(store, run, 1, given({{"TORCHELASTIC_ERROR_FILE", file}}));
+  };
+  CHECK(begun_by("/tmp/torchelastic_a/none_b/attempt_0/0/error.json"));
+  CHECK(begun_by("/tmp/torchelastic_a/none_b/attempt_1/0/error.json"));
+  CHECK_FALSE(begun_by("/tmp/torchelastic_c/none_d/attempt_0/0/error.json"));
+  CHECK_FALSE(begun_by("error.json"));
+  CHECK_FALSE(was_begun_by_this_agent(store, run, 1, given({})));
+}
+
 TEST_CASE("former life: a run of this job on a machine that is silent has crashed, no other has") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);

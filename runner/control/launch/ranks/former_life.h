@@ -16,6 +16,10 @@ int lives_before(const Variables& variables);
 bool was_begun_in_this_job(const Store& store, const RunRow& run, int64_t attempt,
                            const Variables& variables);
 
+// The same for the one process of torchrun on this machine that these variables name.
+bool was_begun_by_this_agent(const Store& store, const RunRow& run, int64_t attempt,
+                             const Variables& variables);
+
 // Records that the run has crashed, if it is recorded as running on another machine, was begun
 // there in this very job, whose former life is over, and has given no sign of life for 30 s.
 void give_up_lost_machine(Store& store, const RunRow& run, const Variables& variables);

@@ -11,6 +11,7 @@
 #include "base/machine/host_addresses.h"
 #include "base/signals.h"
 #include "control/launch/explain.h"
+#include "control/launch/ranks/farewell.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 
@@ -40,7 +41,8 @@ int perform_as_rank_0(const JoinedRank& joined, const Perform& perform) {
   try {
     const Performed performed = perform(joined);
     leave_signals_to_trainer();
-    if (!performed.trained) dismiss_others(joined, performed.exit_code, "");
+    if (!performed.trained) dismiss_others(joined, performed.exit_code, performed.why);
+    if (performed.others_wait) dismiss_restarted(joined, performed.exit_code, performed.why);
     return performed.exit_code;
   } catch (const std::exception& error) {
     leave_signals_to_trainer();
@@ -52,6 +54,10 @@ int perform_as_rank_0(const JoinedRank& joined, const Perform& perform) {
 }
 
 }  // namespace
+
+Performed performed(const Launch& launched) {
+  return {*launched.exit_code, true, launched.others_wait, launched.run.message};
+}
 
 std::optional<JoinedRank> joined_here() {
   return joined_rank([](const char* name) { return std::getenv(name); });

@@ -7,20 +7,25 @@
 #include <string>
 
 #include "base/log.h"
+#include "control/launch/launch.h"
+#include "control/launch/ranks/following.h"
 #include "control/launch/ranks/joined_rank.h"
-#include "control/launch/ranks/ranks.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {
 
 struct Performed {
   int exit_code = 0;
-  bool trained = false;  // with all ranks
+  bool trained = false;      // with all ranks
+  bool others_wait = false;  // as in Launch
+  std::string why = {};      // of a failure
 };
 
+Performed performed(const Launch& launched);  // with a trainer
+
 // Performs it, as rank 0 where there are several (nothing is given where there are none); ranks
-// above 0 follow. However it ends without having trained, it is shown why, and no rank is left
-// waiting. Returns its exit code; throws what it throws where there is one rank.
+// above 0 follow. However it ends, it is shown why, and no rank is left waiting. Returns its exit
+// code; throws what it throws where there is one rank.
 //
 // `own_recipe` is asked on a rank above 0.
 using OwnRecipeReader = std::function<OwnHash(const std::optional<JoinedRank>&)>;

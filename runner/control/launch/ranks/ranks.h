@@ -3,12 +3,10 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/listening_socket.h"
-#include "base/log.h"
 #include "control/launch/process/child.h"
 #include "control/launch/ranks/joined_rank.h"
 #include "recipe/resolved.h"
@@ -36,28 +34,5 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, const Joined
 
 // The command of rank 0 where another launcher starts all ranks and serves their rendezvous.
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
-
-// The hash of the recipe that a rank above 0 was started with, to be compared with rank 0's;
-// nothing where its command names none.
-using OwnHash = std::optional<std::string>;
-
-// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
-[[noreturn]] void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level);
-
-// The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
-// are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
-int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level);
-
-// As rank 0, when it does not train: the others, who wait for it, end with this exit code, if they
-// come within 5 s. `why`: of a failure, for the files in which torchrun looks for it. Never throws.
-void dismiss_others(const JoinedRank& joined, int exit_code, const std::string& why);
-
-// The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
-// becomes the one that dismisses them, and ends with the signal's exit code.
-void dismiss_others_when_stopped(const JoinedRank& joined);
-
-// From now on these signals do what they did before: a trainer takes them, and tells the others, or
-// one that dismisses them is under way.
-void leave_signals_to_trainer();
 
 }  // namespace exprun

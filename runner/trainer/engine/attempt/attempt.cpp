@@ -8,6 +8,7 @@
 #include "dist/within.h"
 #include "engine/attempt/hand_over.h"
 #include "engine/attempt/kernel_agreement.h"
+#include "engine/attempt/meeting.h"
 #include "engine/attempt/rank_attempt.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/state_giver.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,7 +11,6 @@
 #include "base/run_folder.h"
 #include "base/signals.h"
 #include "dist/rendezvous.h"
-#include "engine/attempt/dismissal.h"
 #include "engine/attempt/gpu_agreement.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
@@ -43,12 +41,6 @@ HandOver read_hand_over(const RunFolder& folder,
 // not come: nothing has been begun.
 StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own = own_gpu);
 
-// On a rank above 0: meets rank 0 and waits until it has something to say. Ranks that were started
-// anew may find rank 0 of their former life, which is just ending: they then meet the next one,
-// within the time-out of the meeting. Throws Error, also when nobody has listened there for too
-// long (RankPlace).
-std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place);
-
 // What a rank above 0 hears: how to train, or with what exit code to end.
 using Heard = std::variant<HandOver, ExitCode>;
 
@@ -56,9 +48,5 @@ using Heard = std::variant<HandOver, ExitCode>;
 // rank was started with, if it was started with one. Throws Error as tell() does.
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,
            const OwnGpu& own = own_gpu);
-
-// As rank 0, when it does not train: returns when all others know. Throws Error when they do not
-// come in time.
-void dismiss(Rendezvous& rendezvous, const Dismissal& dismissal);
 
 }  // namespace exprun
