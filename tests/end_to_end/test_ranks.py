@@ -1,10 +1,12 @@
 """One run in several processes: the same numbers as one process makes, one end for all, nothing left behind."""
+import fcntl
 import json
 import os
 import pathlib
 import re
 import resource
 import signal
+import struct
 import time
 import unittest
 
@@ -164,6 +166,17 @@ class Ranks(ExprunTest):
 
     def test_rank_0_that_hangs_ends_all_and_is_named(self):
         self.hang(0)
+
+    def test_a_last_save_may_take_longer_than_an_exchange(self):
+        process = self.start(*WORDS, "world_size=2", "steps=200", "timeout='2 s'", "checkpoint.every='1000 steps'",
+                             "evaluation.val_loss.every='1000 steps'")
+        self.wait_for_step(20, process)
+        with open(self.folder / "runs/exprun.db.lock", "r+b") as lock:  # no checkpoint is saved before its metrics are
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
+            time.sleep(8)
+        result = self.finish(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(self.state(), "finished")
 
     def test_ranks_are_restarted_as_often_as_the_recipe_says(self):
         words = ("steps=400", "checkpoint.every='20 steps'", "max_restarts=1")

@@ -9,6 +9,7 @@
 #include "engine/attempt/hand_over.h"
 #include "engine/attempt/kernel_agreement.h"
 #include "engine/attempt/meeting.h"
+#include "engine/attempt/parting.h"
 #include "engine/attempt/rank_attempt.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/state_giver.h"
@@ -110,21 +111,16 @@ void prepare_together(Rendezvous& rendezvous, const Pipeline& pipeline) {
   rendezvous.roll_call()->all_exchange();
 }
 
-// No rank leaves before all have come this far: rank 0 serves the rendezvous. Who lives on for long
-// behind the others is killed, so nothing that takes its time may follow.
-void leave_together(ProcessGroup& group) {
-  sum_over_ranks(group, {1});
-}
-
 }  // namespace
 
 namespace {
 
-// Nothing if this rank is told to stop first: where an address leads nowhere it takes a minute.
+constexpr std::chrono::minutes kConnecting{1};  // longer than a rendezvous tries
+
+// Nothing if this rank is told to stop first: where an address leads nowhere it takes seconds.
 std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
   auto met = within(
-      place.meeting_timeout + std::chrono::seconds(5),
-      [place] { return std::make_unique<Rendezvous>(place); },
+      kConnecting, [place] { return std::make_unique<Rendezvous>(place); },
       [] { return stop_requested() != StopRequest::none; });
   if (met) return std::move(*met);
   if (stop_requested() != StopRequest::none) return nullptr;
@@ -182,7 +178,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   show_progress_line("");
   say(end_summary(pipeline, progress, result, run.folder.path));
   if (mfu) log_info(mfu->text(progress.tokens_per_second()));
-  leave_together(*attempt.pipeline().group);
+  if (rendezvous) release_others(*rendezvous);
   return exit_code(result);
 }
 
@@ -208,7 +204,7 @@ ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
   StateGiver giver;
   Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
-  leave_together(*attempt.pipeline().group);
+  await_release(rendezvous);
   return exit_code(result);
 }
 

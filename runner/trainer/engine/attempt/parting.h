@@ -1,0 +1,17 @@
+// How the ranks end together when the run is trained: none leaves before rank 0 has saved, which
+// may take longer than an exchange between them, and rank 0, which serves the rendezvous, is the
+// last.
+#pragma once
+
+#include "dist/rendezvous.h"
+
+namespace exprun {
+
+// As rank 0, when all is saved: the others leave. It returns when they have said so, or are late.
+void release_others(Rendezvous& rendezvous);
+
+// As any other rank. Throws Error when rank 0 is lost. Who lives on for long behind it is killed,
+// so nothing that takes its time may follow.
+void await_release(Rendezvous& rendezvous);
+
+}  // namespace exprun

@@ -1,0 +1,26 @@
+// How ranks leave when the run is trained.
+#include "engine/attempt/parting.h"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "support/rank_threads.h"
+
+using namespace exprun;
+
+TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind them") {
+  const ListeningSocket listening = listen_on_loopback();
+  Rendezvous rank_0(place_of(0, 3, listening));
+  std::vector<std::thread> others;
+  for (const int rank : {1, 2})
+    others.emplace_back([&, rank] {
+      Rendezvous rendezvous(place_of(rank, 3, listening));
+      await_release(rendezvous);
+    });
+  CHECK_FALSE(rank_0.has("leaves/1"));
+  release_others(rank_0);
+  CHECK(rank_0.has("leaves/1"));
+  CHECK(rank_0.has("leaves/2"));
+  for (std::thread& other : others) other.join();
+}
