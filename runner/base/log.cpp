@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -58,15 +59,18 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-std::unique_ptr<spdlog::logger> make_logger() {
-  auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
-      colours_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic);
+std::unique_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> sink) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<Prefix>('*').set_pattern("%*%v");
   sink->set_formatter(std::move(formatter));
   auto logger = std::make_unique<spdlog::logger>("exprun", std::move(sink));
   logger->flush_on(spdlog::level::trace);
   return logger;
+}
+
+std::unique_ptr<spdlog::logger> screen_logger() {
+  return logger_to(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
+      colours_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic));
 }
 
 int terminal_columns() {
@@ -97,10 +101,17 @@ class Talk {
 
   void message(LogLevel level, const std::string& text) {
     const std::lock_guard lock(mutex_);
+    if (kept_) kept_->log(level_of(level), text);
     if (!logger_->should_log(level_of(level))) return;
     write(progress_.empty() ? "" : kEraseLine);
     logger_->log(level_of(level), text);
     write(progress_);
+  }
+
+  void keep(const std::string& file) {
+    auto kept = logger_to(std::make_shared<spdlog::sinks::basic_file_sink_st>(file));
+    const std::lock_guard lock(mutex_);
+    kept_ = std::move(kept);
   }
 
   void progress(const std::string& line) {
@@ -125,7 +136,8 @@ class Talk {
 
   std::mutex mutex_;
   const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::unique_ptr<spdlog::logger> logger_ = make_logger();
+  std::unique_ptr<spdlog::logger> logger_ = screen_logger();
+  std::unique_ptr<spdlog::logger> kept_;
   std::string progress_;
 };
 
@@ -137,6 +149,12 @@ void set_log_level(LogLevel level) {
 
 void log(LogLevel level, const std::string& message) {
   Talk::instance().message(level, message);
+}
+
+void keep_log(const std::string& file) try {
+  Talk::instance().keep(file);
+} catch (const std::exception& error) {
+  log_warning(std::string("log: ") + error.what());
 }
 
 void show_progress_line(const std::string& line) {

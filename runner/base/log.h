@@ -13,6 +13,10 @@ void set_log_level(LogLevel level);
 
 void log(LogLevel level, const std::string& message);
 
+// From now on messages are appended to the file too, those that are dropped elsewhere but for debug
+// included. A file that cannot be written is a warning.
+void keep_log(const std::string& file);
+
 // The progress line: the last line of a terminal, rewritten in place; messages appear above it.
 // Clipped to the terminal's width; empty removes it. Nothing is shown when standard error is no
 // terminal or the level is above info: write plain messages there instead.

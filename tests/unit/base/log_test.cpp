@@ -11,6 +11,9 @@
 #include <functional>
 #include <string>
 
+#include "base/atomic_file.h"
+#include "support/temporary_folder.h"
+
 using namespace exprun;
 
 namespace {
@@ -88,6 +91,23 @@ TEST_CASE("log: levels drop what is below them") {
           set_log_level(LogLevel::debug);
           log(LogLevel::debug, "d");
         }) == "exprun: debug: d\n");
+}
+
+TEST_CASE("log: a file keeps what is dropped elsewhere") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "logs/rank.log";
+  for (int life = 0; life < 2; ++life)
+    CHECK(through_pipe([&] {
+            set_log_level(LogLevel::warning);
+            keep_log(file.string());
+            talk();
+          }) == "exprun: warning: w {}\nexprun: error: e\n");
+  const std::string once = "exprun: i\nexprun: warning: w {}\nexprun: error: e\n";
+  CHECK(read_file(file) == once + once);
+  CHECK(through_pipe([&] {
+          keep_log(folder.path().string());
+          log_info("i");
+        }).ends_with("\nexprun: i\n"));
 }
 
 TEST_CASE("log: colours on a terminal, unless NO_COLOR is set") {

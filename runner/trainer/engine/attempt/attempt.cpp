@@ -135,6 +135,7 @@ std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
                      const RankPlace& place) {
   HandOver hand_over = read_hand_over(run.folder, checkpoint);
+  hand_over.attempt = run.attempt;
   std::unique_ptr<Rendezvous> rendezvous;  // of several ranks
   if (place.world_size > 1) {
     rendezvous = met_unless_stopped(place);
@@ -197,6 +198,12 @@ void tell_why(Rendezvous& rendezvous, const std::exception& failure) try {
   log(LogLevel::debug, error.what());
 }
 
+// Beside rank 0 all that a rank says goes to this file; elsewhere its launcher shows warnings.
+void keep_own_log(const RankPlace& place, const HandOver& hand_over) {
+  const bool is_beside_rank_0 = !place.joined && place.rank < place.ranks_here;
+  if (!is_beside_rank_0) keep_log(hand_over.folder.log(hand_over.attempt, place.rank).string());
+}
+
 ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
   prepare_together(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline());
@@ -215,6 +222,7 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   Rendezvous& rendezvous = *met;
   const Heard heard = hear(rendezvous, recipe_hash);
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
+  keep_own_log(place, std::get<HandOver>(heard));
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour
   rendezvous.roll_call();
   // The others ask why for some seconds only, and its group may take as long to end: it is still

@@ -74,7 +74,8 @@ HandOver read_message(const json& message) {
                      message.at("recipe"),
                      PreparedData::from_json(message.at("data")),
                      std::nullopt,
-                     message.at("device")};
+                     message.at("device"),
+                     message.at("attempt")};
   if (message.contains("checkpoint"))
     hand_over.checkpoint = message["checkpoint"].get<std::string>();
   return hand_over;
@@ -166,6 +167,7 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
                {"recipe", hand_over.recipe},
                {"data", hand_over.data.to_json()},
                {"device", hand_over.device},
+               {"attempt", hand_over.attempt},
                {"restarts", rendezvous.place().restarts},
                {"max_restarts", most}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();

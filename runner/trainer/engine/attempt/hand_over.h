@@ -2,6 +2,7 @@
 // launcher put it, and tells the others at the rendezvous.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct HandOver {
   PreparedData data;
   std::optional<std::filesystem::path> checkpoint;  // to go on from
   std::string device = "cpu";                       // of all ranks: "cpu" or "cuda"
+  int64_t attempt = 1;                              // of the run
 
   // Throws RecipeError, as a late mistake in the recipe shows itself here.
   ResolvedRecipe resolved() const;
