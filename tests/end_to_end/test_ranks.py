@@ -151,9 +151,9 @@ class Ranks(ExprunTest):
         self.starve(0)
 
     def hang(self, rank):
-        process = self.begin("timeout='2 s'")
+        process = self.begin("timeout='10 s'")
         os.kill(self.ranks[rank], signal.SIGSTOP)
-        result = self.finish(process, timeout=2 + 7)
+        result = self.finish(process)
         self.assertEqual(result.code, 1)
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")

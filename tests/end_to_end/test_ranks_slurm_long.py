@@ -88,6 +88,13 @@ class Cluster:
             time.sleep(0.1)
 
     def stop(self):
+        try:
+            self.run("scancel", "--user=root")  # a job would outlive the daemons
+            self.wait(lambda: not self.run("squeue", "-h").out, "jobs do not end")
+        finally:
+            self.stop_daemons()
+
+    def stop_daemons(self):
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
             try:
@@ -112,7 +119,7 @@ class Slurm(ExprunTest):
         cls.cluster.start()
 
     def srun(self, *words):
-        return self.cluster.run("srun", "-n2", "--overcommit", "exprun", *words, cwd=self.folder)
+        return self.cluster.run("srun", "-n2", "--overcommit", "--kill-on-bad-exit=1", "exprun", *words, cwd=self.folder)
 
     def test_the_tasks_of_srun_are_the_ranks(self):
         result = self.srun(*WORDS)

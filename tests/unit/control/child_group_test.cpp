@@ -30,29 +30,25 @@ TEST_CASE("child group: the cause is who died first, not who lost it or was kill
   for (const Case& expected : {
            Case{{lost, "sleep 0.2; exit 5", lost}, 1, {5, {}}},
            Case{{"sleep 0.2; " + lost, "kill -9 $$"}, 1, {{}, 9}},
-           Case{{"exec sleep 100", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
+           Case{{"exec sleep infinity", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
            Case{{lost, "sleep 0.3; kill -9 $$"}, 1, {{}, 9}},
        }) {
     std::vector<ChildCommand> commands;
     for (const auto& script : expected.scripts) commands.push_back(shell(script));
-    const auto start = std::chrono::steady_clock::now();
     const GroupEnd end = run_children(commands, ForwardedSignals());
     CHECK(end.child == expected.child);
     CHECK(end.end.exit_code == expected.end.exit_code);
     CHECK(end.end.signal == expected.end.signal);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
   }
 }
 
 TEST_CASE("child group: one that hangs behind the others' good end does not hold the launcher") {
-  const auto start = std::chrono::steady_clock::now();
   GroupPatience patience;
   patience.behind_success = std::chrono::milliseconds(300);
   const GroupEnd end = run_children(
-      {shell("exec sleep 100"), shell("exit 130")}, ForwardedSignals(), [] {}, patience);
+      {shell("exec sleep infinity"), shell("exit 130")}, ForwardedSignals(), [] {}, patience);
   CHECK(end.child == 1);
   CHECK(end.end.exit_code == 130);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
 }
 
 TEST_CASE("child group: stop signals reach every child") {
