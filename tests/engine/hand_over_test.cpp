@@ -199,7 +199,6 @@ TEST_CASE(
   const ListeningSocket listening = listen_on_loopback();
   Teller rank_0(place_of(0, 3, listening));
   rank_0.rendezvous.set("reply/1", kReplyOfAnother);
-  std::this_thread::sleep_for(std::chrono::seconds(3));  // then the last one comes
   Follower second(place_of(2, 3, listening));
   wait_until_said(rank_0.rendezvous, "reply/2");
   while (rank_0.rendezvous.has("reply/1")) std::this_thread::sleep_for(kLook);

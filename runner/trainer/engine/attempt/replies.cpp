@@ -99,8 +99,8 @@ Replies replies_of_all(Rendezvous& rendezvous, GpuClaim own) {
   for (bool is_first = true;; is_first = false) {
     Round round(rendezvous, is_first);
     Replies replies = round.replies(own);
-    if (replies.stop != StopRequest::none || !replies.problem.empty() || round.in_one_breath())
-      return replies;
+    if (replies.stop != StopRequest::none || !replies.problem.empty()) return replies;
+    if (!is_first && round.in_one_breath()) return replies;
     for (const int rank : ranks_from(1, rendezvous))
       rendezvous.forget(meeting_words::reply_key(rank));
   }

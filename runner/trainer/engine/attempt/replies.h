@@ -25,9 +25,9 @@ struct Replies {
   std::vector<Reply> of_rank;
 };
 
-// As rank 0. A rank that has replied may have died meanwhile, and been started again: where they
-// come one after another all are asked once more, until they reply in one breath. Throws Error when
-// some do not come, who have been called off then.
+// As rank 0. A rank that has replied may have died before the last one came, or have been started
+// again: all are asked once more, until they reply in one breath. Throws Error when some do not
+// come; the others have been called off then.
 Replies replies_of_all(Rendezvous& rendezvous, GpuClaim own);
 
 // On a rank above 0: replies, as often as rank 0 asks, until there is a verdict. Nothing where rank
