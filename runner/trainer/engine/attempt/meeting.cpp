@@ -19,7 +19,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookForRank0{200};
-constexpr std::chrono::hours kNoLimit{24};  // then it meeting_words::begins again
+constexpr std::chrono::hours kNoLimit{24};  // then it begins again
 constexpr std::chrono::seconds kSilence{60};
 constexpr std::chrono::seconds kMoment{1};  // longer than who makes no sense needs to say it
 
@@ -42,7 +42,7 @@ void require_own_job(const RankPlace& place, const json& word) {
 }
 
 // Whether this rank can still take part: no former process of its has heard that none
-// meeting_words::begins, and the others have not begun.
+// begins, and the others have not begun.
 bool is_open(Rendezvous& rendezvous) {
   if (rendezvous.has(meeting_words::heard_key(rendezvous.place().rank))) return false;
   return !rendezvous.has(meeting_words::kVerdict) ||
