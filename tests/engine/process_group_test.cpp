@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
@@ -241,22 +242,19 @@ TEST_CASE("process group: a rendezvous that hangs before the first exchange is n
 
 TEST_CASE("process group: a rank that lives and does not come to an exchange is named") {
   std::vector<std::string> messages(3);
+  std::latch others(2);
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
-    if (group->rank() == 1) {
-      while (rendezvous.roll_call()->trouble().empty())
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      std::this_thread::sleep_for(std::chrono::seconds(4));  // until the others have ended
-      return;
-    }
+    if (group->rank() == 1) return others.wait();
     if (group->rank() == 2) {
       messages[2] = rendezvous.roll_call()->cause();  // as when its exchange has timed out
-      return;
+    } else {
+      try {
+        group->all_reduce(at::zeros({1 << 20}))->wait();
+      } catch (const Error& error) {
+        messages[0] = error.what();
+      }
     }
-    try {
-      group->all_reduce(at::zeros({1 << 20}))->wait();
-    } catch (const Error& error) {
-      messages[0] = error.what();
-    }
+    others.count_down();
   });
   const std::string named = "; rank 1 lives, but has not come to the exchange";
   CHECK(messages[2] == named);
