@@ -114,7 +114,7 @@ class Machines(ExprunTest):
                                      "exprun: error: rank 0 says: [^\n]*: error: 'lr' must be > 0[^\n]*\n$")
 
 
-class OneHost(ExprunTest):
+class OnOneHost(ExprunTest):
     """The commands of several machines, given on one: they meet at its loopback."""
 
     def setUp(self):
@@ -128,6 +128,8 @@ class OneHost(ExprunTest):
     def finish_all(self, processes):
         return [self.finish(process, timeout=60) for process in processes]
 
+
+class OneHost(OnOneHost):
     def test_rank_0_that_is_stopped_while_it_waits_ends_those_who_came_and_keeps_the_run(self):
         words = (*WORDS, "sequences=6", "steps=20", "max_restarts=3")
         second = self.start_on(1, 3, *words)
