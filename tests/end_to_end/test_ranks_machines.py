@@ -3,6 +3,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -24,6 +25,12 @@ def has_heard(process):
         if os.readlink(link).startswith("/memfd:restarts"):
             return link.read_bytes() != b""
     return False
+
+
+def asks_for_life(port):
+    """Whether a connection to this port of the loopback has a timer that keeps it alive."""
+    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    return any(remote == f"0100007F:{port:04X}" and timer.startswith("02:") for _, _, remote, _, _, timer, *_ in rows)
 
 
 def ip(*words):
@@ -130,6 +137,13 @@ class OnOneHost(ExprunTest):
 
 
 class OneHost(OnOneHost):
+    def test_one_that_waits_notices_when_the_other_machine_loses_its_power(self):
+        with socket.socket() as launcher:  # it listens, and prepares data
+            launcher.bind(("127.0.0.1", self.port))
+            launcher.listen()
+            second = self.start_on(1, 2, *WORDS)
+            self.wait_until(lambda: asks_for_life(self.port), second)
+
     def test_rank_0_that_is_stopped_while_it_waits_ends_those_who_came_and_keeps_the_run(self):
         words = (*WORDS, "sequences=6", "steps=20", "max_restarts=3")
         second = self.start_on(1, 3, *words)

@@ -1,9 +1,12 @@
 #include "dist/presence.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -24,8 +27,19 @@ bool is_connected(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
+// A machine that has lost its power, or its cable, says nothing: its connections end a minute
+// later.
+void ask_for_life(int fd) {
+  using Option = std::array<int, 3>;  // level, name, value
+  for (const auto& [level, name, value] :
+       {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 30},
+        Option{IPPROTO_TCP, TCP_KEEPINTVL, 10}, Option{IPPROTO_TCP, TCP_KEEPCNT, 3}})
+    ::setsockopt(fd, level, name, &value, sizeof value);
+}
+
 UniqueFd connected_to(const addrinfo& address) {
   UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ask_for_life(fd.get());
   const bool is_there = ::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0 ||
                         (errno == EINPROGRESS && becomes(fd.get(), POLLOUT, kPatienceMs));
   return is_there && is_connected(fd.get()) ? std::move(fd) : UniqueFd();
