@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
+#include <thread>
 
 namespace exprun {
 namespace {
@@ -59,6 +61,21 @@ void on_signal(int signal) {
   errno = saved_errno;
 }
 
+// A thread that takes the signals, so that none interrupts one that computes: within oneDNN's
+// kernels a handler was seen to corrupt memory. False where none can be had.
+bool start_taker() try {
+  std::thread([] {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigdelset(&all, signal);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    for (;;) ::pause();
+  }).detach();
+  return true;
+} catch (const std::system_error&) {
+  return false;
+}
+
 void on_preemption(int) {
   ::_exit(static_cast<int>(ExitCode::preempted));
 }
@@ -80,7 +97,8 @@ void watch_stop_signals() {
     sigaction(signal, &action, nullptr);
     sigaddset(&watched, signal);
   }
-  sigprocmask(SIG_UNBLOCK, &watched, nullptr);
+  static const bool has_thread = start_taker();
+  pthread_sigmask(has_thread ? SIG_BLOCK : SIG_UNBLOCK, &watched, nullptr);
 }
 
 StopRequest stop_requested() {

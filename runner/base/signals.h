@@ -13,7 +13,9 @@ enum class StopRequest : int { none = 0, interrupt, terminate, preempt };
 // ExitCode::preempted: there is nothing to save yet. Children start without it.
 void end_when_preempted();
 
-// Installs the handlers of this process and unblocks the three. Call once, from main.
+// From now on a thread of its own takes the three, and the calling one, and those that it starts,
+// block them: a handler that interrupts LibTorch's kernels was seen to corrupt memory. Call once,
+// from main, before anything computes.
 void watch_stop_signals();
 
 // The first request so far.

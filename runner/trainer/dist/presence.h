@@ -13,8 +13,7 @@ class Presence {
   Presence(std::string host, uint16_t port) : host_(std::move(host)), port_(port) {}
 
   // Holds a connection, which ends with the process that listens, and a minute behind its machine.
-  // Takes a second at most for each
-  // address that the host has, and what resolving its name takes.
+  // Takes a second at most for each address that the host has, and what resolving its name takes.
   bool is_there();
 
  private:

@@ -25,9 +25,25 @@ int in_child(const std::function<int()>& body) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Until the process has taken it.
+void send(int signal) {
+  ::kill(::getpid(), signal);
+  sigset_t pending;
+  do {
+    ::usleep(1000);
+    ::sigpending(&pending);
+  } while (sigismember(&pending, signal) || stop_requested() == StopRequest::none);
+}
+
 int request_after(std::initializer_list<int> signals) {
-  for (const int signal : signals) ::raise(signal);
+  for (const int signal : signals) send(signal);
   return static_cast<int>(stop_requested());
+}
+
+// Of a process that the last signal ends.
+int end_after(std::initializer_list<int> signals) {
+  for (const int signal : signals) send(signal);
+  return static_cast<int>(::sleep(60));
 }
 
 }  // namespace
@@ -43,13 +59,22 @@ TEST_CASE("signals: the first one is a request, to be polled") {
         }) == static_cast<int>(StopRequest::preempt));
 }
 
+TEST_CASE("signals: none interrupts a thread that computes") {
+  CHECK(in_child([] {
+          sigset_t blocked;
+          ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+          return sigismember(&blocked, SIGINT) + sigismember(&blocked, SIGTERM) +
+                 sigismember(&blocked, SIGUSR2);
+        }) == 3);
+}
+
 TEST_CASE("signals: a second one ends the process by that signal") {
   CHECK(in_child([] {
-          ::raise(SIGINT);
+          send(SIGINT);
           ::usleep(350'000);
-          return request_after({SIGINT});
+          return end_after({SIGINT});
         }) == -SIGINT);
-  CHECK(in_child([] { return request_after({SIGINT, SIGTERM}); }) == -SIGTERM);
+  CHECK(in_child([] { return end_after({SIGINT, SIGTERM}); }) == -SIGTERM);
 }
 
 TEST_CASE("signals: one that arrives twice at once, by process and by group, is one request") {
