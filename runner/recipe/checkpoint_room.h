@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/diagnostic.h"
@@ -12,11 +12,11 @@
 namespace exprun {
 
 struct CheckpointRoom {
-  int64_t bytes = 0;             // of one checkpoint
-  int64_t saved = 0;             // checkpoints of the run that are there already
-  int64_t to_come = 0;           // that it will still save, at most
-  std::filesystem::path folder;  // where they lie, or will
-  std::string shown;             // the folder as the user names it
+  int64_t bytes = 0;            // of one checkpoint
+  int64_t saved = 0;            // checkpoints of the run that are there already
+  int64_t to_come = 0;          // that it will still save, at most
+  std::string folder;           // where they lie, or will, as the user names it
+  std::optional<int64_t> left;  // bytes that its disk has; nothing where the system does not say
 };
 
 // At most one: the checkpoints that stay and the one being written do not fit. At

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/diagnostic_json.h"
+#include "base/free_space.h"
 #include "base/json_text.h"
 #include "control/command/arguments.h"
 #include "control/command/offered_changes.h"
@@ -96,11 +97,11 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add(memory_problems(recipe, planned_memory(report.plan)));
-  report.add(checkpoint_room_problems(
-      recipe,
-      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
-       report.plan.at("checkpoints").get<int64_t>(), folder.path, folder.shown.string()},
-      Severity::warning));
+  report.add(checkpoint_room_problems(recipe,
+                                      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
+                                       report.plan.at("checkpoints").get<int64_t>(),
+                                       folder.shown.string(), free_space(folder.path)},
+                                      Severity::warning));
 }
 
 // At the data that recipes name: at the same data once.

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/event_file.h"
+#include "base/free_space.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "dist/true_cause.h"
@@ -96,7 +97,7 @@ void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& fol
   Diagnostics problems = checkpoint_room_problems(
       pipeline.recipe,
       {checkpoint_bytes(pipeline.learner), saved, checkpoints_after(pipeline.plan, step),
-       folder.path, folder.path.string()},
+       folder.path.string(), free_space(folder.path)},
       Severity::error);
   if (!problems.empty()) throw RecipeError(std::move(problems));
 }
