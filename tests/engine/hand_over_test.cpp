@@ -2,6 +2,7 @@
 #include "engine/attempt/hand_over.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 
 #include <optional>
 #include <thread>
@@ -186,6 +187,21 @@ std::string already(int rank, const ListeningSocket& listening) {
          " at 127.0.0.1:" + std::to_string(listening.port) + " already: each rank is started once";
 }
 
+// A socket from which nothing is accepted yet has something to read when somebody has connected.
+void wait_until_connected(const ListeningSocket& listening) {
+  pollfd polled{listening.fd.get(), POLLIN, 0};
+  while (::poll(&polled, 1, -1) < 1) continue;
+}
+
+uint16_t port_of_nobody() {
+  return listen_on_loopback().port;
+}
+
+std::string cannot_meet_at(const RankPlace& place) {
+  return "dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) +
+         ": ";
+}
+
 // Of a rank 0 whose hand-over the others cannot understand.
 constexpr const char* kNonsense = R"({"job": "", "restarts": 0, "max_restarts": 0})";
 
@@ -232,13 +248,17 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   std::optional<ListeningSocket> listening = listen_on_loopback();
   RankPlace place = place_of(1, 2, *listening);
   place.meeting_timeout = std::chrono::seconds(1);
-  const std::string cannot_meet =
-      "dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) + ": ";
   const std::string remedy =
       "; give the command to the machine with --node-rank=0, and to this one again";
+  const std::string cannot_meet = cannot_meet_at(place);
   Follower first(place);
-  // Longer than its patience: its launcher listens, and prepares data.
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  wait_until_connected(*listening);
+  // One that comes later, to where nobody listens, has lost its patience: the first, whose launcher
+  // listens and prepares data, has not.
+  RankPlace nowhere = place;
+  nowhere.port = port_of_nobody();
+  CHECK(Follower(nowhere).outcome() ==
+        cannot_meet_at(nowhere) + "nobody has listened there for 1 s" + remedy);
   SUBCASE("until rank 0 comes") {
     Rendezvous rank_0(place_of(0, 2, *listening));
     dismiss(rank_0, {ExitCode::preempted, ""});

@@ -155,13 +155,13 @@ TEST_CASE("process group: collectives under way at once end as they began") {
       CHECK(at::equal(tensors[i], at::full({1000}, 3.0 * (static_cast<double>(i) + 1))));
 }
 
-TEST_CASE("process group: every rank is told within 10 s which one is gone") {
+TEST_CASE(
+    "process group: every rank is told which one is gone, long before an exchange times out") {
   struct Gone {
     int rank, world_size;
   };
   for (const Gone gone : {Gone{0, 6}, Gone{6, 12}}) {
     CAPTURE(gone.rank);
-    const auto began = std::chrono::steady_clock::now();
     const auto messages =
         from_ranks<std::string>(gone.world_size, [&](const auto& group) -> std::string {
           sum_over_ranks(*group, {1});
@@ -173,7 +173,6 @@ TEST_CASE("process group: every rank is told within 10 s which one is gone") {
             return error.what();
           }
         });
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
     for (int rank = 0; rank < gone.world_size; ++rank) {
       if (rank == gone.rank) continue;
       const std::string& message = messages[static_cast<size_t>(rank)];
@@ -184,15 +183,15 @@ TEST_CASE("process group: every rank is told within 10 s which one is gone") {
                          " has lost the others in all-reduce: ") == 0);
       CHECK(message.find("; rank") == message.size() - last.size());
       CHECK(message.ends_with(last));
+      CHECK(message.find("imed out") == std::string::npos);
     }
   }
 }
 
-TEST_CASE("process group: a rank that dies before the first exchange is named within 10 s") {
+TEST_CASE("process group: a rank that dies before the first exchange is named") {
   for (const bool is_reachable : {true, false}) {
     CAPTURE(is_reachable);
     const ListeningSocket listening = listen_on_loopback();
-    const auto began = std::chrono::steady_clock::now();
     std::array<std::string, 3> messages;
     std::vector<std::thread> threads;
     for (int rank = 0; rank < 3; ++rank)
@@ -211,7 +210,6 @@ TEST_CASE("process group: a rank that dies before the first exchange is named wi
         }
       });
     for (auto& thread : threads) thread.join();
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
     for (const int rank : {0, 2}) {
       const std::string what =
           is_reachable ? "rank " + std::to_string(rank) + " cannot connect to the others"

@@ -1,6 +1,9 @@
 #include "control/launch/process/child_group.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 
 #include "base/diagnostic.h"
 #include "base/exit_code.h"
@@ -9,10 +12,26 @@
 using namespace exprun;
 namespace fs = std::filesystem;
 
+namespace {
+
+// Shell: leaves its number, for those who wait until it is gone.
+std::string known_as(const std::string& file) {
+  return "echo $$ > " + file + ".new; mv " + file + ".new " + file + "; ";
+}
+
+// Shell: until a process is gone that has left its number there, and its end has been taken.
+std::string when_gone(const std::string& file) {
+  return "until [ -f " + file + " ] && ! kill -0 $(cat " + file + ") 2> /dev/null; " +
+         "do sleep 0.01; done; ";
+}
+
+}  // namespace
+
 TEST_CASE("child group: it ends with its last child, as its first one did") {
   const Scratch scratch;
   const GroupEnd end = run_children(
-      {shell("exit 130"), shell("sleep 0.2; : > " + scratch.file("late") + "; exit 130")},
+      {shell(known_as(scratch.file("first")) + "exit 130"),
+       shell(when_gone(scratch.file("first")) + ": > " + scratch.file("late") + "; exit 130")},
       ForwardedSignals());
   CHECK(end.child == 0);
   CHECK(end.end.exit_code == 130);
@@ -21,20 +40,24 @@ TEST_CASE("child group: it ends with its last child, as its first one did") {
 }
 
 TEST_CASE("child group: the cause is who died first, not who lost it or was killed for it") {
+  const Scratch scratch;
   const std::string lost = "exit " + std::to_string(static_cast<int>(ExitCode::lost_ranks));
+  const std::string first = known_as(scratch.file("one"));
+  const std::string then = when_gone(scratch.file("one"));
   struct Case {
     std::vector<std::string> scripts;
     size_t child;
     ChildEnd end;
   };
   for (const Case& expected : {
-           Case{{lost, "sleep 0.2; exit 5", lost}, 1, {5, {}}},
-           Case{{"sleep 0.2; " + lost, "kill -9 $$"}, 1, {{}, 9}},
-           Case{{"exec sleep infinity", "exit 2", "sleep 0.1; exit 5"}, 1, {2, {}}},
-           Case{{lost, "sleep 0.3; kill -9 $$"}, 1, {{}, 9}},
+           Case{{first + lost, then + "exit 5", lost}, 1, {5, {}}},
+           Case{{then + lost, first + "kill -9 $$"}, 1, {{}, 9}},
+           Case{{"exec sleep infinity", first + "exit 2", then + "exit 5"}, 1, {2, {}}},
+           Case{{first + lost, then + "kill -9 $$"}, 1, {{}, 9}},
        }) {
     std::vector<ChildCommand> commands;
     for (const auto& script : expected.scripts) commands.push_back(shell(script));
+    fs::remove(scratch.file("one"));
     const GroupEnd end = run_children(commands, ForwardedSignals());
     CHECK(end.child == expected.child);
     CHECK(end.end.exit_code == expected.end.exit_code);
@@ -69,11 +92,8 @@ TEST_CASE("child group: stop signals reach every child") {
 }
 
 TEST_CASE("child group: when one cannot be started, none runs") {
-  const Scratch scratch;
   const ChildCommand missing{{"/nowhere/exprun-trainer"}, {}, {}, false, {}};
-  CHECK_THROWS_AS(
-      run_children({shell("sleep 0.5; : > " + scratch.file("alive")), missing}, ForwardedSignals()),
-      Error);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  CHECK_FALSE(fs::exists(scratch.file("alive")));
+  CHECK_THROWS_AS(run_children({shell("exec sleep infinity"), missing}, ForwardedSignals()), Error);
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // there is no child
+  CHECK(errno == ECHILD);
 }
