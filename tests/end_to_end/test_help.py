@@ -34,6 +34,14 @@ class Help(ExprunTest):
                 if command != "RECIPE":
                     self.assertEqual(self.exprun(*command.split(), "--help").out, text)
 
+    def test_a_death_by_a_signal_is_among_the_exit_codes_of_what_trains(self):
+        for words in (("--help",), ("help", "RECIPE"), ("help", "resume")):
+            self.assertRegex(self.exprun(*words).out, r"(?m)^  128 \+ N +a trainer was killed by signal N$")
+
+    def test_what_several_machines_run_says_how_long_they_wait(self):
+        for command in ("RECIPE", "resume"):
+            self.assertIn("ten minutes", self.exprun("help", command).out)
+
     def test_help_of_what_is_no_command(self):
         for words, message in ((("data", "prepar"), "data: there is no command 'prepar', did you mean 'prepare'?"),
                                (("chek",), "help: there is no command 'chek', did you mean 'check'?"),

@@ -190,7 +190,7 @@ Arguments& Arguments::exit_codes(const std::vector<ExitCode>& codes) {
   for (const ExitCode code : codes)
     impl_->codes += help_line(std::to_string(static_cast<int>(code)), meaning(code));
   if (std::find(codes.begin(), codes.end(), ExitCode::interrupted_term) != codes.end())
-    impl_->codes += help_line("128 + N", "a trainer was killed by signal N");
+    impl_->codes += help_line(kKilled, kMeaningOfKilled);
   return *this;
 }
 

@@ -10,6 +10,10 @@ namespace exprun {
 // "no such run"
 const char* meaning(ExitCode code);
 
+// Of what trains, when no code is left to choose.
+inline constexpr const char* kKilled = "128 + N";
+inline constexpr const char* kMeaningOfKilled = "a trainer was killed by signal N";
+
 // Of all commands together.
 extern const std::vector<ExitCode> kEveryExitCode;
 // What looks runs up in the store has only these.

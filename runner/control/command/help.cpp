@@ -49,14 +49,16 @@ constexpr const char* kTail =
     "\n"
     "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
 
+std::string exit_code_line(std::string code, const char* meaning) {
+  code.resize(15, ' ');
+  return "  " + code + meaning + '\n';
+}
+
 std::string exit_code_lines() {
   std::string lines;
-  for (const ExitCode code : kEveryExitCode) {
-    std::string number = std::to_string(static_cast<int>(code));
-    number.resize(15, ' ');
-    lines += "  " + number + meaning(code) + '\n';
-  }
-  return lines;
+  for (const ExitCode code : kEveryExitCode)
+    lines += exit_code_line(std::to_string(static_cast<int>(code)), meaning(code));
+  return lines + exit_code_line(kKilled, kMeaningOfKilled);
 }
 
 // The first word is a command; the second one of a command that has some.
