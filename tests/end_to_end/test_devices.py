@@ -56,6 +56,13 @@ class WithDriver(ExprunTest):
         self.assertIn("error: there is no GPU that this process may use (CUDA_VISIBLE_DEVICES is '1,1')\n",
                       self.refusal("run.device=cuda", CUDA_VISIBLE_DEVICES="1,1"))
 
+    def test_a_run_says_which_gpus_it_could_use(self):
+        self.run_with("tiny.toml", "run.device=cpu", CUDA_VISIBLE_DEVICES="GPU-2222")
+        said = self.exprun("show", "@last").out
+        self.assertIn("NVIDIA Fake 80GB GPU-11111111-aaaa, hidden from the run\n", said)
+        self.assertRegex(said, r"NVIDIA Old GPU-2222[^,\n]*\n")
+        self.assertIn("CUDA_VISIBLE_DEVICES GPU-2222", said)
+
     def test_more_ranks_than_gpus(self):
         self.assertIn("error: 4 ranks want a GPU each, and 2 can be used\n", self.refusal("run.device=cuda", "world_size=4"))
 

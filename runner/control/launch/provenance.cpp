@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/machine/nvml.h"
 #include "base/machine/processor.h"
+#include "base/machine/visible_gpus.h"
 #include "base/version.h"
 #include "control/launch/git_state.h"
 
@@ -69,11 +71,16 @@ void add_gpus(ordered_json& environment) {
   if (!nvml) return;
   environment["driver"] = nvml->driver_version();
   environment["driver_cuda"] = nvml->cuda_version();
-  for (const Gpu& gpu : nvml->gpus())
-    environment["gpus"].push_back({{"name", gpu.name},
-                                   {"uuid", gpu.uuid},
-                                   {"memory_bytes", gpu.memory_bytes},
-                                   {"power_limit_watts", gpu.power_limit_watts}});
+  const auto visible = visible_gpus(nvml->gpus(), std::getenv("CUDA_VISIBLE_DEVICES"));
+  for (size_t i = 0; i < nvml->gpus().size(); ++i) {
+    const Gpu& gpu = nvml->gpus()[i];
+    ordered_json entry = {{"name", gpu.name},
+                          {"uuid", gpu.uuid},
+                          {"memory_bytes", gpu.memory_bytes},
+                          {"power_limit_watts", gpu.power_limit_watts}};
+    if (std::find(visible.begin(), visible.end(), i) == visible.end()) entry["hidden"] = true;
+    environment["gpus"].push_back(std::move(entry));
+  }
 }
 
 }  // namespace

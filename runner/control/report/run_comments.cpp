@@ -38,7 +38,8 @@ std::string machine(const RunRow& run, const ordered_json& environment) {
 std::string gpus(const ordered_json& environment) {
   std::string text;
   for (const auto& gpu : environment.value("gpus", ordered_json::array()))
-    text += (text.empty() ? "" : "\n") + text_at(gpu, "name") + ' ' + text_at(gpu, "uuid");
+    text += (text.empty() ? "" : "\n") + text_at(gpu, "name") + ' ' + text_at(gpu, "uuid") +
+            (gpu.value("hidden", false) ? ", hidden from the run" : "");
   const std::string driver = text_at(environment, "driver");
   return driver.empty() ? text : text + "\ndriver " + driver;
 }
