@@ -18,7 +18,7 @@ namespace exprun {
 namespace {
 
 constexpr std::chrono::seconds kComing{5};
-constexpr std::chrono::seconds kStarting{60};
+constexpr std::chrono::minutes kStarting{10};  // or they would meet the next command
 constexpr std::chrono::seconds kComingBack{15};
 
 // An argument has at most 128 KiB.

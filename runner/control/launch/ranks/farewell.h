@@ -8,8 +8,8 @@
 namespace exprun {
 
 // The others, who wait for rank 0 or are just coming, end with this exit code, if they come in
-// time: within 5 s, but a minute where their launcher ends this process if they do not live. `why`:
-// of a failure, for people and for the files in which torchrun looks for it. Never throws.
+// time: within 5 s, but ten minutes where their launcher ends this process if they do not live.
+// `why`: of a failure, for people and for the files in which torchrun looks for it. Never throws.
 void dismiss_others(const JoinedRank& joined, int exit_code, const std::string& why);
 
 // The same for those of other machines who have trained along, and are started again when they have
