@@ -29,6 +29,12 @@ template nlohmann::ordered_json parse_json(std::string_view);
 template nlohmann::json parse_json_or_discard(std::string_view);
 template nlohmann::ordered_json parse_json_or_discard(std::string_view);
 
+std::string json_problem(const std::exception& error) {
+  const std::string text = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+  const size_t end = text.starts_with("[json.exception") ? text.find("] ") : text.npos;
+  return end == text.npos ? text : text.substr(end + 2);
+}
+
 std::string json_text(const nlohmann::json& json, int indent, NotUtf8 bytes) {
   return printed(json, indent, bytes);
 }

@@ -3,6 +3,7 @@
 // ordered_json.
 #pragma once
 
+#include <exception>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ Json parse_json(std::string_view text);
 // A value that is_discarded() if the text is no JSON.
 template <class Json>
 Json parse_json_or_discard(std::string_view text);
+
+// What an exception of nlohmann-json says, without the number that the library gives it.
+std::string json_problem(const std::exception& error);
 
 // What is done with strings that are not UTF-8: nlohmann::json::type_error, or U+FFFD for their
 // bytes.

@@ -119,7 +119,10 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   for (const std::string& path : paths) names.push_back(last_part(path));
   if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
   const auto near = nearest(last_part(key), names);
-  if (!near) return "";
+  if (!near) {
+    const auto table = nearest(key, paths_of(declared(schemas, root, true)));
+    return table ? "did you mean '" + *table + "'?" : "";
+  }
   for (const std::string& path : paths)
     if (parent_path(path) == parent_path(key) && last_part(path) == *near)
       return "did you mean '" + path + "'?";

@@ -5,12 +5,12 @@
 
 #include "base/trimmed.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "recipe/key_lookup.h"
 #include "recipe/key_path.h"
 #include "recipe/merge.h"
 #include "recipe/override_value.h"
 #include "recipe/table_schema.h"
-#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {

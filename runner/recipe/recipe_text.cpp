@@ -47,7 +47,7 @@ RecipeText RecipeText::from_json(const std::string& text) {
     recipe.begun_with = recipe.overrides;
     return recipe;
   } catch (const nlohmann::json::exception& error) {
-    throw Error(std::string("recipe: the stored recipe is damaged: ") + error.what());
+    throw Error(std::string("recipe: the stored recipe is damaged: ") + json_problem(error));
   }
 }
 

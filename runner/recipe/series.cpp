@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
+#include "base/word_list.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
-#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {
@@ -56,7 +56,7 @@ bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
 std::string help_for_series(const std::string& name, const std::vector<std::string>& there) {
   if (there.empty()) return "an evaluation such as [evaluation.val_loss] measures one";
   if (const auto near = nearest(name, there)) return "did you mean '" + *near + "'?";
-  return (there.size() == 1 ? "measured is " : "there are ") + alternatives(there);
+  return (there.size() == 1 ? "measured is " : "there are ") + listed(there);
 }
 
 }  // namespace exprun

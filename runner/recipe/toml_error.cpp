@@ -28,6 +28,7 @@ constexpr Hint kHints[] = {
     {"expected key or closing '}'", "an inline table stands on one line"},
     {"expected decimal digit, saw '.'", "write a digit before the point"},
     {"existing table as dotted", "write the key there"},
+    {"leading zeroes", "write the number without them"},
 };
 
 // toml++'s words, and ours where they are clearer.

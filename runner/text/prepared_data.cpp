@@ -1,6 +1,7 @@
 #include "text/prepared_data.h"
 
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -65,7 +66,7 @@ PreparedData PreparedData::from_json(const std::string& text) try {
   prepared.made_from = data.value("made_from", json());
   return prepared;
 } catch (const json::exception& error) {
-  throw Error(std::string("prepared data: its description is damaged (") + error.what() +
+  throw Error(std::string("prepared data: its description is damaged (") + json_problem(error) +
               "); run the recipe again");
 }
 

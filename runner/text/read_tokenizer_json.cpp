@@ -156,8 +156,8 @@ class Reader {
 BpeVocabulary read_tokenizer_json(const fs::path& file) try {
   return Reader(file).read();
 } catch (const json::exception& error) {
-  throw Error("tokenizer: '" + file.string() + "' is no tokenizer.json of a BPE (" + error.what() +
-              ")");
+  throw Error("tokenizer: '" + file.string() + "' is no tokenizer.json of a BPE (" +
+              json_problem(error) + ")");
 } catch (const std::out_of_range&) {
   throw Error("tokenizer: '" + file.string() + "' has a merge of one token; fetch it again");
 }

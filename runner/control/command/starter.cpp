@@ -5,9 +5,9 @@
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
+#include "base/word_list.h"
 #include "control/report/values_text.h"
 #include "recipe/emit.h"
-#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {

@@ -22,8 +22,10 @@ RecipeError no_full_block(const Section& dataset, const TextOptions& options, co
 
 RecipeError no_text(const Section& dataset, const TextOptions& options, const SplitCounts& counts) {
   if (counts.documents > 0 && options.separator.empty())
-    return dataset.error("template", "the texts of all " + with_thousands(counts.documents) +
-                                         " records are empty, so there is no token to train on");
+    return dataset.error("template",
+                         "the texts of all " + with_thousands(counts.documents) +
+                             " records are empty, so there is no token to train on",
+                         "it says which fields are read");
   return dataset.error("path", "no text is in the sources, so there is no token to train on");
 }
 
@@ -44,11 +46,14 @@ void refuse_empty_split(const Section& dataset, const TextOptions& options,
   if (blocks) throw no_full_block(dataset, options, "validation");
   if (rule == "validation")
     throw dataset.error(rule, "no text is in the files, so there is no token to validate on");
+  const std::string documents =
+      counts.documents > 1 ? " (" + with_thousands(counts.documents) + " documents)" : "";
   throw dataset.error(rule,
                       "'" + rule + "' keeps none of " + with_thousands(counts.train_tokens) +
-                          " tokens (" + with_thousands(counts.documents) +
-                          " documents) for validation",
-                      "keep more, or write validation_fraction = 0");
+                          " tokens" + documents + " for validation",
+                      rule == "validation_fraction"
+                          ? "keep more, or write 0"
+                          : "keep more, or write validation_fraction = 0 in its place");
 }
 
 }  // namespace exprun

@@ -63,7 +63,7 @@ class Finder {
     const fs::path file = expand_path(*path.as<std::string>(), libtorch_folder_);
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-      problems_.push_back(problem(path, quoted(file) + " is no regular file", ""));
+      problems_.push_back(problem(path, quoted(file) + " is no regular file", "name one file"));
     else
       find_one(path, file);
   } catch (const Error& error) {

@@ -24,10 +24,11 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
     problems.push_back(warning(place_of(root, "parallelism.world_size"),
                                std::to_string(ranks) + " ranks on " +
                                    std::to_string(hardware.cores) + " cores wait for each other",
-                               "\"auto\" is one"));
+                               std::to_string(hardware.cores) + " have a core each"));
   if (!threads || *threads * ranks <= hardware.cores) return;
+  const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
   problems.push_back(warning(place_of(root, "run.threads"),
-                             std::to_string(*threads * ranks) + " threads on " +
+                             of_ranks + std::to_string(*threads) + " threads on " +
                                  std::to_string(hardware.cores) + " cores wait for each other",
                              "\"auto\" takes one a core"));
 }

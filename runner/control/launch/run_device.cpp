@@ -41,7 +41,7 @@ Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
   if (!lacks_gpus(recipe, offer, joined)) return {};
   return {{place_of(recipe.root(), "parallelism.world_size"),
            too_many_ranks(recipe, offer),
-           "\"auto\" is one a GPU",
+           "\"auto\" is one rank a GPU",
            {},
            severity}};
 }

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/json_text.h"
+#include "base/word_list.h"
 #include "control/report/values_text.h"
 #include "control/report/wrapped.h"
-#include "recipe/validate/unknown_key.h"
 
 namespace exprun {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/word_list.h"
 #include "recipe/emit.h"
-#include "recipe/validate/unknown_key.h"
 #include "recipe/value_json.h"
 
 namespace exprun {

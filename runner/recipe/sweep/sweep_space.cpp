@@ -30,7 +30,9 @@ SweepAxis parse_axis(const std::string& argument, size_t number,
     throw RecipeError(key, "this is no axis", "write key=a,b,c");
   SweepAxis axis{argument.substr(0, equals), key, {}};
   for (const SweepAxis& other : before)
-    if (other.key == axis.key) throw RecipeError(key, "'" + axis.key + "' is given twice");
+    if (other.key == axis.key)
+      throw RecipeError(key, "'" + axis.key + "' is given twice",
+                        "give its values at once: " + axis.key + "=a,b");
   const size_t values = equals + 1;
   axis.values = parse_sweep_values(argument.substr(values), [&](size_t begin, size_t size) {
     return span_of(file, values + begin, size);
@@ -46,7 +48,8 @@ SweepAxis axis_of_entry(const Entry& entry) {
     for (const Value& value : *entry.value.as<Array>())
       axis.values.push_back({toml_text(value), value.where});
   if (axis.values.empty())
-    throw RecipeError(entry.value.where, "'" + entry.key + "' has no values");
+    throw RecipeError(entry.value.where, "'" + entry.key + "' has no values",
+                      "write some, or take the key away");
   return axis;
 }
 

@@ -91,10 +91,13 @@ std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const Sour
   const double start = numbers.size() == 1 ? 0 : numbers[0];
   const double stop = numbers.size() == 1 ? numbers[0] : numbers[1];
   const double step = numbers.size() == 3 ? numbers[2] : 1;
-  const double count = step == 0 ? 0 : std::ceil((stop - start) / step - 1e-9);
+  if (step == 0) throw RecipeError(where, "the range has a step of 0", "it would have no end");
+  const double count = std::ceil((stop - start) / step - 1e-9);
   if (!(count >= 1))
-    throw RecipeError(where, "the range is empty", "it ends before its stop; is it reversed?");
-  if (count > kMostValues) throw RecipeError(where, "the range has more than 100,000 values");
+    throw RecipeError(where, "the range is empty",
+                      "its values go from start to what is before stop; are they swapped?");
+  if (count > kMostValues)
+    throw RecipeError(where, "the range has more than 100,000 values", "a larger step has fewer");
   std::vector<SweepValue> values;
   for (double i = 0; i < count; ++i)
     values.push_back({range_value(start + i * step, integers), where});

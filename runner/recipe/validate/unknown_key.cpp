@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
+#include "base/word_list.h"
 #include "recipe/renamed.h"
 
 namespace exprun {
@@ -47,14 +48,14 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
   const std::vector<std::string> names = place.schema.names();
   if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
   if (names.size() > kMostChoices) return "";
-  return "its keys are " + alternatives(names);
+  return "its keys are " + listed(names);
 }
 
 Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
   const auto near = nearest(entry.key, place.schema.names());
-  return {entry.where, "unknown table [" + entry.key + "]",
-          near ? "did you mean [" + *near + "]?"
-               : "the tables are " + alternatives(place.schema.names())};
+  return {
+      entry.where, "unknown table [" + entry.key + "]",
+      near ? "did you mean [" + *near + "]?" : "the tables are " + listed(place.schema.names())};
 }
 
 Diagnostic renamed_key(const TablePlace& place, const Entry& entry, const std::string& name) {
@@ -72,15 +73,6 @@ Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
 }
 
 }  // namespace
-
-std::string alternatives(const std::vector<std::string>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += words[i];
-  }
-  return text;
-}
 
 Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const bool in_recipe = place.path.empty();

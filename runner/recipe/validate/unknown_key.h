@@ -13,7 +13,4 @@ Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const 
 // A `type` that the kind does not have.
 Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const Value& type);
 
-// "a, b or c"
-std::string alternatives(const std::vector<std::string>& words);
-
 }  // namespace exprun

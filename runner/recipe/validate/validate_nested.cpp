@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
-#include "recipe/validate/unknown_key.h"
+#include "base/word_list.h"
 #include "recipe/validate/validate_value.h"
 #include "recipe/validate/wrong_type.h"
 
@@ -31,7 +31,7 @@ void check_member(const std::string& key, const Schema& schema, const Entry& ent
   diagnostics.push_back({entry.where, "unknown key '" + entry.key + "' in '" + key + "'",
                          near           ? "did you mean '" + *near + "'?"
                          : keys.empty() ? ""
-                                        : "its keys are " + alternatives(keys)});
+                                        : "its keys are " + listed(keys)});
 }
 
 // All types that the branches take, as one schema: for the message.

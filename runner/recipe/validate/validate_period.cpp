@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/period.h"
 #include "base/suggest.h"
-#include "recipe/validate/unknown_key.h"
+#include "base/word_list.h"
 #include "recipe/validate/validate_value.h"
 
 namespace exprun {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number.h"
-#include "recipe/validate/unknown_key.h"
+#include "base/word_list.h"
 #include "recipe/validate/validate_value.h"
 
 namespace exprun {

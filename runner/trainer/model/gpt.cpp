@@ -251,7 +251,8 @@ std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) 
   const auto unmatched = parameters.start_at_zero(settings.zero);
   if (!unmatched.empty())
     throw section.table("initialization")
-        .error("zero", "no parameter of the model matches '" + unmatched.front() + "'");
+        .error("zero", "no parameter of the model matches '" + unmatched.front() + "'",
+               "one is called '" + parameters.items().back().name + "'");
   return model;
 }
 

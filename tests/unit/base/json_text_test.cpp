@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 using namespace exprun;
 using nlohmann::json;
@@ -23,6 +24,12 @@ TEST_CASE("json text: what is no JSON throws, or is discarded") {
       json::parse_error);
   CHECK(parse_json_or_discard<json>("{\"a\": }").is_discarded());
   CHECK(parse_json_or_discard<ordered_json>("").is_discarded());
+}
+
+TEST_CASE("json text: a problem is told without the library's number for it") {
+  CHECK(json_problem(std::runtime_error("[json.exception.type_error.302] type must be number")) ==
+        "type must be number");
+  CHECK(json_problem(std::runtime_error("[a] b")) == "[a] b");
 }
 
 TEST_CASE("json text: bytes that are not UTF-8 throw, or are replaced") {

@@ -247,7 +247,7 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
         "recipe: 'validation_fraction' keeps all 1 tokens for validation, none is left for "
         "training");
   CHECK(said("a.txt", letters, "validation_every = 2\n") ==
-        "recipe: 'validation_every' keeps none of 26 tokens (1 documents) for validation");
+        "recipe: 'validation_every' keeps none of 26 tokens for validation");
   const fs::path empty = folder.write("empty.txt", "");
   CHECK(said("a.txt", letters, "validation = '" + empty.string() + "'\n") ==
         "recipe: no text is in the files, so there is no token to validate on");

@@ -68,7 +68,7 @@ TEST_CASE("run device: GPUs that are asked for and cannot be had are an error wi
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(1)) ==
         "<override 2>:1:12: error: 3 ranks want a GPU each, and one can be used\n"
         "    world_size=3\n"
-        "               ^ \"auto\" is one a GPU\n");
+        "               ^ \"auto\" is one rank a GPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("and 2 can be used") !=
         std::string::npos);
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2), /*joined=*/true).empty());

@@ -109,7 +109,7 @@ std::string RecordTemplate::fill(std::string_view bytes) const {
   try {
     record = parse_json<json>(bytes);
   } catch (const json::exception& error) {
-    throw Error(std::string("is no JSON: ") + to_valid_utf8(error.what()));
+    throw Error(std::string("is no JSON: ") + to_valid_utf8(json_problem(error)));
   }
   if (!record.is_object()) throw Error("is no JSON object");
   const Parts* parts = &parts_;

@@ -4,6 +4,7 @@
 
 #include "engine/name_glob.h"
 #include "engine/optimizer.h"
+#include "recipe/key_path.h"
 
 namespace exprun {
 
@@ -53,19 +54,22 @@ std::vector<Parameter> take_matching(const Section& section, std::vector<Paramet
   return taken;
 }
 
-void check_taken_by_nobody(const Section& groups, const std::string& name,
-                           const std::vector<Parameter>& parameters,
-                           const std::vector<Parameter>& left) {
-  const Section section = groups.table(name);
-  const auto globs = section.get<std::vector<std::string>>("match");
+bool takes(const Section& group, const Parameter& parameter) {
+  return matches_any(group.get<std::vector<std::string>>("match"), parameter.name);
+}
+
+void check_in_no_other_group(const Section& groups, const std::string& name,
+                             const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
-    if (!matches_any(globs, parameter.name)) continue;
-    const bool free = std::any_of(left.begin(), left.end(), [&](const Parameter& other) {
-      return other.name == parameter.name;
-    });
-    if (!free)
-      throw section.error("match", "parameter '" + parameter.name +
-                                       "' is matched by two groups of [optimizer.groups]");
+    if (!takes(groups.table(name), parameter)) continue;
+    for (const std::string& other : groups.keys()) {
+      if (other == name) break;
+      if (takes(groups.table(other), parameter))
+        throw groups.table(name).error("match",
+                                       "parameter '" + parameter.name + "' is in [" +
+                                           join_path("optimizer.groups", other) + "] already",
+                                       "a parameter belongs in one group");
+    }
   }
 }
 
@@ -74,7 +78,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
                                          std::vector<Parameter>& left) {
   std::vector<OptimizerGroup> result;
   for (const std::string& name : groups.keys()) {
-    check_taken_by_nobody(groups, name, parameters, left);
+    check_in_no_other_group(groups, name, parameters);
     const Section section = groups.table(name);
     const auto taken = take_matching(section, left);
     if (taken.empty())
