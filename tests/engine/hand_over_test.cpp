@@ -272,25 +272,13 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   }
 }
 
-namespace {
-
-// In the store of another launcher.
-RankPlace served_place(int rank, const ListeningSocket& listening) {
-  RankPlace place = place_of(1, 2, listening);
-  place.rank = rank;
-  place.store_is_served = place.joined = true;
-  return place;
-}
-
-}  // namespace
-
 TEST_CASE("hand-over: the ranks' next command in a launcher's store meets none of the former") {
   const ListeningSocket listening = listen_on_loopback();
   const Rendezvous launcher(place_of(0, 2, listening));
   for (const ExitCode code : {ExitCode::done, ExitCode::bad_recipe}) {
-    Follower first(served_place(1, listening));
-    { Rendezvous of_another_process(served_place(0, listening)); }  // of the same command
-    Rendezvous rendezvous(served_place(0, listening));
+    Follower first(served_place(1, 2, listening));
+    { Rendezvous of_another_process(served_place(0, 2, listening)); }  // of the same command
+    Rendezvous rendezvous(served_place(0, 2, listening));
     dismiss(rendezvous, {code, ""});
     CHECK(first.outcome() == std::to_string(static_cast<int>(code)));
   }
@@ -299,20 +287,20 @@ TEST_CASE("hand-over: the ranks' next command in a launcher's store meets none o
 TEST_CASE("hand-over: ranks whose launchers count their restarts differently meet") {
   const ListeningSocket listening = listen_on_loopback();
   const Rendezvous launcher(place_of(0, 2, listening));
-  RankPlace restarted = served_place(1, listening);
+  RankPlace restarted = served_place(1, 2, listening);
   restarted.restarts = 1;
   Follower first(restarted);
-  Teller rank_0(served_place(0, listening));
+  Teller rank_0(served_place(0, 2, listening));
   CHECK(first.outcome() == "cpu");
 }
 
 TEST_CASE("hand-over: in a launcher's store a rank goes on to the life that rank 0 begins anew") {
   const ListeningSocket listening = listen_on_loopback();
   const Rendezvous launcher(place_of(0, 2, listening));
-  Rendezvous former(served_place(0, listening));
+  Rendezvous former(served_place(0, 2, listening));
   former.set("hand-over", kNonsense);
-  Follower first(served_place(1, listening));
+  Follower first(served_place(1, 2, listening));
   wait_until_said(former, "reply/1");
-  Teller rank_0(served_place(0, listening));
+  Teller rank_0(served_place(0, 2, listening));
   CHECK(first.outcome() == "cpu");
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <thread>
 
 #include "support/rank_threads.h"
@@ -23,4 +24,25 @@ TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind th
   CHECK(rank_0.has("leaves/1"));
   CHECK(rank_0.has("leaves/2"));
   for (std::thread& other : others) other.join();
+}
+
+TEST_CASE("parting: a rank that died while rank 0 saved keeps nobody" *
+          doctest::test_suite("slow")) {
+  const ListeningSocket listening = listen_on_loopback();
+  Rendezvous rank_0(place_of(0, 3, listening));
+  std::thread second([&] {
+    Rendezvous rendezvous(place_of(2, 3, listening));
+    await_release(rendezvous);
+  });
+  release_others(rank_0);  // there is no rank 1
+  CHECK(rank_0.has("leaves/2"));
+  second.join();
+}
+
+TEST_CASE("parting: what is saved stays saved where the launcher with the rendezvous is gone") {
+  const ListeningSocket listening = listen_on_loopback();
+  std::optional<Rendezvous> launcher(std::in_place, place_of(0, 2, listening));
+  Rendezvous rank_0(served_place(0, 2, listening));
+  launcher.reset();
+  CHECK_NOTHROW(release_others(rank_0));
 }

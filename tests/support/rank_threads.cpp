@@ -18,6 +18,13 @@ RankPlace place_of(int rank, int world_size, const ListeningSocket& listening) {
   return place;
 }
 
+RankPlace served_place(int rank, int world_size, const ListeningSocket& listening) {
+  RankPlace place = place_of(1, world_size, listening);
+  place.rank = rank;
+  place.store_is_served = place.joined = true;
+  return place;
+}
+
 void on_ranks(int world_size, const OfRank& of_rank) {
   // c10d's flight recorder is one a process: several groups in threads write to it at once.
   ::setenv("TORCH_FR_BUFFER_SIZE", "0", 1);

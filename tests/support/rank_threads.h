@@ -13,6 +13,9 @@ namespace exprun {
 // A place whose ranks meet at the socket; collectives give up after 20 s.
 RankPlace place_of(int rank, int world_size, const ListeningSocket& listening);
 
+// The same where another launcher serves the store at the socket.
+RankPlace served_place(int rank, int world_size, const ListeningSocket& listening);
+
 using OfRank = std::function<void(const std::shared_ptr<ProcessGroup>&, Rendezvous&)>;
 
 // Runs it on every rank, and returns when all have ended. It must not throw.

@@ -4,6 +4,9 @@
 #include <string>
 #include <thread>
 
+#include "base/diagnostic.h"
+#include "base/log.h"
+
 namespace exprun {
 
 namespace {
@@ -19,14 +22,25 @@ std::string leaves_key(int rank) {
   return "leaves/" + std::to_string(rank);
 }
 
+bool leaves_before(Clock::time_point late, int rank, Rendezvous& rendezvous) {
+  while (!rendezvous.has(leaves_key(rank))) {
+    if (Clock::now() > late) return false;
+    std::this_thread::sleep_for(kLookForLeavers);
+  }
+  return true;
+}
+
 }  // namespace
 
-void release_others(Rendezvous& rendezvous) {
+void release_others(Rendezvous& rendezvous) try {
   rendezvous.set(kReleased, "");
   const auto late = Clock::now() + kLeaving;
   for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
-    while (!rendezvous.has(leaves_key(rank)) && Clock::now() < late)
-      std::this_thread::sleep_for(kLookForLeavers);
+    if (!leaves_before(late, rank, rendezvous))
+      log_warning("dist: rank " + std::to_string(rank) +
+                  " does not say that it leaves: it hangs, or is gone; the run is saved");
+} catch (const Error& error) {
+  log_warning(std::string(error.what()) + "; the run is saved");
 }
 
 void await_release(Rendezvous& rendezvous) {

@@ -7,7 +7,8 @@
 
 namespace exprun {
 
-// As rank 0, when all is saved: the others leave. It returns when they have said so, or are late.
+// As rank 0, when all is saved: the others leave. It returns when they have said so, or are late;
+// that one is lost by now is a warning. Never throws.
 void release_others(Rendezvous& rendezvous);
 
 // As any other rank. Throws Error when rank 0 is lost. Who lives on for long behind it is killed,
