@@ -40,7 +40,8 @@ void read_shard(const std::string& file) try {
 void fill(const RecordTemplate& text, std::string_view record) try {
   const auto found = record_at_sight(record);
   require(!found || *found == json::parse(record, nullptr, false));
-  text.fill(record);
+  RecordRoom room;
+  text.fill(record, room);
 } catch (const Error&) {
 }
 

@@ -16,11 +16,12 @@ RecipeError wrong(const Chunk& chunk, int64_t place, const Error& error) {
 void for_each_text(const Chunk& chunk, const RecordTemplate& text,
                    const std::function<void(const Piece&, std::string_view)>& visit) {
   std::string_view rest = chunk.bytes;
+  RecordRoom room;
   int64_t place = chunk.first_place;
   for (const Piece& piece : chunk.pieces) try {
       const std::string_view bytes = rest.substr(0, piece.size);
       rest.remove_prefix(piece.size);
-      chunk.json ? visit(piece, text.fill(bytes)) : visit(piece, bytes);
+      chunk.json ? visit(piece, text.fill(bytes, room)) : visit(piece, bytes);
       place += piece.ends;
     } catch (const Error& error) {
       throw wrong(chunk, place, error);

@@ -1,5 +1,9 @@
 #include "control/data/read/record_fields.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -15,10 +19,20 @@ constexpr int kMostNested = 64;
 constexpr ptrdiff_t kLongNumber = 100;
 
 // How many bytes go by before a quote, a backslash, a control character or one that is not ASCII,
-// in steps of eight.
+// in steps of sixteen and eight.
 size_t plain_bytes(const char* at, const char* end) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x80 * kOnes;
   const char* const begin = at;
+#ifdef __SSE2__
+  for (; end - at >= 16; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                       _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    const __m128i others = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));  // from 0x80 on is negative
+    if (const int found = _mm_movemask_epi8(_mm_or_si128(marks, others)))
+      return static_cast<size_t>(at - begin + std::countr_zero(static_cast<unsigned>(found)));
+  }
+#endif
   for (; end - at >= 8; at += 8) {
     uint64_t word = 0;
     std::memcpy(&word, at, sizeof word);

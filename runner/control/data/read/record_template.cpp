@@ -7,7 +7,6 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
-#include "control/data/read/record_fields.h"
 
 namespace exprun {
 namespace {
@@ -77,10 +76,12 @@ RecordTemplate::Parts RecordTemplate::parse(const std::string& text) {
   return parts;
 }
 
-std::optional<std::string> RecordTemplate::filled_at_sight(std::string_view record) const {
-  std::vector<RecordField> fields;
+std::optional<std::string_view> RecordTemplate::filled_at_sight(std::string_view record,
+                                                                RecordRoom& room) const {
+  auto& [fields, text] = room;
+  fields.clear();
   if (!find_fields(record, fields)) return std::nullopt;
-  const auto find = [&](const Part& part) -> const RecordField* {
+  const auto find = [&fields = fields](const Part& part) -> const RecordField* {
     const auto found = std::find_if(fields.rbegin(), fields.rend(), [&](const RecordField& field) {
       return field.name == part.field;
     });
@@ -93,18 +94,18 @@ std::optional<std::string> RecordTemplate::filled_at_sight(std::string_view reco
     if (!field) return std::nullopt;
     if (field->value.empty()) parts = &fallback_;
   }
-  std::string text;
+  text.clear();
   for (const Part& part : *parts) {
     const RecordField* const field = part.field.empty() ? nullptr : find(part);
     if (!field && !part.field.empty()) return std::nullopt;
+    if (field && parts->size() == 1 && !field->has_escapes) return field->value;
     text += part.literal;
     if (field) field->append_to(text);
   }
   return text;
 }
 
-std::string RecordTemplate::fill(std::string_view bytes) const {
-  if (auto text = filled_at_sight(bytes)) return std::move(*text);
+std::string RecordTemplate::filled_by_parse(std::string_view bytes) const {
   json record;
   try {
     record = parse_json<json>(bytes);
@@ -123,6 +124,11 @@ std::string RecordTemplate::fill(std::string_view bytes) const {
     text += part.field.empty() ? part.literal : text_of(record, part.field);
   }
   return text;
+}
+
+std::string_view RecordTemplate::fill(std::string_view record, RecordRoom& room) const {
+  if (const auto text = filled_at_sight(record, room)) return *text;
+  return room.text = filled_by_parse(record);
 }
 
 }  // namespace exprun

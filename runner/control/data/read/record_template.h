@@ -6,7 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "control/data/read/record_fields.h"
+
 namespace exprun {
+
+// Where records are taken apart and filled in, one after another.
+struct RecordRoom {
+  std::vector<RecordField> fields;
+  std::string text;
+};
 
 class RecordTemplate {
  public:
@@ -14,8 +22,9 @@ class RecordTemplate {
   // an input); empty: that is an error. Throws Error for a template that is none.
   RecordTemplate(const std::string& text, const std::string& fallback);
 
-  // Throws Error for what is no JSON object, or lacks a field.
-  std::string fill(std::string_view record) const;
+  // A part of the record, or of the room until it is used again. Throws Error for what is no JSON
+  // object, or lacks a field.
+  std::string_view fill(std::string_view record, RecordRoom& room) const;
 
  private:
   struct Part {
@@ -24,7 +33,8 @@ class RecordTemplate {
   using Parts = std::vector<Part>;
   static Parts parse(const std::string& text);
   // Nothing where a whole parse must judge.
-  std::optional<std::string> filled_at_sight(std::string_view record) const;
+  std::optional<std::string_view> filled_at_sight(std::string_view record, RecordRoom& room) const;
+  std::string filled_by_parse(std::string_view record) const;
 
   Parts parts_, fallback_;
 };
