@@ -62,18 +62,6 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
   }
 }
 
-// Of a text in bytes that is neither packed nor divided. What cannot be read is told at its place,
-// when it is read.
-std::optional<int64_t> units_by_size(const std::filesystem::path& file,
-                                     const ChunkOptions& options) try {
-  const bool is_text = format_of_file(file, options.records.format) == "text";
-  if (!is_text || options.split.units_are_characters || !options.records.separator.empty())
-    return std::nullopt;
-  return unpacked_bytes(file);
-} catch (const Error&) {
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
@@ -89,28 +77,6 @@ bool are_mixed(const std::vector<RawSource>& sources, const std::string& format)
   };
   const auto texts = std::count_if(sources.begin(), sources.end(), is_text);
   return texts > 0 && texts < static_cast<ptrdiff_t>(sources.size());
-}
-
-int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options) {
-  ChunkOptions counting = options;
-  counting.split.validation_from = -1;
-  std::vector<RawSource> train;
-  for (const RawSource& source : sources)
-    if (source.part == Part::train) train.push_back(source);
-  int64_t units = 0;
-  std::erase_if(train, [&](const RawSource& source) {
-    const auto known = units_by_size(source.source.file, options);
-    units += known.value_or(0);
-    return known.has_value();
-  });
-  const auto use = [&](const Chunk& chunk) {
-    if (!chunk.json)
-      units += units_in(chunk.bytes, options.split.units_are_characters);
-    else
-      for (const Piece& piece : chunk.pieces) units += units_in_record(piece.size, options.split);
-  };
-  read_chunks(train, counting, use);
-  return units;
 }
 
 }  // namespace exprun

@@ -20,7 +20,4 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOpti
 // Whether some hold text and others JSON records.
 bool are_mixed(const std::vector<RawSource>& sources, const std::string& format);
 
-// Units (document_chunks.h) of the training sources together.
-int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options);
-
 }  // namespace exprun

@@ -1,7 +1,6 @@
 #include "control/data/tokenize_sources.h"
 
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -18,6 +17,7 @@
 #include "control/data/shard_set_writer.h"
 #include "control/data/survey.h"
 #include "control/data/tokenize_chunk.h"
+#include "control/data/validation_border.h"
 
 namespace exprun {
 namespace {
@@ -59,11 +59,8 @@ ChunkOptions chunk_options(const TokenizeJob& job) {
   const bool mixed = are_mixed(job.inputs.sources(), options.format);
   chunks.split.units_are_characters = options.tokenizer != "byte" && !mixed;
   chunks.split.records_are_units = !mixed;
-  if (options.validation_fraction > 0) {
-    const auto units = static_cast<double>(count_units(job.inputs.sources(), chunks));
-    chunks.split.validation_from =
-        static_cast<int64_t>(std::floor((1 - options.validation_fraction) * units));
-  }
+  if (options.validation_fraction > 0)
+    find_border(job.inputs.sources(), options.validation_fraction, job.threads, chunks);
   return chunks;
 }
 

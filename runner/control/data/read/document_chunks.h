@@ -62,9 +62,13 @@ SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOption
 // RecipeError for what cannot be opened, Error where the disk fails.
 std::string content_of(const std::vector<RawSource>& sources);
 
-int64_t units_in_record(size_t bytes, const SplitOptions& split);
-
 // Characters or bytes of a text.
 int64_t units_in(std::string_view text, bool characters);
+
+// The bytes of the first `units` of a text.
+size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
+
+// Of all sources, as the records are read. Throws as read_chunks().
+int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options);
 
 }  // namespace exprun
