@@ -13,7 +13,6 @@ namespace {
 
 using Derived = std::optional<Value::Data>;
 
-constexpr int64_t kByteVocabulary = 256;
 constexpr int64_t kMostMicroBatchTokens = 16384;
 
 bool is_name_character(char c) {
@@ -31,8 +30,7 @@ Derived run_name(const DeriveInput& input) {
 }
 
 Derived vocab_size(const DeriveInput& input) {
-  const bool text = text_at(input.root, "dataset.type") == "text";
-  if (text && text_at(input.root, "dataset.tokenizer") == "byte") return kByteVocabulary;
+  if (const auto bytes = vocabulary_of_bytes(input.root)) return *bytes;
   if (!input.facts.vocab_size) return std::nullopt;
   return *input.facts.vocab_size;
 }

@@ -45,6 +45,12 @@ std::optional<int64_t> world_size(const Table& root) {
   return positive_at(root, "parallelism.world_size");
 }
 
+std::optional<int64_t> vocabulary_of_bytes(const Table& root) {
+  const bool bytes =
+      text_at(root, "dataset.type") == "text" && text_at(root, "dataset.tokenizer") == "byte";
+  return bytes ? std::optional<int64_t>(256) : std::nullopt;
+}
+
 std::optional<Period> run_length(const Table& root) {
   if (const auto steps = positive_at(root, "run.steps"))
     return Period{static_cast<double>(*steps), PeriodUnit::steps};

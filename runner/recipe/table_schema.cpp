@@ -60,6 +60,12 @@ bool declares_key(const Schema& schema, const std::string& key) {
   return properties != nullptr && properties->contains(key);
 }
 
+bool requires_key(const Schema& schema, const std::string& key) {
+  const Schema* required = member(schema, "required");
+  return required != nullptr &&
+         std::find(required->begin(), required->end(), key) != required->end();
+}
+
 TableSchemas::Made TableSchemas::of(const Schema* node, std::string_view name_or_type,
                                     const std::function<Made()>& make) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -80,8 +80,9 @@ class TableSchemas {
 
 bool is_table(const Schema& schema);
 
-// Whether a table's or a component's own schema has the key.
+// Whether a table's or a component's own schema has the key, and whether it must be there.
 bool declares_key(const Schema& schema, const std::string& key);
+bool requires_key(const Schema& schema, const std::string& key);
 
 // A table of a recipe and what it may hold.
 struct TablePlace {

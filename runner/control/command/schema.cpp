@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/report/keys_named.h"
 #include "control/report/schema_text.h"
 #include "control/report/terminal.h"
 

@@ -1,6 +1,5 @@
 #include "control/command/starter.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -8,6 +7,7 @@
 #include "base/word_list.h"
 #include "control/report/values_text.h"
 #include "recipe/emit.h"
+#include "recipe/table_schema.h"
 
 namespace exprun {
 namespace {
@@ -33,12 +33,6 @@ std::string line(const std::string& assignment, const std::string& comment) {
   return assignment + std::string(gap, ' ') + "# " + comment + '\n';
 }
 
-bool is_required(const Schema& node, const std::string& key) {
-  const auto required = node.find("required");
-  return required != node.end() &&
-         std::find(required->begin(), required->end(), key) != required->end();
-}
-
 // The last example is the one to begin with; the first is the smallest.
 std::string first_value(const Schema& schema) {
   if (schema.contains("examples")) return toml_of(schema["examples"].back());
@@ -61,7 +55,7 @@ std::string keys(const Schema& node, const Given& given) {
   if (const auto properties = node.find("properties"); properties != node.end())
     for (const auto& [key, schema] : properties->items())
       if (key != "type" && schema.value("type", Schema()) != "object")
-        text += key_line(key, schema, is_required(node, key), given);
+        text += key_line(key, schema, requires_key(node, key), given);
   return text;
 }
 
@@ -83,7 +77,7 @@ std::string component(const SchemaSet& schemas, const std::string& kind, const s
 // The key that says where the data are.
 std::string path_key(const Schema& dataset) {
   for (const auto& [key, schema] : dataset["properties"].items())
-    if (schema.contains("x-path") && is_required(dataset, key)) return key;
+    if (schema.contains("x-path") && requires_key(dataset, key)) return key;
   return "";
 }
 

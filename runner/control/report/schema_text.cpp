@@ -1,163 +1,22 @@
 #include "control/report/schema_text.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/json_text.h"
 #include "base/word_list.h"
-#include "control/report/values_text.h"
+#include "control/report/key_text.h"
 #include "control/report/wrapped.h"
 
 namespace exprun {
 namespace {
 
-constexpr size_t kNameColumn = 22;
-
-std::string text(const Schema& schema, const char* key) {
-  return schema.value(key, "");
-}
-
-std::string default_text(const Schema& schema, bool required) {
-  if (required) return "; required";
-  return schema.contains("default") ? "; default " + toml_of(schema["default"]) : "";
-}
-
-std::string described(const Schema& schema) {
-  const std::string unit = text(schema, "x-unit");
-  return text(schema, "description") + (unit.empty() ? "" : " [" + unit + "]");
-}
-
-std::string named(const std::string& name, const std::string& first) {
-  std::string line = "  " + name;
-  line += std::string(std::max(kNameColumn, line.size() + 2) - line.size(), ' ');
-  return line + wrapped(first, kNameColumn, line.size()) + '\n';
-}
-
-std::string key_text(const std::string& key, const Schema& schema, bool required) {
-  return named(key, values_text(schema) + default_text(schema, required)) +
-         std::string(kNameColumn, ' ') + wrapped(described(schema), kNameColumn, kNameColumn) +
-         '\n';
-}
-
-std::string paragraph(const std::string& words) {
-  return "  " + wrapped(words, 2, 2) + '\n';
-}
-
-bool is_required(const Schema& node, const std::string& key) {
-  const auto required = node.find("required");
-  return required != node.end() &&
-         std::find(required->begin(), required->end(), key) != required->end();
-}
-
-std::string keys_text(const Schema& node, const std::string& path);
-
-std::string sub_table_text(const Schema& node, const std::string& path) {
-  return "\n[" + path + "]  " + wrapped(described(node), 0, path.size() + 4) + '\n' +
-         keys_text(node, path);
-}
-
-bool is_table_schema(const Schema& schema) {
-  return schema.is_object() && schema.value("type", Schema()) == "object";
-}
-
-// The keys of a node; its sub-tables come behind, under a heading each.
-std::string keys_text(const Schema& node, const std::string& path) {
-  std::string keys, tables;
-  const Schema properties = node.value("properties", Schema::object());
-  for (const auto& [key, schema] : properties.items()) {
-    if (is_table_schema(schema))
-      tables += sub_table_text(schema, path + "." + key);
-    else
-      keys += key_text(key, schema, is_required(node, key));
-  }
-  const Schema free = node.value("additionalProperties", Schema(false));
-  if (is_table_schema(free))
-    tables += sub_table_text(free, path + ".NAME");
-  else if (free.is_object())
-    keys += key_text("KEY", free, false);
-  return keys + tables;
-}
-
-// The keys of a recipe that are no tables.
-Schema outside_of_tables() {
-  Schema keys = parse_json<Schema>(composed_schema())["properties"];
-  for (const char* table : kTables) keys.erase(table);
-  return {{"properties", std::move(keys)}};
-}
-
-// A key or a sub-table, by the heading that it stands under, and the types that say it.
-struct Known {
-  std::string heading, explained;
-  Schema schema;
-  std::vector<std::string> types = {};
-};
-
-void add(Known known, const std::string& type, std::vector<Known>& found) {
-  const auto same = std::find_if(found.begin(), found.end(), [&](const Known& other) {
-    return other.heading == known.heading && other.explained == known.explained;
-  });
-  Known& entry = same == found.end() ? found.emplace_back(std::move(known)) : *same;
-  if (!type.empty()) entry.types.push_back(type);
-}
-
-void find_known(const Schema& node, const std::string& path, const std::string& type,
-                const std::string& name, std::vector<Known>& found) {
-  const Schema properties = node.value("properties", Schema::object());
-  for (const auto& [key, schema] : properties.items()) {
-    const std::string whole = path.empty() ? key : path + "." + key;
-    const bool is_table = is_table_schema(schema);
-    if (("." + whole).ends_with("." + name))
-      add(is_table ? Known{whole, paragraph(described(schema)) + keys_text(schema, whole), schema}
-                   : Known{path,
-                           key_text(key, schema, is_required(node, key)),
-                           {{"properties", {{key, schema}}}}},
-          type, found);
-    if (is_table) find_known(schema, whole, type, name, found);
-  }
-  const Schema free = node.value("additionalProperties", Schema(false));
-  if (is_table_schema(free)) find_known(free, path + ".NAME", type, name, found);
-}
-
-// Of every key and sub-table: its name, and its path.
-void add_names(const Schema& node, const std::string& path, std::vector<std::string>& names) {
-  const Schema properties = node.value("properties", Schema::object());
-  for (const auto& [key, schema] : properties.items()) {
-    const std::string whole = path.empty() ? key : path + "." + key;
-    names.push_back(key);
-    if (!path.empty()) names.push_back(whole);
-    if (is_table_schema(schema)) add_names(schema, whole, names);
-  }
-  const Schema free = node.value("additionalProperties", Schema(false));
-  if (is_table_schema(free)) add_names(free, path + ".NAME", names);
-}
-
-std::vector<Known> known_as(const SchemaSet& schemas, const std::string& name) {
-  std::vector<Known> found;
-  find_known(outside_of_tables(), "", "", name, found);
-  for (const char* table : kTables) {
-    find_known(*schemas.find(table), table, "", name, found);
-    for (const std::string& type : schemas.types(table))
-      find_known(*schemas.find(table, type), table, type, name, found);
-  }
-  return found;
-}
-
-// "[optimizer] of optimizer "adam" or "lion""; without types where they do not matter.
-std::string heading_text(const Known& known) {
-  if (known.heading.empty()) return "outside of the tables";
-  const std::string heading = '[' + known.heading + ']';
-  if (known.types.empty()) return heading;
-  std::vector<std::string> quoted;
-  for (const std::string& type : known.types) quoted.push_back('"' + type + '"');
-  return heading + "  of " + known.heading.substr(0, known.heading.find('.')) + ' ' +
-         alternatives(quoted);
+std::string description(const Schema& schema) {
+  return schema.value("description", "");
 }
 
 std::string types_text(const SchemaSet& schemas, const std::string& kind) {
   std::string list;
   for (const std::string& type : schemas.types(kind))
-    list += named(kind + "/" + type, text(*schemas.find(kind, type), "description"));
+    list += named(kind + "/" + type, description(*schemas.find(kind, type)));
   return list.empty() ? "" : "\nTypes:\n" + list;
 }
 
@@ -167,7 +26,7 @@ std::string tables_text(const SchemaSet& schemas) {
   std::string result;
   for (const char* table : kTables) {
     const std::vector<std::string> types = schemas.types(table);
-    std::string line = text(*schemas.find(table), "description");
+    std::string line = description(*schemas.find(table));
     if (!types.empty()) line += "; types: " + alternatives(types);
     result += named(table, line);
   }
@@ -178,30 +37,6 @@ std::string table_text(const SchemaSet& schemas, const std::string& table) {
   const Schema& node = *schemas.find(table);
   return "[" + table + "]  " + wrapped(described(node), 0, table.size() + 4) + '\n' +
          keys_text(node, table) + types_text(schemas, table);
-}
-
-std::string keys_named_text(const SchemaSet& schemas, const std::string& name) {
-  std::string result;
-  for (const Known& known : known_as(schemas, name))
-    result += (result.empty() ? "" : "\n") + heading_text(known) + '\n' + known.explained;
-  return result;
-}
-
-std::vector<std::string> explained_names(const SchemaSet& schemas) {
-  std::vector<std::string> names = schemas.names();
-  add_names(outside_of_tables(), "", names);
-  for (const auto& [file, schema] : schemas.files())
-    add_names(*schema, file.substr(0, file.find_first_of("/.")), names);
-  std::set<std::string> seen;
-  std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
-  return names;
-}
-
-Schema keys_named_json(const SchemaSet& schemas, const std::string& name) {
-  Schema list = Schema::array();
-  for (const Known& known : known_as(schemas, name))
-    list.push_back({{"table", known.heading}, {"types", known.types}, {"schema", known.schema}});
-  return list;
 }
 
 std::string component_text(const SchemaSet& schemas, const std::string& kind,

@@ -15,14 +15,4 @@ std::string table_text(const SchemaSet& schemas, const std::string& table);
 std::string component_text(const SchemaSet& schemas, const std::string& kind,
                            const std::string& type);
 
-// The keys and sub-tables of that name, or path, in all tables: "lr", "model.norm.eps",
-// "model.norm"; `extends` and `version` stand outside of the tables. Empty if there is none.
-std::string keys_named_text(const SchemaSet& schemas, const std::string& name);
-
-// The same as [{"table": "optimizer", "types": ["adamw"], "schema": {"properties": {"lr": ...}}}].
-Schema keys_named_json(const SchemaSet& schemas, const std::string& name);
-
-// All that can be explained: tables, "optimizer/adamw", and keys by name and path.
-std::vector<std::string> explained_names(const SchemaSet& schemas);
-
 }  // namespace exprun

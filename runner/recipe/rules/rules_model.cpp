@@ -10,14 +10,6 @@ std::string number(int64_t value) {
   return std::to_string(value);
 }
 
-// What the recipe's tokenizer alone says, before any data are read.
-std::optional<int64_t> tokenizer_size(const RuleInput& input) {
-  if (input.facts.vocab_size) return input.facts.vocab_size;
-  const bool bytes = text_at(input.root, "dataset.type") == "text" &&
-                     text_at(input.root, "dataset.tokenizer") == "byte";
-  return bytes ? std::optional<int64_t>(256) : std::nullopt;
-}
-
 }  // namespace
 
 void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
@@ -51,7 +43,8 @@ void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
 
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   const auto size = integer_at(input.root, "model.vocab_size");
-  const auto needed = tokenizer_size(input);
+  const auto known = input.facts.vocab_size;
+  const auto needed = known ? known : vocabulary_of_bytes(input.root);
   if (!size || !needed || *size >= *needed) return;
   diagnostics.push_back(
       {place_of(input.root, "model.vocab_size"),
