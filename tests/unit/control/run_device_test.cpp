@@ -5,20 +5,15 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/ranks/ranks.h"
+#include "tests/unit/recipe/recipes.h"
 
 using namespace exprun;
 
 namespace {
 
-RecipeText text_with(std::vector<std::string> overrides,
-                     const std::string& batch = "sequences = 12") {
-  const std::string text =
-      "[run]\nsteps = 3\n"
-      "[model]\ntype = \"mlp\"\nhidden_size = 8\nvocab_size = 256\ncontext_length = 8\n"
-      "[dataset]\ntype = \"text\"\npath = \"a.txt\"\n"
-      "[batch]\n" +
-      batch + "\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n[schedule]\ntype = \"constant\"\n";
-  return {{std::make_shared<SourceFile>(SourceFile{"a.toml", text})}, std::move(overrides)};
+RecipeText text_with(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(), "sequences=12");
+  return recipe_text(kTinyRecipe, std::move(overrides));
 }
 
 GpuOffer gpus(size_t count) {
@@ -40,9 +35,8 @@ std::string refusal(std::vector<std::string> overrides, const GpuOffer& offer,
       gpu_problems(resolve(text_with(std::move(overrides))), offer, joined, Severity::error));
 }
 
-int ranks(std::vector<std::string> overrides, size_t count, const std::string& batch) {
-  return world_size(
-      resolve(with_a_rank_a_gpu(text_with(std::move(overrides), batch), gpus(count))));
+int ranks(std::vector<std::string> overrides, size_t count) {
+  return world_size(resolve(with_a_rank_a_gpu(text_with(std::move(overrides)), gpus(count))));
 }
 
 }  // namespace
@@ -61,12 +55,12 @@ TEST_CASE("run device: auto takes GPUs where they can be had for every rank") {
 
 TEST_CASE("run device: GPUs that are asked for and cannot be had are an error with its remedy") {
   CHECK(refusal({"device=cuda"}, kOldDriver) ==
-        "<override 1>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
+        "<override 2>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
         "exprun-trainer-cuda needs 13.0\n"
         "    device=cuda\n"
         "           ^^^^ install a newer driver; run.device=cpu trains on the CPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(1)) ==
-        "<override 2>:1:12: error: 3 ranks want a GPU each, and one can be used\n"
+        "<override 3>:1:12: error: 3 ranks want a GPU each, and one can be used\n"
         "    world_size=3\n"
         "               ^ \"auto\" is one rank a GPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("and 2 can be used") !=
@@ -77,11 +71,11 @@ TEST_CASE("run device: GPUs that are asked for and cannot be had are an error wi
 }
 
 TEST_CASE("run device: without a word there is a rank for each GPU, as far as the batch goes") {
-  CHECK(ranks({}, 4, "sequences = 12") == 4);
-  CHECK(ranks({}, 8, "sequences = 12") == 6);
-  CHECK(ranks({}, 8, "sequences = 7") == 7);
-  CHECK(ranks({}, 4, "sequences = 12\nmicro_batch = 6") == 2);
-  CHECK(ranks({}, 1, "sequences = 12") == 1);
-  CHECK(ranks({"world_size=3"}, 4, "sequences = 12") == 3);
-  CHECK(ranks({"device=cpu"}, 4, "sequences = 12") == 1);
+  CHECK(ranks({}, 4) == 4);
+  CHECK(ranks({}, 8) == 6);
+  CHECK(ranks({"sequences=7"}, 8) == 7);
+  CHECK(ranks({"micro_batch=6"}, 4) == 2);
+  CHECK(ranks({}, 1) == 1);
+  CHECK(ranks({"world_size=3"}, 4) == 3);
+  CHECK(ranks({"device=cpu"}, 4) == 1);
 }

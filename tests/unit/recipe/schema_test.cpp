@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "keywords.h"
 #include "recipe/complete.h"
 #include "recipe/table_schema.h"
 #include "recipe/validate/validate_value.h"
@@ -15,44 +16,17 @@ using namespace exprun;
 
 namespace {
 
-const std::set<std::string> kKeywords = {"type",
-                                         "enum",
-                                         "const",
-                                         "minimum",
-                                         "exclusiveMinimum",
-                                         "maximum",
-                                         "exclusiveMaximum",
-                                         "items",
-                                         "minItems",
-                                         "maxItems",
-                                         "pattern",
-                                         "required",
-                                         "additionalProperties",
-                                         "default",
-                                         "description",
-                                         "examples",
-                                         "properties",
-                                         "$schema",
-                                         "x-unit",
-                                         "x-period",
-                                         "x-path",
-                                         "x-identity",
-                                         "x-kind",
-                                         "x-type-from-name",
-                                         "x-pattern-help",
-                                         "x-series",
-                                         "x-instead-of",
-                                         "maxLength",
-                                         "propertyNames",
-                                         "x-renamed-from",
-                                         "anyOf",
-                                         "oneOf"};
+const std::set<std::string> kOurKeywords = {
+    "$schema",  "description",  "examples",      "x-unit",           "x-period",
+    "x-path",   "x-identity",   "x-kind",        "x-type-from-name", "x-pattern-help",
+    "x-series", "x-instead-of", "x-renamed-from"};
 
 // Visits every schema of a key, those of elements and sub-tables included.
 void visit_keys(const std::string& path, const Schema& node,
                 const std::function<void(const std::string&, const Schema&)>& visit) {
   for (const auto& [keyword, value] : node.items())
-    CHECK_MESSAGE(kKeywords.contains(keyword), path << ": " << keyword);
+    CHECK_MESSAGE((kStandardKeywords.contains(keyword) || kOurKeywords.contains(keyword)),
+                  path << ": " << keyword);
   if (node.contains("properties"))
     for (const auto& [key, schema] : node["properties"].items()) {
       visit(path + ": " + key, schema);
