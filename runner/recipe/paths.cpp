@@ -33,26 +33,10 @@ bool is_known(std::string_view name) {
 
 std::string value_of(const std::string& name, const std::string& libtorch_folder) {
   if (name == "libtorch") return libtorch(libtorch_folder);
-  if (name.starts_with(kEnvironment)) return environment(name.substr(kEnvironment.size()));
-  throw Error("${" + name +
-              "} is unknown; there are ${env:NAME}, ${env:NAME:default} and "
-              "${libtorch}");
+  return environment(name.substr(kEnvironment.size()));
 }
 
 }  // namespace
-
-std::string expand_path(const std::string& path, const std::string& libtorch_folder) {
-  std::string expanded;
-  for (size_t at = 0;;) {
-    const size_t begin = path.find("${", at);
-    expanded += path.substr(at, begin - at);
-    if (begin == std::string::npos) return expanded;
-    const size_t end = path.find('}', begin);
-    if (end == std::string::npos) throw Error("'${' has no '}'");
-    expanded += value_of(path.substr(begin + 2, end - begin - 2), libtorch_folder);
-    at = end + 1;
-  }
-}
 
 std::optional<std::string> path_problem(const std::string& path) {
   for (size_t begin = path.find("${"); begin != std::string::npos;) {
@@ -63,6 +47,19 @@ std::optional<std::string> path_problem(const std::string& path) {
     begin = path.find("${", end);
   }
   return std::nullopt;
+}
+
+std::string expand_path(const std::string& path, const std::string& libtorch_folder) {
+  if (const auto problem = path_problem(path)) throw Error(*problem);
+  std::string expanded;
+  for (size_t at = 0;;) {
+    const size_t begin = path.find("${", at);
+    expanded += path.substr(at, begin - at);
+    if (begin == std::string::npos) return expanded;
+    const size_t end = path.find('}', begin);
+    expanded += value_of(path.substr(begin + 2, end - begin - 2), libtorch_folder);
+    at = end + 1;
+  }
 }
 
 }  // namespace exprun

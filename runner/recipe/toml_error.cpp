@@ -155,6 +155,7 @@ Diagnostic into_inline(SourceSpan where) {
 Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
   const std::string_view line = line_of(where.file->text, where.line);
   const bool header = is_header(line);
+  if (header) name = header_name(line);  // toml++ garbles one in quotes
   const std::string_view left = header ? line : line.substr(0, where.column - 1);
   if (const uint32_t column = column_of_word(left, name))
     where = {where.file, where.line, column, static_cast<uint32_t>(name.size())};

@@ -81,11 +81,16 @@ void check_pattern(const std::string& key, const Schema& schema, const Value& va
                    Diagnostics& diagnostics) {
   const std::string pattern = schema["pattern"].get<std::string>();
   const std::string& text = *value.as<std::string>();
-  if (text.size() > kLongestMatched)
-    return diagnostics.push_back(tolerable({value.where, "'" + key + "' is too long"}));
+  if (const auto only = only_text(schema)) {
+    if (text != *only) diagnostics.push_back(wrong_type(key, schema, value));
+    return;
+  }
+  if (text.size() > kLongestMatched) {
+    if (!schema.contains("maxLength"))  // check_length() has said it
+      diagnostics.push_back(tolerable({value.where, "'" + key + "' is too long"}));
+    return;
+  }
   if (std::regex_search(text, compiled(pattern))) return;
-  if (may_be_auto(schema) && pattern == "^auto$")
-    return diagnostics.push_back(wrong_type(key, schema, value));
   diagnostics.push_back(tolerable(
       {value.where, "'" + key + "' must match " + pattern, schema.value("x-pattern-help", "")}));
 }

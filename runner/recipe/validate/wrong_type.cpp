@@ -1,6 +1,8 @@
 #include "recipe/validate/wrong_type.h"
 
+#include <cctype>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/number.h"
@@ -10,15 +12,15 @@
 namespace exprun {
 namespace {
 
-// In words. A string that may only be "auto" is shown as that.
+// In words. A string that may only be "auto" or another one text is shown as that.
 std::string wanted_types(const Schema& schema) {
   if (schema.contains("x-period")) return "a period with its unit";
   std::vector<std::string> words;
   if (allows_type(schema, "boolean")) words.push_back("a boolean");
   if (allows_type(schema, "integer")) words.push_back("an integer");
   if (allows_type(schema, "number")) words.push_back("a float");
-  const bool only_auto = schema.value("pattern", "") == "^auto$";
-  if (allows_type(schema, "string")) words.push_back(only_auto ? "\"auto\"" : "a string");
+  const auto only = only_text(schema);
+  if (allows_type(schema, "string")) words.push_back(only ? "\"" + *only + "\"" : "a string");
   if (allows_type(schema, "array")) words.push_back("an array");
   if (allows_type(schema, "object")) words.push_back("a table");
   return alternatives(words);
@@ -52,13 +54,26 @@ std::string help_for(const Schema& schema, const Value& value) {
   }
   if (allows_type(schema, "boolean")) return "true or false";
   const bool simple = value.as<Array>() == nullptr && value.as<Table>() == nullptr;
-  const bool text_wanted = allows_type(schema, "string") && !may_be_auto(schema);
+  const bool text_wanted = allows_type(schema, "string") && !only_text(schema);
   if (simple && text_wanted) return "put it in quotes";
   if (simple && allows_type(schema, "array")) return "put it in brackets";
   return "";
 }
 
 }  // namespace
+
+std::optional<std::string> only_text(const Schema& schema) {
+  const std::string pattern = schema.value("pattern", "");
+  if (pattern.size() < 2 || pattern.front() != '^' || pattern.back() != '$') return std::nullopt;
+  std::string text;
+  for (size_t i = 1; i + 1 < pattern.size(); ++i) {
+    const bool is_escape = pattern[i] == '\\' && std::ispunct(pattern[i + 1]);
+    if (is_escape) ++i;
+    if (!is_escape && std::strchr(".[](){}*+?|^$\\", pattern[i])) return std::nullopt;
+    text += pattern[i];
+  }
+  return text;
+}
 
 bool has_right_type(const Schema& schema, const Value& value) {
   constexpr const char* kTypes[] = {"boolean", "integer", "number", "string", "array", "object"};
@@ -68,7 +83,7 @@ bool has_right_type(const Schema& schema, const Value& value) {
 
 Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value& value) {
   std::string got = type_name(value);
-  if (const auto* text = value.as<std::string>(); text != nullptr && may_be_auto(schema))
+  if (const auto* text = value.as<std::string>(); text != nullptr && only_text(schema))
     got = "\"" + *text + "\"";
   return {value.where, "'" + key + "' must be " + wanted_types(schema) + ", got " + got,
           help_for(schema, value)};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 
 #include "base/diagnostic.h"
 #include "recipe/schema.h"
@@ -14,5 +16,8 @@ bool has_right_type(const Schema& schema, const Value& value);
 
 // "'eps' must be a float, got a string" and "remove the quotes".
 Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value& value);
+
+// The text that a pattern stands for which takes no other: "auto" of "^auto$".
+std::optional<std::string> only_text(const Schema& schema);
 
 }  // namespace exprun

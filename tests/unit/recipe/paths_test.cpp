@@ -29,9 +29,6 @@ TEST_CASE("paths: what cannot be filled in is an error with the way out") {
                        "${libtorch} is not known here; set LIBTORCH to the folder that holds its "
                        "lib/ and include/",
                        Error);
-  CHECK_THROWS_WITH_AS(expand_path("${home}/a", ""),
-                       "${home} is unknown; there are ${env:NAME}, ${env:NAME:default} and "
-                       "${libtorch}",
-                       Error);
+  CHECK_THROWS_WITH_AS(expand_path("${home}/a", ""), "${home} is unknown", Error);
   CHECK_THROWS_WITH_AS(expand_path("${libtorch/a", "/t"), "'${' has no '}'", Error);
 }
