@@ -78,8 +78,7 @@ inline CaseOf case_of(const CaseFolder& folder) {
   return std::filesystem::exists(folder / "machine.json") ? CaseOf::machine : CaseOf::recipe;
 }
 
-// Holds the message of each such case against its expected.txt.
-inline void check_cases(CaseOf which, const std::function<std::string(const CaseFolder&)>& answer) {
+inline std::vector<CaseFolder> cases(CaseOf which) {
   namespace fs = std::filesystem;
   REQUIRE_MESSAGE(fs::is_directory("tests/errors"), "run the tests from the repository's root");
   std::vector<CaseFolder> folders;
@@ -87,8 +86,13 @@ inline void check_cases(CaseOf which, const std::function<std::string(const Case
     if (entry.is_directory() && case_of(entry) == which) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   REQUIRE(!folders.empty());
+  return folders;
+}
+
+// Holds the message of each such case against its expected.txt.
+inline void check_cases(CaseOf which, const std::function<std::string(const CaseFolder&)>& answer) {
   const bool update = std::getenv("EXPRUN_UPDATE_ERRORS") != nullptr;
-  for (const CaseFolder& folder : folders) {
+  for (const CaseFolder& folder : cases(which)) {
     CAPTURE(folder.string());
     const std::string message = answer(folder);
     if (update) std::ofstream(folder / "expected.txt", std::ios::binary) << message;

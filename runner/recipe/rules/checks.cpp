@@ -64,9 +64,13 @@ bool has_table(const Table& root, std::string_view table) {
          value->origin != Origin::default_value;
 }
 
+std::span<const Rule> rules() {
+  return kRules;
+}
+
 void check_rules(const SchemaSet& schemas, const Table& root, const Facts& facts,
                  Diagnostics& diagnostics) {
-  for (const Rule rule : kRules) rule({schemas, root, facts}, diagnostics);
+  for (const Rule rule : rules()) rule({schemas, root, facts}, diagnostics);
 }
 
 void check_no_sweep(const Table& root, const std::string& recipe, Diagnostics& diagnostics) {

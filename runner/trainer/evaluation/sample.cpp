@@ -54,7 +54,8 @@ class Sample : public Evaluation {
     if (!tokenizer)
       throw section_.error("prompt", "this dataset has no tokenizer to write text with",
                            "remove this evaluation");
-    if (encoded(*tokenizer).empty()) throw section_.error("prompt", "the prompt is empty");
+    if (encoded(*tokenizer).empty())
+      throw section_.error("prompt", "the prompt is empty", "a line end, \"\\n\", will do");
   }
 
   bool before_training() const override { return false; }
