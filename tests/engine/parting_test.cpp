@@ -17,7 +17,7 @@ TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind th
   for (const int rank : {1, 2})
     others.emplace_back([&, rank] {
       Rendezvous rendezvous(place_of(rank, 3, listening));
-      await_release(rendezvous);
+      await_release(rendezvous, std::chrono::minutes(1));
     });
   CHECK_FALSE(rank_0.has("leaves/1"));
   release_others(rank_0);
@@ -32,7 +32,7 @@ TEST_CASE("parting: a rank that died while rank 0 saved keeps nobody" *
   Rendezvous rank_0(place_of(0, 3, listening));
   std::thread second([&] {
     Rendezvous rendezvous(place_of(2, 3, listening));
-    await_release(rendezvous);
+    await_release(rendezvous, std::chrono::minutes(1));
   });
   release_others(rank_0);  // there is no rank 1
   CHECK(rank_0.has("leaves/2"));

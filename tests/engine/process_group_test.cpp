@@ -222,12 +222,17 @@ TEST_CASE("process group: a rank that dies before the first exchange is named") 
   }
 }
 
-TEST_CASE("process group: a rendezvous that hangs before the first exchange is noticed") {
+TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges is noticed") {
   RankPlace place;
   place.rank = 1;
   place.world_size = 2;
   place.port = 29;
   RollCall roll_call(c10::make_intrusive<StuckStore>(), place);
+  SUBCASE("before") {}
+  SUBCASE("behind") {
+    roll_call.all_exchange();
+    roll_call.all_part(std::chrono::seconds(7));
+  }
   const auto for_ever = [] {
     std::this_thread::sleep_for(std::chrono::hours(1));
     return 0;

@@ -21,7 +21,7 @@ constexpr milliseconds kLook{250};          // for the call
 constexpr milliseconds kBriefLook{50};      // for the answers
 constexpr milliseconds kPatience{2000};     // with them, from the call on
 constexpr milliseconds kFarewell{2000};     // of who serves the rendezvous, until the others know
-constexpr milliseconds kSilence{6000};      // of a rendezvous that hangs
+constexpr milliseconds kSilence{6000};      // of a rendezvous that hangs, at least
 constexpr milliseconds kDelay{500};         // of the thread, before it is taken to hang
 constexpr std::chrono::hours kNoLimit{24};  // time-outs are the exchanges': all may be paused
 
@@ -59,11 +59,12 @@ struct RollCall::State {
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  bool exchanging = false;  // signs of life are of no more use
-  bool ended = false;       // nobody here wants to know any more
-  bool calls = false;       // this rank calls the roll
-  bool answered = false;    // for this rank
-  bool done = false;        // the thread has found what it can, and all know who can
+  bool exchanging = false;                         // signs of life are of no more use
+  std::optional<milliseconds> silence = kSilence;  // of the rendezvous, unless exchanges tell
+  bool ended = false;                              // nobody here wants to know any more
+  bool calls = false;                              // this rank calls the roll
+  bool answered = false;                           // for this rank
+  bool done = false;  // the thread has found what it can, and all know who can
   int waiting = 0;
   std::string reason;  // why this rank failed by itself
   std::string trouble;
@@ -194,9 +195,9 @@ bool RollCall::State::rendezvous_hangs() {
   const auto now = Clock::now();
   const bool was_paused = now - seen.asked > std::chrono::seconds(2);
   seen.asked = now;
-  if (was_paused || exchanging || done || looks != seen.looks) seen.since = now;
+  if (was_paused || !silence || done || looks != seen.looks) seen.since = now;
   seen.looks = looks;
-  return now - seen.since > kSilence;
+  return silence && now - seen.since > *silence;
 }
 
 RollCall::RollCall(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place)
@@ -215,6 +216,12 @@ RollCall::~RollCall() {
 void RollCall::all_exchange() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->exchanging = true;
+  state_->silence.reset();
+}
+
+void RollCall::all_part(std::chrono::milliseconds silence) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->silence = std::max(silence, kSilence);
 }
 
 std::string RollCall::trouble() const {

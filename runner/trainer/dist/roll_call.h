@@ -35,6 +35,10 @@ class RollCall {
   // Exchanges begin, and tell from here on that a rank is gone.
   void all_exchange();
 
+  // There are no more exchanges: a rendezvous that does not answer for so long, and for some
+  // seconds at least, is trouble again.
+  void all_part(std::chrono::milliseconds silence);
+
   // Why no further exchange can succeed: another rank has called the roll, or the rendezvous is
   // lost or, before all_exchange(), has not answered for some seconds. Else nothing; waits for
   // nobody.

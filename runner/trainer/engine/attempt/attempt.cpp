@@ -212,7 +212,7 @@ ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
   StateGiver giver;
   Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
-  await_release(rendezvous);
+  await_release(rendezvous, exchange_timeout(attempt.recipe()));
   return exit_code(result);
 }
 

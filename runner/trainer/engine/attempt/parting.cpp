@@ -1,6 +1,5 @@
 #include "engine/attempt/parting.h"
 
-#include <chrono>
 #include <string>
 #include <thread>
 
@@ -16,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kReleased = "released";
 constexpr std::chrono::milliseconds kLookForLeavers{10};
 constexpr std::chrono::seconds kLeaving{5};
-constexpr std::chrono::hours kSaving{24};  // rank 0's launcher notices if it is gone
+constexpr std::chrono::hours kSaving{24};
 
 std::string leaves_key(int rank) {
   return "leaves/" + std::to_string(rank);
@@ -43,7 +42,8 @@ void release_others(Rendezvous& rendezvous) try {
   log_warning(std::string(error.what()) + "; the run is saved");
 }
 
-void await_release(Rendezvous& rendezvous) {
+void await_release(Rendezvous& rendezvous, std::chrono::milliseconds silence) {
+  rendezvous.roll_call()->all_part(silence);
   rendezvous.get(kReleased, kSaving);
   rendezvous.set(leaves_key(rendezvous.place().rank), "");
 }

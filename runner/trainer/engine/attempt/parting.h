@@ -3,6 +3,8 @@
 // last.
 #pragma once
 
+#include <chrono>
+
 #include "dist/rendezvous.h"
 
 namespace exprun {
@@ -11,8 +13,8 @@ namespace exprun {
 // that one is lost by now is a warning. Never throws.
 void release_others(Rendezvous& rendezvous);
 
-// As any other rank. Throws Error when rank 0 is lost. Who lives on for long behind it is killed,
-// so nothing that takes its time may follow.
-void await_release(Rendezvous& rendezvous);
+// As any other rank. Throws Error when rank 0 is lost, or has been silent for so long. Who lives on
+// for long behind it is killed, so nothing that takes its time may follow.
+void await_release(Rendezvous& rendezvous, std::chrono::milliseconds silence);
 
 }  // namespace exprun

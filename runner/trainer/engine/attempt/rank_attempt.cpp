@@ -35,8 +35,7 @@ int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointSta
 std::shared_ptr<ProcessGroup> connected(const ResolvedRecipe& recipe, Rendezvous* rendezvous,
                                         at::Device device) {
   if (!rendezvous) return single_process();
-  const auto period = recipe.section("parallelism").get<Period>("timeout");
-  const std::chrono::milliseconds timeout(std::llround(1000 * period.count));
+  const auto timeout = exchange_timeout(recipe);
   auto of_cpus = gloo_group(*rendezvous, timeout);
   if (device.is_cpu()) return of_cpus;
   return group_by_device(std::move(of_cpus), nccl_group(*rendezvous, timeout, device));
@@ -58,6 +57,11 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, 
 }
 
 }  // namespace
+
+std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe) {
+  const auto period = recipe.section("parallelism").get<Period>("timeout");
+  return std::chrono::milliseconds(std::llround(1000 * period.count));
+}
 
 void choose_kernels(const ResolvedRecipe& recipe,
                     const std::optional<CheckpointState>& checkpoint) {

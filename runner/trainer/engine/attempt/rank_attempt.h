@@ -2,6 +2,7 @@
 // to go on.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,9 @@ namespace exprun {
 
 // Those of the checkpoint, if there is one.
 void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
+
+// Of an exchange between ranks.
+std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe);
 
 class RankAttempt {
  public:
