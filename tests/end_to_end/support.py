@@ -86,6 +86,7 @@ class ExprunTest(unittest.TestCase):
 
     maxDiff = None
     sees_gpus = False
+    timeout = TIMEOUT
 
     def setUp(self):
         if not self.sees_gpus:
@@ -125,8 +126,8 @@ class ExprunTest(unittest.TestCase):
         self.addCleanup(end, process)
         return process
 
-    def finish(self, process, timeout=TIMEOUT):
-        out, err = process.communicate(timeout=timeout)
+    def finish(self, process, timeout=None):
+        out, err = process.communicate(timeout=timeout or self.timeout)
         return Result(process.returncode, out, err)
 
     def exprun(self, *words, cwd=None, code=0):
@@ -164,8 +165,8 @@ class ExprunTest(unittest.TestCase):
             return -1 if last is None else last
         return -1
 
-    def wait_until(self, happened, process, timeout=TIMEOUT):
-        late = time.monotonic() + timeout
+    def wait_until(self, happened, process):
+        late = time.monotonic() + self.timeout
         while not happened():
             if process.poll() is not None:
                 out, err = process.communicate()
