@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -139,7 +140,9 @@ TEST_CASE("device watch: time counts from when the device has come to the collec
 }
 
 TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the others") {
-  const auto hang = [] {
+  const auto hangs = std::make_shared<std::atomic<bool>>(false);  // its thread is left behind
+  const auto hang = [hangs] {
+    *hangs = true;
     std::this_thread::sleep_for(std::chrono::seconds(10));
     return false;
   };
@@ -147,7 +150,7 @@ TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the ot
   on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
     auto peers = peers_of(*group, rendezvous);
     if (group->rank() == 1) {
-      std::this_thread::sleep_for(milliseconds(600));
+      comes_true([&] { return hangs->load(); });
       peers->leave(Peers::Word::failed);
     } else {
       std::atomic<int> aborts = 0;
