@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "support/temporary_folder.h"
+#include "tests/unit/recipe/recipes.h"
 
 using namespace exprun;
 namespace fs = std::filesystem;
@@ -11,13 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 RecipeText recipe() {
-  return {{std::make_shared<SourceFile>(
-              SourceFile{"tiny.toml",
-                         "[run]\nname = \"tiny\"\nsteps = 10\n"
-                         "[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
-                         "context_length = 4\n[dataset]\ntype = \"text\"\npath = \"a.txt\"\n"
-                         "[batch]\nsequences = 2\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n"})},
-          {}};
+  return recipe_text(kTinyRecipe, {"steps=10"}, "tiny.toml");
 }
 
 NewRun new_run() {

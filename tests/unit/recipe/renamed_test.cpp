@@ -44,19 +44,6 @@ std::string error(const RecipeText& text) {
 
 }  // namespace
 
-TEST_CASE("renamed: the old name is an error that says the new one") {
-  CHECK(error(recipe_text(kOld)) ==
-        "recipes/tiny.toml:22:1: error: 'dtype' in [precision] is now called 'compute'\n"
-        "    dtype = \"bf16\"\n"
-        "    ^^^^^ write compute\n");
-  CHECK(error(recipe_text(kTinyRecipe, {"precision.activations=bf16"})) ==
-        "<override 1>:1:1: error: 'precision.activations' is now called 'precision.compute'\n"
-        "    precision.activations=bf16\n"
-        "    ^^^^^^^^^^^^^^^^^^^^^ write precision.compute\n");
-  CHECK(error(recipe_text(kTinyRecipe, {"~dtype"})).find("is now called 'precision.compute'") !=
-        std::string::npos);
-}
-
 TEST_CASE("renamed: a recipe of an earlier run resolves, with the hash that it had") {
   for (const RecipeText& text :
        {recipe_text(kOld), recipe_text(kTinyRecipe, {"precision.dtype=bf16"}),

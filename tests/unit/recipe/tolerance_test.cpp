@@ -53,15 +53,6 @@ TEST_CASE("tolerance: what is refused since is a warning to the run that began w
   }
 }
 
-TEST_CASE("tolerance: the warning has the key, its place and the rule") {
-  const std::string text = kTinyRecipe + "weight_decay = -0.5\n";
-  CHECK(
-      render(resolve(stored(recipe_text(text))).warnings()) ==
-      "recipes/tiny.toml:21:16: warning: 'weight_decay' must be >= 0; a new run is refused for it\n"
-      "    weight_decay = -0.5\n"
-      "                   ^^^^\n");
-}
-
 TEST_CASE("tolerance: a warning of a text that begins as a table does is given once") {
   const RecipeText text = stored(recipe_text(kTinyRecipe, {"dataset.separator={\\n}"}));
   CHECK(resolve(text).warnings().size() == 1);
