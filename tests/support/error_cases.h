@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -59,15 +60,18 @@ inline Facts facts_of(const CaseFolder& folder) {
   return facts;
 }
 
-// The shipped schemas with those of the case.
-inline SchemaSet schemas_of(const CaseFolder& folder) {
+// The shipped schemas, with those of the case if it has some: each set is read once.
+inline const SchemaSet& schemas_of(const CaseFolder& folder) {
   namespace fs = std::filesystem;
+  static std::map<std::string, SchemaSet> known;
+  if (!fs::exists(folder / "schemas")) return SchemaSet::embedded();
+  const auto found = known.find(folder.string());
+  if (found != known.end()) return found->second;
   std::vector<std::pair<std::string, std::string>> more;
-  if (fs::exists(folder / "schemas"))
-    for (const auto& file : fs::recursive_directory_iterator(folder / "schemas"))
-      if (file.is_regular_file())
-        more.emplace_back(fs::relative(file, folder / "schemas").string(), text_of(file));
-  return SchemaSet::with(std::move(more));
+  for (const auto& file : fs::recursive_directory_iterator(folder / "schemas"))
+    if (file.is_regular_file())
+      more.emplace_back(fs::relative(file, folder / "schemas").string(), text_of(file));
+  return known.emplace(folder.string(), SchemaSet::with(std::move(more))).first->second;
 }
 
 // Who runs a case: the real program, a program with a made-up machine, or one with none.

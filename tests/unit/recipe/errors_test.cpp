@@ -9,7 +9,7 @@ using namespace exprun;
 namespace {
 
 std::string message_of(const CaseFolder& folder) {
-  const SchemaSet schemas = schemas_of(folder);
+  const SchemaSet& schemas = schemas_of(folder);
   try {
     return render(resolve(recipe_of(folder), facts_of(folder), schemas).warnings());
   } catch (const RecipeError& error) {
@@ -20,7 +20,7 @@ std::string message_of(const CaseFolder& folder) {
 // Takes the rules away that complain of the case.
 void leave_silent(std::vector<Rule>& rules, const CaseFolder& folder) try {
   const Facts facts = facts_of(folder);
-  const SchemaSet schemas = schemas_of(folder);
+  const SchemaSet& schemas = schemas_of(folder);
   const Judgement judgement = judge(recipe_of(folder), facts, schemas);
   std::erase_if(rules, [&](const Rule rule) {
     Diagnostics found;
