@@ -97,6 +97,21 @@ class Counting(unittest.TestCase):
         self.assertEqual(counts, (0, 1, 0))
         self.assertIn("x.cpp:3: error", printed)
 
+    def test_what_is_sanitized_and_fuzzed_is_counted_by_section(self):
+        programs = [program for _, built in self.test.SANITIZED.values() for program in built]
+        self.test.doctest_programs = lambda folder: {name: [folder, name] for name in programs}
+
+        def run(command, *_):
+            failed = int(command[:2] == ["build/address", "unit_text"])
+            return failed, f"of {command[1]}\n[doctest] test cases: 3 | {3 - failed} passed | {failed} failed | 0 skipped\n"
+        self.test.run = run
+        builds = {name: unittest.mock.Mock(done=lambda *_: True) for name in (*self.test.SANITIZED, "fuzz")}
+        (passed, failed, skipped), printed = self.counted(self.test.test_built_beside, builds, "default")
+        self.assertEqual((passed, failed, skipped), (3 * len(programs) - 1 + len(self.test.FUZZED), 1, 0))
+        self.assertIn("of unit_text\n[doctest]", printed)
+        self.assertIn("unit_text (address sanitizer): 2 passed, 1 failed, 0 skipped", printed)
+        self.assertNotIn("of unit_base", printed)
+
     def test_a_check_that_could_not_be_made_is_a_skip(self):
         for code, counts in ((0, (1, 0, 0)), (77, (1, 0, 1)), (1, (1, 1, 1))):
             self.test.run = lambda *_, code=code: (code, "")
