@@ -40,7 +40,7 @@ class Counting(unittest.TestCase):
             self.commands.append(command)
             return code, output
         self.test.run = run
-        return self.counted(self.test.test_program, "unit_x", ["unit_x"], mode)
+        return self.counted(self.test.test_side_by_side, {"unit_x": (self.test.run_program, ["unit_x"], mode)})
 
     def test_a_skip_is_not_a_pass(self):
         counts, printed = self.program(0, "SKIPPED: no fixture parity/x\n"
