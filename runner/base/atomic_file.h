@@ -2,10 +2,8 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace exprun {
 
@@ -25,54 +23,5 @@ std::string read_file(const std::filesystem::path& file);
 
 // Makes a file or folder durable. Throws Error.
 void sync_file(const std::filesystem::path& file_or_folder);
-
-// A folder that appears whole: fill `path()`, then `commit()`. Without commit it is removed.
-// An older folder of the same name is replaced.
-class AtomicFolder {
- public:
-  explicit AtomicFolder(std::filesystem::path target);  // makes "<target>.tmp-<pid>"
-  // Filled at partial_folder(target), which stays where it is not committed, as another process
-  // left it: for work that goes on. Call it only under the lock that keeps other writers out.
-  static AtomicFolder resumable(std::filesystem::path target);
-  ~AtomicFolder();
-  AtomicFolder(const AtomicFolder&) = delete;
-  AtomicFolder& operator=(const AtomicFolder&) = delete;
-
-  const std::filesystem::path& path() const { return temporary_; }
-
-  // The name to take, where it is known only now: beside the first one.
-  void rename_target(std::filesystem::path target) { target_ = std::move(target); }
-
-  // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent. A file
-  // named `progress`, with which work goes on, stays until all else is durable. `check` is for a
-  // folder that others may put something into: what it throws, right before the rename, leaves a
-  // resumable folder whole at `path()`, and of an older folder only what its manifest lists is then
-  // removed; all else stays at `path()`.
-  void commit(const std::string& progress = "", const std::function<void()>& check = {});
-
- private:
-  AtomicFolder(std::filesystem::path target, std::filesystem::path temporary, bool stays);
-
-  std::filesystem::path target_;
-  std::filesystem::path temporary_;
-  bool stays_;  // after this object
-};
-
-// "<target>.partial"
-std::filesystem::path partial_folder(const std::filesystem::path& target);
-
-// The folder that an unfinished one becomes.
-std::filesystem::path committed_folder(const std::filesystem::path& unfinished);
-
-// Whether a name is that of an AtomicFolder before its commit.
-bool is_unfinished_folder(const std::filesystem::path& folder);
-
-// What cannot be removed stays, silently. A kill on the way leaves the folder known by its
-// manifest, or by the file that `known_by` names: these go last.
-void remove_known_folder(const std::filesystem::path& folder, const std::string& known_by = "");
-
-// Removes what killed processes left of AtomicFolders in `parent`, those excepted that can be gone
-// on with. Call it only under the lock that keeps other writers out of `parent`.
-void remove_unfinished_folders(const std::filesystem::path& parent);
 
 }  // namespace exprun

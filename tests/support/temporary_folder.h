@@ -1,9 +1,11 @@
 // A folder of a test, gone at its end.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,6 +35,9 @@ class TemporaryFolder {
     std::ofstream(file, std::ios::binary) << bytes;
     return file;
   }
+
+  // How many files and folders are right in it.
+  int64_t entries() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:
   std::filesystem::path path_;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
 #include "base/log.h"

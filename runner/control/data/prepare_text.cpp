@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/file_lock.h"

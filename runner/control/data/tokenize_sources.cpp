@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/humane.h"
 #include "base/json_text.h"

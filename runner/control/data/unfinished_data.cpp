@@ -1,6 +1,6 @@
 #include "control/data/unfinished_data.h"
 
-#include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
 

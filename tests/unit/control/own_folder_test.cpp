@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
 #include "base/manifest.h"

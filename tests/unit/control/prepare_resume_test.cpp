@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/manifest.h"
 #include "control/data/input_files.h"

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "engine/checkpoint/safetensors.h"

@@ -1,6 +1,6 @@
 #include "engine/checkpoint/checkpoint_writer.h"
 
-#include "base/atomic_file.h"
+#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
 
