@@ -1,7 +1,6 @@
 #include "engine/attempt/attempt.h"
 
 #include "base/diagnostic.h"
-#include "base/event_file.h"
 #include "base/free_space.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -12,18 +11,14 @@
 #include "engine/attempt/meeting.h"
 #include "engine/attempt/parting.h"
 #include "engine/attempt/rank_attempt.h"
+#include "engine/attempt/recording.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/state_giver.h"
 #include "engine/describe.h"
 #include "engine/device/kernel_file.h"
 #include "engine/device/torch_error.h"
 #include "engine/pipeline.h"
-#include "engine/record/mfu_recorder.h"
 #include "engine/record/progress.h"
-#include "engine/record/summary.h"
-#include "engine/record/system_recorder.h"
-#include "engine/record/tensorboard_recorder.h"
-#include "engine/record/timer_recorder.h"
 #include "engine/trainer.h"
 #include "recipe/checkpoint_room.h"
 
@@ -31,64 +26,10 @@ namespace exprun {
 
 namespace {
 
-// The store first: nothing is shown that is not recorded.
-class Everywhere : public Recorder {
- public:
-  explicit Everywhere(std::vector<Recorder*> all) : all_(std::move(all)) {}
-
-  void add(Recorder& recorder) { all_.push_back(&recorder); }
-
-  void step(const StepRecord& record) override {
-    for (Recorder* one : all_) one->step(record);
-  }
-  void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override {
-    for (Recorder* one : all_) one->evaluation(step, name, result);
-  }
-  void event(const std::string& level, const std::string& kind, const std::string& text) override {
-    for (Recorder* one : all_) one->event(level, kind, text);
-  }
-
- private:
-  std::vector<Recorder*> all_;
-};
-
-std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const ResolvedRecipe& recipe) {
-  std::vector<std::pair<std::string, HyperParameter>> parameters;
-  for (const auto& [path, text] : recipe.leaves(false))
-    parameters.emplace_back(path, hyper_parameter(text));
-  return parameters;
-}
-
-// What TensorBoard compares runs by.
-std::vector<std::string> metrics_of(const Pipeline& pipeline) {
-  std::vector<std::string> names{"train/loss"};
-  for (const auto& named : pipeline.evaluations)
-    for (std::string& metric : named.evaluation->metrics()) names.push_back(std::move(metric));
-  return names;
-}
-
-// Nothing where no peak is known.
-std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
-  const Pipeline& pipeline = attempt.pipeline();
-  const auto peak = peak_of(pipeline.recipe, pipeline.machine(), attempt.share());
-  if (!peak) return std::nullopt;
-  return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
-}
-
-// TensorBoard's, when wanted.
-std::unique_ptr<LiveEventFile> event_file(const StoredRun& run, const ResolvedRecipe& recipe) {
-  if (!recipe.section("metrics").get<bool>("tensorboard")) return nullptr;
-  return std::make_unique<LiveEventFile>(run.folder.path / "tensorboard");
-}
-
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
   if (result.end == TrainingResult::End::diverged) return ExitCode::diverged;
   return exit_code_of(result.stop);
-}
-
-void say(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) log_info(line);
 }
 
 // Before hours of training, not after.
@@ -111,10 +52,6 @@ void prepare_together(Rendezvous& rendezvous, const Pipeline& pipeline) {
   agree_on_kernels(rendezvous, pipeline);
   rendezvous.roll_call()->all_exchange();
 }
-
-}  // namespace
-
-namespace {
 
 constexpr std::chrono::minutes kConnecting{1};  // longer than a rendezvous tries
 
@@ -150,36 +87,17 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   if (rendezvous) prepare_together(*rendezvous, pipeline);
 
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
-  MetricWriter metrics(run.store, run.id);
-  StoreRecorder store(run, metrics, pipeline.plan.metrics_every);
-  Progress progress(pipeline);
-  Everywhere recorder({&store, &progress});
-  TimerRecorder timers(metrics, pipeline.plan, attempt.device());
-  recorder.add(timers);
-  const auto mfu = mfu_of(attempt);
-  std::optional<MfuRecorder> utilisation;
-  if (mfu) recorder.add(utilisation.emplace(metrics, pipeline.plan.metrics_every, *mfu));
-  const auto events = event_file(run, attempt.recipe());
-  std::optional<TensorboardRecorder> tensorboard;
-  if (events)
-    recorder.add(tensorboard.emplace(*events, pipeline.plan.metrics_every,
-                                     hyper_parameters(attempt.recipe()), metrics_of(pipeline)));
-  const std::optional<Position> start = attempt.restore(recorder);
-  SystemRecorder system(metrics, {run.folder.path, pipeline.plan.system_every,
-                                  start ? start->step : 0, events.get(), attempt.device()});
-  recorder.add(system);
+  Recording recording(run, attempt);
+  const std::optional<Position> start = attempt.restore(recording);
+  recording.begin(start ? start->step : 0);
 
-  StoreLedger ledger(run, metrics);
-  CheckpointWriter saver(run.folder, ledger, recorder, start);  // removes what was never finished
+  StoreLedger ledger(run, recording.metrics());
+  CheckpointWriter saver(run.folder, ledger, recording, start);  // removes what was never finished
   require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
-  Trainer trainer(pipeline, {recorder, &saver, stop_requested, [&kernels] { kernels.keep(); }});
+  Trainer trainer(pipeline, {recording, &saver, stop_requested, [&kernels] { kernels.keep(); }});
   const TrainingResult result = train(trainer, start, *pipeline.group);
   saver.wait();
-  metrics.flush();
-  if (!result.message.empty()) recorder.event("error", "end", result.message);
-  show_progress_line("");
-  say(end_summary(pipeline, progress, result, run.folder.path));
-  if (mfu) log_info(mfu->text(progress.tokens_per_second()));
+  recording.end(result);
   if (rendezvous) release_others(*rendezvous);
   return exit_code(result);
 }
