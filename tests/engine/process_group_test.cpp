@@ -243,6 +243,24 @@ TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges
                        Error);
 }
 
+TEST_CASE("process group: none is taken for gone while answers of the others still come") {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  std::array<std::string, 3> causes;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      std::this_thread::sleep_for(rank * std::chrono::milliseconds(1500));  // a busy machine's
+      RankPlace place;
+      place.rank = rank;
+      place.world_size = 3;
+      RollCall roll_call(store, place);
+      const RollCall::Waiting waiting(roll_call);
+      causes[static_cast<size_t>(rank)] = roll_call.cause();
+    });
+  for (auto& thread : threads) thread.join();
+  for (const std::string& cause : causes) CHECK(cause == "");
+}
+
 TEST_CASE("process group: a rank that lives and does not come to an exchange is named") {
   std::vector<std::string> messages(3);
   std::latch others(2);

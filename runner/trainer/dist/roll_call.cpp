@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{250};          // for the call
 constexpr milliseconds kBriefLook{50};      // for the answers
-constexpr milliseconds kPatience{2000};     // with them, from the call on
+constexpr milliseconds kPatience{2000};     // with them, from the call or the newest of them on
+constexpr milliseconds kLimit{5000};        // of that, from the call on
 constexpr milliseconds kFarewell{2000};     // of who serves the rendezvous, until the others know
 constexpr milliseconds kSilence{6000};      // of a rendezvous that hangs, at least
 constexpr milliseconds kDelay{500};         // of the thread, before it is taken to hang
@@ -138,11 +139,15 @@ void RollCall::State::take_part(c10d::Store& store) {
 }
 
 Answers RollCall::State::all_answers(c10d::Store& store) {
-  const auto late = Clock::now() + kPatience;
+  const auto limit = Clock::now() + kLimit;
+  auto late = Clock::now() + kPatience;
   std::string said;
-  for (;;) {
+  for (size_t known = 0;;) {
     answer(store, said);
     Answers answers = answers_so_far(store, place.world_size);
+    const size_t answered = answers.answered.size();
+    if (answered > known) late = std::min(Clock::now() + kPatience, limit);  // a busy machine
+    known = answered;
     if (answers.settle_it() || Clock::now() > late || !waits_in_vain(kBriefLook)) return answers;
   }
 }
@@ -241,7 +246,7 @@ std::string RollCall::cause() {
   state_->calls = true;
   state_->changed.notify_all();
   const auto farewell = serves_rendezvous(state_->place) ? kFarewell : milliseconds(0);
-  state_->changed.wait_for(lock, kPatience + kDelay + farewell, [this] { return state_->done; });
+  state_->changed.wait_for(lock, kLimit + kDelay + farewell, [this] { return state_->done; });
   if (!state_->cause) state_->cause = without_answers(state_->place);
   return *state_->cause;
 }

@@ -89,7 +89,7 @@ class RollCall {
   // When an exchange has failed here or there is trouble: calls the roll, if nobody has, and says
   // "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it
   // hangs, or is gone", else which ranks live and have not come to the exchange; nothing where all
-  // wait for each other. Where it cannot be known it says that. Takes five seconds at most; never
+  // wait for each other. Where it cannot be known it says that. Takes eight seconds at most; never
   // throws.
   std::string cause();
 
