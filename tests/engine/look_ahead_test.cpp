@@ -27,6 +27,23 @@ TEST_CASE("look-ahead: any places are answered, guessed or not") {
   CHECK(ahead.take(4, 2).inputs.size(0) == 2);
 }
 
+TEST_CASE("look-ahead: on a CPU batches are handed over, not copied") {
+  at::Tensor read[4];  // the last one ahead of need
+  int64_t count_read = 0;
+  LookAhead ahead(
+      [&](int64_t first, int64_t count) {
+        const Batch batch = batch_of(first, count);
+        read[count_read++] = batch.inputs;
+        return batch;
+      },
+      0);
+  ahead.take(0, 4);
+  const Batch second = ahead.take(0, 4);
+  const Batch third = ahead.take(0, 4);
+  CHECK(second.inputs.is_same(read[1]));
+  CHECK(third.inputs.is_same(read[2]));
+}
+
 TEST_CASE("look-ahead: the next batch is read while the one before is used") {
   std::promise<int64_t> next;
   const auto first_reader = std::this_thread::get_id();

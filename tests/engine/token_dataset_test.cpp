@@ -58,6 +58,7 @@ void check_batch(const Batch& batch, const Tokens& tokens, const std::vector<int
   CHECK(values(batch.inputs) == inputs);
   CHECK(values(batch.targets) == targets);
   CHECK(batch.largest_token == largest);
+  CHECK(batch.counted_targets == static_cast<int64_t>(targets.size()));
   CHECK(batch.inputs.sizes() == at::IntArrayRef({static_cast<int64_t>(offsets.size()), length}));
 }
 
@@ -125,6 +126,7 @@ TEST_CASE("token dataset: separate blocks share no token, and their last target 
     for (int64_t t = 0; t < 10; ++t)
       CHECK(batch.targets[row][t].item<int64_t>() ==
             (t == 9 ? kIgnoredTarget : static_cast<int64_t>(tokens[10 * row + t + 1])));
+  CHECK(batch.counted_targets == 4 * 9);
 }
 
 TEST_CASE("token dataset: started at any step it gives what one gives that ran there") {
@@ -202,6 +204,7 @@ TEST_CASE("token dataset: validation ends with its last token, in a sequence tha
     std::copy_n(tokens.begin() + 21, targets, expected_targets.begin());
     CHECK(values(last.inputs) == expected_inputs);
     CHECK(values(last.targets) == expected_targets);
+    CHECK(last.counted_targets == targets);
   };
   check_end(Blocks::overlapping, 3, 5, 4);
   check_end(Blocks::separate, 3, 5, 4);

@@ -14,6 +14,7 @@
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
 #include "engine/checkpoint/resume.h"
+#include "engine/data/look_ahead.h"
 #include "engine/device/device.h"
 #include "engine/precision/format_support.h"
 #include "engine/precision/stochastic_rounding.h"
@@ -139,6 +140,25 @@ TEST_CASE("gpu: its checkpoint goes on on the CPU") {
 
 TEST_CASE("gpu: the noise of rounding is the CPU's") {
   CHECK(at::equal(hashed_noise(5, 1000, 42, kGpu).cpu(), hashed_noise(5, 1000, 42, at::kCPU)));
+}
+
+TEST_CASE("gpu: batches that are copied ahead are the CPU's, however late they are read") {
+  use_device(kGpu, false);
+  const int64_t size = int64_t{1} << 22;
+  const auto read = [&](int64_t first, int64_t) -> Batch {
+    const auto options = at::TensorOptions().dtype(at::kLong).pinned_memory(true);
+    return {at::full({size}, first, options), at::full({size}, first + 1, options), first};
+  };
+  LookAhead ahead(read, 1, kGpu);
+  auto sum = at::zeros({}, at::TensorOptions(kGpu).dtype(at::kLong));
+  constexpr int64_t kBatches = 50;
+  for (int64_t first = 0; first < kBatches; ++first) {  // the thread is far ahead of the device
+    const Batch batch = ahead.take(first, 1);
+    CHECK(batch.inputs.device() == kGpu);
+    for (int again = 0; again < 20; ++again) sum.add_(batch.targets.sub(batch.inputs).sum());
+    sum.add_(batch.inputs.sum());
+  }
+  CHECK(sum.item<int64_t>() == size * (20 * kBatches + kBatches * (kBatches - 1) / 2));
 }
 
 TEST_CASE("gpu: memory is counted") {

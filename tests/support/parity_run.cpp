@@ -21,7 +21,9 @@ class Given final : public Dataset {
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
 
   Batch batch(Split, int64_t first, int64_t count) const override {
-    return {inputs_.narrow(0, first, count), targets_.narrow(0, first, count), 0};
+    const at::Tensor targets = targets_.narrow(0, first, count);
+    return {inputs_.narrow(0, first, count), targets, 0,
+            targets.ne(kIgnoredTarget).sum().item<int64_t>()};
   }
   int64_t samples_per_epoch(Split) const override { return inputs_.size(0); }
   int64_t targets_per_sample() const override { return inputs_.size(1); }

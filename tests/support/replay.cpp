@@ -51,6 +51,7 @@ class Replay final : public Dataset {
       targets[i] = recorded.tokens.at(at + 1);
       batch.largest_token = std::max({batch.largest_token, inputs[i], targets[i]});
     }
+    batch.counted_targets = count * length_;
     return batch;
   }
 

@@ -16,9 +16,10 @@ namespace exprun {
 enum class Split { train, validation };
 
 struct Batch {
-  at::Tensor inputs;          // (B, T) int64, as datasets give it on the CPU
-  at::Tensor targets;         // (B, T) int64, there too
-  int64_t largest_token = 0;  // over both: the engine compares it with the vocabulary
+  at::Tensor inputs;            // (B, T) int64, on the device that the dataset was made for
+  at::Tensor targets;           // (B, T) int64, there too
+  int64_t largest_token = 0;    // over both: the engine compares it with the vocabulary
+  int64_t counted_targets = 0;  // those that are not kIgnoredTarget (engine/model.h)
 
   // The same on a device; from pinned memory the copy does not wait for what runs there.
   Batch on(at::Device device) const;
@@ -28,8 +29,8 @@ struct DatasetContext {
   const PreparedData& data;  // outlives the dataset
   int64_t sequence_length = 0;
   int64_t seed = 0;
-  int64_t stride = 0;        // from a training batch to the next one, in samples
-  bool pins_memory = false;  // batches in memory that a GPU reads by itself
+  int64_t stride = 0;  // from a training batch to the next one, in samples
+  at::Device device = at::kCPU;
 };
 
 class Dataset {

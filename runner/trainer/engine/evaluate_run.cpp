@@ -51,7 +51,7 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
           plan.batch.sequence_length,
           std::move(stop_requested),
           [&pipeline](Split split, int64_t first, int64_t count) {
-            return pipeline.read(split, first, count).on(pipeline.model().device());
+            return pipeline.read(split, first, count);
           },
           pipeline.group};
 }

@@ -11,8 +11,7 @@ Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
   const Section section = recipe.section("dataset");
   const BatchShape batch = batch_shape(recipe);
   const DatasetContext context{data, batch.sequence_length,
-                               recipe.section("run").get<int64_t>("seed"), batch.stride,
-                               !device.is_cpu()};
+                               recipe.section("run").get<int64_t>("seed"), batch.stride, device};
   auto dataset = Registry<Dataset>::instance().find(section.type())(section, context);
   RunPlan plan = run_plan(recipe, dataset->samples_per_epoch(Split::train));
   const Section schedule = recipe.section("schedule");

@@ -28,10 +28,6 @@ void seed_generator(at::Device device, int64_t seed, int64_t k, int64_t first_sa
                    static_cast<uint64_t>(first_sample)}));
 }
 
-double count_valid(const Batch& batch) {
-  return static_cast<double>(batch.targets.ne(kIgnoredTarget).sum().item<int64_t>());
-}
-
 struct Sums {
   double loss, squares;
 };
@@ -63,9 +59,10 @@ StepResult TrainingStep::run(int64_t k) {
   const RunPlan& plan = pipeline_.plan;
   timer_.start();
   const auto share = pipeline_.share();
-  const Batch read = pipeline_.read(Split::train, k * plan.batch.stride + share.first, share.count);
-  const double valid_tokens = sum_over_ranks(*pipeline_.group, {count_valid(read)})[0];
-  const Batch batch = read.on(pipeline_.model().device());
+  const Batch batch =
+      pipeline_.read(Split::train, k * plan.batch.stride + share.first, share.count);
+  const double valid_tokens =
+      sum_over_ranks(*pipeline_.group, {static_cast<double>(batch.counted_targets)})[0];
   timer_.lap(&StepTimes::data);
 
   StepResult result = gradients(k, batch, valid_tokens);

@@ -17,7 +17,8 @@ sigset_t block_all_signals() {
 
 }  // namespace
 
-LookAhead::LookAhead(Read read, int64_t stride) : read_(std::move(read)), stride_(stride) {}
+LookAhead::LookAhead(Read read, int64_t stride, at::Device device)
+    : read_(std::move(read)), stride_(stride), stream_(device) {}
 
 LookAhead::~LookAhead() {
   {
@@ -34,7 +35,7 @@ Batch LookAhead::take(int64_t first_sample, int64_t count) {
   changed_.wait(lock, finished);
   const bool guessed = asked_ == Place{first_sample, count} && batch_;
   // A failure ahead of need is nobody's yet: reading again throws it where it belongs.
-  Batch batch = guessed ? std::move(*batch_) : read_(first_sample, count);
+  DeviceCopy batch = guessed ? std::move(*batch_) : copy(first_sample, count);
   batch_.reset();
   failure_ = nullptr;
   asked_ = Place{first_sample + stride_, count};
@@ -46,7 +47,11 @@ Batch LookAhead::take(int64_t first_sample, int64_t count) {
   }
   lock.unlock();
   changed_.notify_all();
-  return batch;
+  return std::move(batch).arrived();
+}
+
+DeviceCopy LookAhead::copy(int64_t first_sample, int64_t count) const {
+  return stream_.copy(read_(first_sample, count));
 }
 
 void LookAhead::run() {
@@ -57,10 +62,10 @@ void LookAhead::run() {
     begun_ = true;
     const Place place = *asked_;
     lock.unlock();
-    std::optional<Batch> batch;
+    std::optional<DeviceCopy> batch;
     std::exception_ptr failure;
     try {
-      batch = read_(place.first_sample, place.count);
+      batch = copy(place.first_sample, place.count);
     } catch (...) {
       failure = std::current_exception();
     }

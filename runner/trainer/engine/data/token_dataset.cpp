@@ -12,15 +12,16 @@ namespace {
 class TokenDataset final : public Dataset {
  public:
   TokenDataset(const DatasetContext& context, SampleOrder order, Blocks blocks)
-      : train_(context.data.train, context.pins_memory),
-        validation_(context.data.validation, context.pins_memory),
+      : train_(context.data.train, !context.device.is_cpu()),
+        validation_(context.data.validation, !context.device.is_cpu()),
         length_(context.sequence_length),
         seed_(context.seed),
+        device_(context.device),
         order_(order),
         blocks_(blocks),
         next_train_(
             [this](int64_t first, int64_t count) { return read(Split::train, first, count); },
-            context.stride) {
+            context.stride, context.device) {
     if (order == SampleOrder::sequential) train_.expect_sequential();
     validation_.expect_sequential();
   }
@@ -28,7 +29,7 @@ class TokenDataset final : public Dataset {
   // Training goes on in even steps, evaluations jump.
   Batch batch(Split split, int64_t first_sample, int64_t count) const override {
     return split == Split::train ? next_train_.take(first_sample, count)
-                                 : read(split, first_sample, count);
+                                 : read(split, first_sample, count).on(device_);
   }
 
   int64_t samples_per_epoch(Split split) const override {
@@ -38,6 +39,7 @@ class TokenDataset final : public Dataset {
   int64_t targets_per_sample() const override { return space(Split::train).sample_tokens() - 1; }
 
  private:
+  // On the CPU.
   Batch read(Split split, int64_t first_sample, int64_t count) const {
     std::vector<int64_t> offsets;
     for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
@@ -59,6 +61,7 @@ class TokenDataset final : public Dataset {
   TokenReader validation_;
   int64_t length_;
   int64_t seed_;
+  at::Device device_;
   SampleOrder order_;
   Blocks blocks_;
   mutable LookAhead next_train_;

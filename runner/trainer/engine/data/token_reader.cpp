@@ -64,6 +64,7 @@ Batch TokenReader::read(std::span<const int64_t> offsets, int64_t length, Blocks
     std::fill(inputs + given, inputs + length, 0);
     std::fill(targets + predicted, targets + length, kIgnoredTarget);
     batch.largest_token = std::max({batch.largest_token, in_inputs, in_targets});
+    batch.counted_targets += predicted;
     inputs += length;
     targets += length;
   }
