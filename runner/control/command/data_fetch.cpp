@@ -9,7 +9,6 @@
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/free_space.h"
-#include "base/humane.h"
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
@@ -17,6 +16,7 @@
 #include "control/data/byte_progress.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/fetch/download.h"
+#include "control/data/fetch/space.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -52,17 +52,6 @@ std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
     downloads.push_back(
         {mirrored(file.address, mirror), folder / file.path, file.bytes, file.sha256, file.tokens});
   return downloads;
-}
-
-void check_space(const std::vector<Download>& downloads, const fs::path& folder) {
-  int64_t needed = 0;
-  for (const Download& download : downloads)
-    needed += std::max<int64_t>(0, download.bytes - bytes_begun(download));
-  const auto left = free_space(folder);
-  if (left && needed > *left)
-    throw Error("data fetch: " + binary_bytes(static_cast<double>(needed)) + " are needed in '" +
-                folder.string() + "', and " + binary_bytes(static_cast<double>(*left)) +
-                " are free; ask for fewer --shards, or another folder with --to");
 }
 
 // Several files at once. The first failure ends the rest.
@@ -171,7 +160,7 @@ int run_data_fetch(const Words& words, const Globals&) {
     if (!is_downloaded(wanted)) missing.push_back(wanted);
   }
   watch_stop_signals();
-  check_space(missing, folder);
+  check_space(missing, folder, free_space(folder));
   if (!missing.empty())
     Fetching(missing, {static_cast<int>(std::max<int64_t>(0, retries))})
         .run(static_cast<size_t>(std::clamp<int64_t>(parallel, 1, 64)));
