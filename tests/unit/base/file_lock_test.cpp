@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -223,4 +226,50 @@ TEST_CASE("file lock: a file that cannot be opened is an error that names it") {
       ("file: cannot open the lock file '" + file.string() + "': No such file or directory")
           .c_str(),
       Error);
+}
+
+TEST_CASE("passing lock: of processes that race for it one has it, and a killed one lets go") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "lock";
+  constexpr int kProcesses = 4, kTurns = 200;
+  struct Shared {
+    std::atomic<int> inside, turns;
+  };
+  void* const memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  auto& shared = *new (memory) Shared{};
+  int ready[2];
+  REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    const PassingLock lock = PassingLock::take(file);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  CHECK_FALSE(PassingLock::try_take(file));
+  pid_t children[kProcesses];
+  for (pid_t& child : children)
+    if ((child = ::fork()) == 0) {
+      for (int turn = 0; turn < kTurns; ++turn) {
+        const PassingLock lock = PassingLock::take(file);
+        if (shared.inside++ != 0) ::_exit(1);
+        ++shared.turns;
+        --shared.inside;
+      }
+      ::_exit(0);
+    }
+  CHECK(shared.turns == 0);
+  kill_and_wait(killed);
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  CHECK(shared.turns == kProcesses * kTurns);
+  CHECK_FALSE(std::filesystem::exists(file));
+  for (const int end : ready) ::close(end);
+  ::munmap(memory, sizeof(Shared));
 }

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/atomic_folder.h"
@@ -54,10 +56,11 @@ struct OwnData {
                       /*save_seconds=*/0});
   }
 
-  // In the first shard "a" becomes "A": what is tokenized again shows.
+  // The first letter of the first shard becomes a capital: what is tokenized again shows.
   static void mark(const fs::path& shards) {
     std::fstream shard(shards / "train_000000.bin", std::ios::in | std::ios::out);
-    shard.seekp(1024).put('A');
+    const int first = shard.seekg(1024).get();
+    shard.seekp(1024).put(static_cast<char>(std::toupper(first)));
   }
 };
 
@@ -284,6 +287,35 @@ TEST_CASE("prepare: a full disk is the world's error, and what was written is go
     CHECK(failure(file, store, kAll).starts_with("world: file: cannot write '" + store.string()));
   }
   CHECK(token_count(prepare(file, store, kAll).train) == 8'000'000);
+}
+
+TEST_CASE("resume: what lies behind the last durable place counts for nothing") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; text.size() < 3'000'000; ++i) text += "line " + std::to_string(i) + "\n";
+  const fs::path file = folder.write("a.txt", text);
+  PrepareOptions options;
+  options.folder = folder.path() / "mine";
+  options.save_seconds = 0;
+  const auto made = [&] { return prepare(file, folder.path() / "store", kAll, options); };
+  {
+    const FileSizeLimit killed(2'000'000);
+    CHECK_THROWS_AS(made(), Error);
+  }
+  const fs::path partial = partial_folder(options.folder), shard = partial / "train_000000.bin";
+  const auto mark = nlohmann::json::parse(read_file(partial / kProgressFile));
+  const auto durable = 1024 + 2 * mark.at("shards").at("train").at("open").get<uintmax_t>();
+  REQUIRE(durable > 1'000'000);
+  REQUIRE(durable < fs::file_size(shard));
+  // Where the power failed, zeros may stand for what was written, and more of them.
+  fs::resize_file(shard, durable);
+  fs::resize_file(shard, 3'000'000);
+  OwnData::mark(partial);
+  const PreparedData data = made();
+  CHECK_FALSE(manifest_problem(options.folder, Verify::hashes));
+  CHECK(data.validation.empty());
+  text[0] = 'L';  // it went on, and did not begin anew
+  CHECK(text_of(data.train) == text);
 }
 
 TEST_CASE("prepare: a mixture of text and records has an end of text where documents are told") {

@@ -115,6 +115,31 @@ TEST_CASE("prepare: every rule of validation") {
         "'validation_fraction' and 'validation_every' both say what is kept for validation");
 }
 
+TEST_CASE("prepare: documents that end just where a shard or a part does") {
+  const TemporaryFolder folder;
+  const auto shards = [&](const std::string& text, const std::string& more) {
+    const PreparedData data = prepare(folder.write("a.txt", text), folder.path() / "data",
+                                      "separator = \"|\"\nshard_tokens = 3\n" + more);
+    std::string found;
+    for (const auto* part : {&data.train, &data.validation}) {
+      for (const TokenShard& shard : *part) found += "[" + text_of({shard}) + "]";
+      found += part == &data.train ? "/" : "";
+    }
+    return found;
+  };
+  const std::string all = "validation_fraction = 0.0\n";
+  CHECK(shards("abc", all) == "[abc]/");
+  CHECK(shards("abc|", all) == "[abc]/");
+  CHECK(shards("abc|def|gh", all) == "[abc][def][gh]/");
+  CHECK(shards("a|bc|defg|hi", all) == "[abc][def][ghi]/");
+  CHECK(shards("abc|def", "validation_every = 2\n") == "[abc]/[def]");
+  CHECK(shards("abc|def", "validation_tokens = 3\n") == "[def]/[abc]");
+  CHECK(shards("abc|defghi", "validation_tokens = 6\n") == "[ghi]/[abc][def]");
+  CHECK(shards("abc|def", "validation_fraction = 0.5\n") == "[abc]/[def]");
+  CHECK(shards("ab|c|def|ghi", "validation_fraction = 0.34\n") == "[abc][de]/[fgh][i]");
+  CHECK(shards("abc|def|ghi|", "validation_fraction = 0.3\n") == "[abc][def]/[ghi]");
+}
+
 TEST_CASE("prepare: of texts and records together the last bytes are for validation") {
   const TemporaryFolder folder;
   folder.write("a.txt", std::string(100, 'a'));
