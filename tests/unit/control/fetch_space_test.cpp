@@ -9,7 +9,7 @@ using namespace exprun;
 TEST_CASE("data fetch: parts that are there already need no more room") {
   const TemporaryFolder folder;
   const auto wanted = [&](const char* name, int64_t bytes) {
-    return Download{"http://host/" + std::string(name), folder.path() / name, bytes};
+    return Download{"http://host/" + std::string(name), folder.path() / name, bytes, "", false};
   };
   const std::vector<Download> downloads = {wanted("a", 3000), wanted("b", 2000),
                                            wanted("size is not known", 0)};
@@ -31,7 +31,7 @@ TEST_CASE("data fetch: parts that are there already need no more room") {
   CHECK(fits(100));
   CHECK_FALSE(fits(99));
   CHECK_THROWS_WITH_AS(check_space(downloads, "there", 10),
-                       "data fetch: 100 bytes are needed in 'there', and 10 bytes are free; ask "
+                       "data fetch: 100 B are needed in 'there', and 10 B are free; ask "
                        "for fewer --shards, or another folder with --to",
                        Error);
 }

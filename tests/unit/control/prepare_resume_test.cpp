@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/atomic_folder.h"
 #include "base/diagnostic.h"
 #include "base/manifest.h"
