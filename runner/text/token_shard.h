@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,8 +64,9 @@ class ShardWriter {
   UniqueFd fd_;
   int64_t token_bytes_;
   int64_t tokens_ = 0;
-  int64_t sent_ = 0;          // tokens whose way to the disk has begun
-  std::vector<char> buffer_;  // appended and not yet written
+  int64_t sent_ = 0;                // bytes of tokens whose way to the disk has begun
+  std::unique_ptr<char[]> buffer_;  // appended and not yet written
+  size_t filled_ = 0;
 };
 
 }  // namespace exprun
