@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/trimmed.h"
+#include "recipe/toml_header.h"
 
 namespace exprun {
 namespace {
@@ -74,11 +75,6 @@ std::string_view name_in(std::string_view description, std::string_view problem)
   const size_t open = description.find('\'');
   if (open == std::string_view::npos) return {};
   return description.substr(open + 1, description.find('\'', open + 1) - open - 1);
-}
-
-bool is_header(std::string_view line) {
-  const size_t first = line.find_first_not_of(" \t");
-  return first != std::string_view::npos && line[first] == '[';
 }
 
 std::vector<std::string_view> lines_above(std::string_view text, uint32_t line) {
@@ -152,14 +148,13 @@ Diagnostic into_inline(SourceSpan where) {
               table.name + "] with its keys below it"};
 }
 
-Diagnostic twice(SourceSpan where, std::string_view name, bool value_before) {
+Diagnostic twice(SourceSpan where, std::string_view name) {
   const std::string_view line = line_of(where.file->text, where.line);
   const bool header = is_header(line);
   if (header) name = header_name(line);  // toml++ garbles one in quotes
   const std::string_view left = header ? line : line.substr(0, where.column - 1);
   if (const uint32_t column = column_of_word(left, name))
     where = {where.file, where.line, column, static_cast<uint32_t>(name.size())};
-  if (value_before) return {where, "'" + std::string(name) + "' is a value already, and no table"};
   uint32_t earlier = earlier_line(where.file->text, where.line, name, header);
   if (earlier == 0 && header) earlier = line_of_key(where.file->text, name);
   const std::string what =
@@ -186,8 +181,12 @@ std::string message_of(std::string_view description) {
 Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uint32_t line,
                               uint32_t column, std::string_view description) {
   const SourceSpan where{file, line, column, 1};
-  if (const auto name = name_in(description, "cannot redefine existing"); !name.empty())
-    return twice(where, name, description.ends_with("as table"));
+  if (const auto name = name_in(description, "cannot redefine existing"); !name.empty()) {
+    const bool by_header =
+        description.ends_with("as table") || description.ends_with("as array-of-tables");
+    const auto obstacle = by_header ? explain_obstacle(where) : std::nullopt;
+    return obstacle ? *obstacle : twice(where, name);
+  }
   if (description.ends_with("into existing inline table")) return into_inline(where);
   std::string help;
   for (const Hint& hint : kHints)
