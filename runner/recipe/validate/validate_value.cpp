@@ -86,7 +86,8 @@ void check_pattern(const std::string& key, const Schema& schema, const Value& va
     return;
   }
   if (text.size() > kLongestMatched) {
-    if (!schema.contains("maxLength"))  // check_length() has said it
+    const bool said = code_points(text).size() > schema.value("maxLength", text.size());
+    if (!said)  // by check_length()
       diagnostics.push_back(tolerable({value.where, "'" + key + "' is too long"}));
     return;
   }

@@ -67,7 +67,9 @@ std::optional<std::string> only_text(const Schema& schema) {
   if (pattern.size() < 2 || pattern.front() != '^' || pattern.back() != '$') return std::nullopt;
   std::string text;
   for (size_t i = 1; i + 1 < pattern.size(); ++i) {
-    const bool is_escape = pattern[i] == '\\' && std::ispunct(pattern[i + 1]);
+    // A '$' that is escaped ends no text.
+    const bool is_escape = pattern[i] == '\\' && i + 2 < pattern.size() &&
+                           std::ispunct(static_cast<unsigned char>(pattern[i + 1]));
     if (is_escape) ++i;
     if (!is_escape && std::strchr(".[](){}*+?|^$\\", pattern[i])) return std::nullopt;
     text += pattern[i];

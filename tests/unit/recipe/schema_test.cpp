@@ -108,6 +108,24 @@ TEST_CASE("schema: every component has an example table that is valid") {
     }
 }
 
+TEST_CASE("schema: what a pattern forbids is refused however long it is, and nothing else is") {
+  const auto taken = [](const char* schema, const std::string& text) {
+    Diagnostics diagnostics;
+    validate_value("key", Schema::parse(schema), Value(text, {}, Origin::file), diagnostics);
+    return diagnostics.empty();
+  };
+  const char* const long_name = R"({"type": "string", "pattern": "^a+$", "maxLength": 2000})";
+  CHECK(taken(long_name, std::string(1000, 'a')));
+  CHECK_FALSE(taken(long_name, std::string(1500, 'b')));
+  CHECK_FALSE(taken(long_name, std::string(2500, 'a')));
+  const char* const begun_by_a_dollar = R"({"type": "string", "pattern": "^\\$"})";
+  CHECK(taken(begun_by_a_dollar, "$HOME"));
+  CHECK_FALSE(taken(begun_by_a_dollar, "HOME"));
+  const char* const backslash = R"({"type": "string", "pattern": "^\\\\$"})";
+  CHECK(taken(backslash, "\\"));
+  CHECK_FALSE(taken(backslash, "\\$"));
+}
+
 TEST_CASE("schema: a file that is none of ours is a bug that is named") {
   const auto found = [](const std::string& text) {
     SchemaSet::with({{"optimizer/x.schema.json", text}}).find("optimizer", "x");
