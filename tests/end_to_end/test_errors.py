@@ -23,6 +23,7 @@ class Errors(ExprunTest):
         return result.stderr.decode(errors="replace").replace(folder, "HERE"), result.returncode
 
     def test_every_command_is_answered_as_expected(self):
+        self.assertTrue(CASES)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for case, (text, code) in zip(CASES, pool.map(self.answer, CASES)):
                 if os.environ.get("EXPRUN_UPDATE_ERRORS"):

@@ -17,8 +17,7 @@ void MachineOptions::add_to(Arguments& arguments) {
               "machine 0 as the others reach it, and a free port there")
       .note(
           "Machines may be minutes apart. The others wait for machine 0 as long as its command "
-          "runs, "
-          "though it may prepare data for hours, and ten minutes where nobody listens at "
+          "runs, though it may prepare data for hours, and ten minutes where nobody listens at "
           "HOST:PORT. Machine 0 waits ten minutes for each of them and then ends with 75: the same "
           "lines once more begin where these did.");
 }
