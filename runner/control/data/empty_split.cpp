@@ -1,5 +1,6 @@
 #include "control/data/empty_split.h"
 
+#include "base/counted.h"
 #include "base/number.h"
 
 namespace exprun {
@@ -21,11 +22,12 @@ RecipeError no_full_block(const Section& dataset, const TextOptions& options, co
 }
 
 RecipeError no_text(const Section& dataset, const TextOptions& options, const SplitCounts& counts) {
+  const std::string texts =
+      counts.documents == 1 ? "the text of the one record is"
+                            : "the texts of all " + counted(counts.documents, "record") + " are";
   if (counts.documents > 0 && options.separator.empty())
-    return dataset.error("template",
-                         "the texts of all " + with_thousands(counts.documents) +
-                             " records are empty, so there is no token to train on",
-                         "it says which fields are read");
+    return dataset.error("template", texts + " empty, so there is no token to train on",
+                         "dataset.template says which fields are read");
   return dataset.error("path", "no text is in the sources, so there is no token to train on");
 }
 
@@ -37,10 +39,13 @@ void refuse_empty_split(const Section& dataset, const TextOptions& options,
   const bool blocks = options.block_tokens > 0 && counts.text_bytes > 0;
   if (counts.train_tokens == 0 && blocks) throw no_full_block(dataset, options, "training");
   if (counts.train_tokens == 0 && counts.validation_tokens > 0 && rule != "validation")
-    throw dataset.error(rule,
-                        "'" + rule + "' keeps all " + with_thousands(counts.validation_tokens) +
-                            " tokens for validation, none is left for training",
-                        "keep fewer");
+    throw dataset.error(
+        rule,
+        "'" + rule + "' keeps " +
+            (counts.validation_tokens == 1 ? "the one token"
+                                           : "all " + counted(counts.validation_tokens, "token")) +
+            " for validation, none is left for training",
+        "keep fewer");
   if (counts.train_tokens == 0) throw no_text(dataset, options, counts);
   if (rule.empty() || counts.validation_tokens > 0) return;
   if (blocks) throw no_full_block(dataset, options, "validation");
@@ -49,8 +54,8 @@ void refuse_empty_split(const Section& dataset, const TextOptions& options,
   const std::string documents =
       counts.documents > 1 ? " (" + with_thousands(counts.documents) + " documents)" : "";
   throw dataset.error(rule,
-                      "'" + rule + "' keeps none of " + with_thousands(counts.train_tokens) +
-                          " tokens" + documents + " for validation",
+                      "'" + rule + "' keeps none of " + counted(counts.train_tokens, "token") +
+                          documents + " for validation",
                       rule == "validation_fraction"
                           ? "keep more, or write 0"
                           : "keep more, or write validation_fraction = 0 in its place");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/humane.h"
 #include "base/machine/cores.h"
 #include "base/machine/memory_use.h"
@@ -23,13 +24,15 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
   if (!threads && ranks > hardware.cores)
     problems.push_back(warning(place_of(root, "parallelism.world_size"),
                                std::to_string(ranks) + " ranks on " +
-                                   std::to_string(hardware.cores) + " cores wait for each other",
-                               std::to_string(hardware.cores) + " have a core each"));
+                                   counted(hardware.cores, "core") + " wait for each other",
+                               hardware.cores == 1
+                                   ? "one has it for itself"
+                                   : std::to_string(hardware.cores) + " have a core each"));
   if (!threads || *threads * ranks <= hardware.cores) return;
   const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
   problems.push_back(warning(place_of(root, "run.threads"),
-                             of_ranks + std::to_string(*threads) + " threads on " +
-                                 std::to_string(hardware.cores) + " cores wait for each other",
+                             of_ranks + counted(*threads, "thread") + " on " +
+                                 counted(hardware.cores, "core") + " wait for each other",
                              "\"auto\" takes one a core"));
 }
 

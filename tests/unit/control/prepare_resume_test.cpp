@@ -248,7 +248,7 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
   CHECK(said("a.txt", letters, "validation_every = 1\n") ==
         "recipe: 'validation_every' keeps all 26 tokens for validation, none is left for training");
   CHECK(said("a.txt", "a", "validation_fraction = 0.5\n") ==
-        "recipe: 'validation_fraction' keeps all 1 tokens for validation, none is left for "
+        "recipe: 'validation_fraction' keeps the one token for validation, none is left for "
         "training");
   CHECK(said("a.txt", letters, "validation_every = 2\n") ==
         "recipe: 'validation_every' keeps none of 26 tokens for validation");
