@@ -174,8 +174,8 @@ class Show(ExprunTest):
         after = json.loads(self.exprun("show", "1", "--json").out)
         self.assertEqual(after["recipe"]["run"].pop("wings"), 2)
         self.assertEqual((after["recipe"], after["hash"]), (before["recipe"], before["hash"]))
-        for words in (("1", "--origin"), ("tiny.toml", "--diff", "1")):
-            self.assertEqual(self.exprun("show", *words, code=1).err,
+        for words in (("1", "--origin"), ("1", "--schedule"), ("tiny.toml", "--diff", "1")):
+            self.assertEqual(self.exprun("show", *words, code=2).err,
                              "exprun: error: show: this exprun does not understand the recipe of 1 (unknown key 'wings' "
                              "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
 

@@ -54,7 +54,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   if (!joined && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
   RecipeText text = latest_recipe(store, globals.store, run);
-  const ResolvedRecipe before = resolve(text);
+  const ResolvedRecipe before = resolve_stored(text, "resume", reference);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;

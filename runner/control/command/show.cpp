@@ -18,17 +18,8 @@ RecipeText text_of(const std::string& what, const Words& overrides, const Global
   return stored_recipe(store, find_run(store, globals.store, what));
 }
 
-ResolvedRecipe resolved_of(const std::string& what, const Words& overrides,
-                           const Globals& globals) {
-  const RecipeText text = text_of(what, overrides, globals);
-  if (names_recipe_file(what)) return resolve(text);
-  try {
-    return resolve(text);
-  } catch (const RecipeError& error) {
-    throw Error("show: this exprun does not understand the recipe of " + what + " (" +
-                error.diagnostics().front().message + "), another version made it; `exprun show " +
-                what + "` prints it as it was recorded");
-  }
+ResolvedRecipe resolved_of(const std::string& what, const RecipeText& text) {
+  return names_recipe_file(what) ? resolve(text) : resolve_stored(text, "show", what);
 }
 
 struct ShowWords {
@@ -60,11 +51,14 @@ void require_fitting(const ShowWords& asked) {
 
 void show(const ShowWords& asked, const Globals& globals) {
   const auto& [what, overrides, other, origin, schedule, run] = asked;
-  if (schedule) return show_schedule(what, text_of(what, overrides, globals), run.json, globals);
-  if (!names_recipe_file(what) && !origin && other.empty()) return show_run(what, run, globals);
-  const ResolvedRecipe recipe = resolved_of(what, overrides, globals);
+  const bool as_recorded = !origin && other.empty() && !schedule;
+  if (!names_recipe_file(what) && as_recorded) return show_run(what, run, globals);
+  const RecipeText text = text_of(what, overrides, globals);
+  const ResolvedRecipe recipe = resolved_of(what, text);
+  if (schedule) return show_schedule(what, text, run.json, globals);
   if (!other.empty())
-    return print_difference(recipe, resolved_of(other, {}, globals), what, other, run.json);
+    return print_difference(recipe, resolved_of(other, text_of(other, {}, globals)), what, other,
+                            run.json);
   print(run.json ? recipe_json(recipe, origin)
         : origin ? recipe_with_origins(recipe)
                  : recipe.to_toml());

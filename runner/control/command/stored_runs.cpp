@@ -89,6 +89,19 @@ RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const Ru
   return read_stored(store, run, read_file(file));
 }
 
+ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
+                              const std::string& reference) {
+  try {
+    return resolve(text);
+  } catch (const RecipeError& error) {
+    throw Error(command + (": this exprun does not understand the recipe of " + reference) + " (" +
+                    error.diagnostics().front().message +
+                    "), another version made it; `exprun show " + reference +
+                    "` prints it as it was recorded",
+                ExitCode::bad_recipe);
+  }
+}
+
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references) {
   if (references.empty()) return store.runs();

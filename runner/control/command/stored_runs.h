@@ -4,6 +4,7 @@
 #include "control/command/command.h"
 #include "control/report/runs_table.h"
 #include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -26,6 +27,11 @@ RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& cha
 
 // What a run was last asked to do: keys that change no result may have changed since its start.
 RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const RunRow& run);
+
+// What a stored recipe means; Error, where it means nothing to this exprun, that names the command
+// and the run as it was referred to.
+ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
+                              const std::string& reference);
 
 // These rows with their losses, without their parameters; many at once.
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
