@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -42,7 +43,8 @@ class CharTokenizer final : public Tokenizer {
  public:
   explicit CharTokenizer(std::u32string table) : table_(std::move(table)) {
     if (table_.size() > kMostCharacters)
-      throw Error("char tokenizer: the text has " + std::to_string(table_.size()) +
+      throw Error("char tokenizer: the text has " +
+                  with_thousands(static_cast<int64_t>(table_.size())) +
                   " different characters, at most 65,536 fit; use tokenizer = \"byte\"");
     if (!table_.empty())
       tokens_.resize(*std::max_element(table_.begin(), table_.end()) + 1, kNoToken);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "text/gpt2_split.h"
 #include "text/token_ids.h"
 #include "text/vocabulary_readers.h"
@@ -83,8 +84,8 @@ BpeVocabulary read_ranks(const fs::path& file) {
   }
   if (vocabulary.tokens.size() != kGpt2Ranks)
     throw Error("tokenizer: '" + file.string() + "' has " +
-                std::to_string(vocabulary.tokens.size()) +
-                " ranks, GPT-2 has 50,256; a tiktoken file does not say how its text is cut into "
+                counted(static_cast<int64_t>(vocabulary.tokens.size()), "rank") +
+                ", GPT-2 has 50,256; a tiktoken file does not say how its text is cut into "
                 "words: give the tokenizer.json of this vocabulary");
   add_merges(vocabulary, ids);
   ids.add("<|endoftext|>", kGpt2Ranks);

@@ -94,7 +94,7 @@ class Reader {
     if (!model.value("dropout", json()).is_null()) refuse("drops merges at random");
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (const json part = model.value(key, json()); part.is_string() && part != "")
-        refuse(std::string("has a ") + key);
+        refuse(std::string("has the key ") + key);
     vocabulary_.whole_words = model.value("ignore_merges", false);
     for (const auto& [name, id] : model.at("vocab").items())
       ids_.add(bytes_of_alphabet(name).value_or(name), id.get<uint64_t>());

@@ -34,7 +34,7 @@ Error TokenIds::error(const std::string& problem) const {
 }
 
 std::string& TokenIds::bytes_of(uint64_t id, const std::string& bytes) {
-  if (id >= kMostTokens) throw error("has the id " + std::to_string(id) + ", at most 2^24 fit");
+  if (id >= kMostTokens) throw error("has the id " + std::to_string(id) + ", ids below 2^24 fit");
   if (bytes.empty()) throw error("has a token of no bytes, id " + std::to_string(id));
   auto& tokens = vocabulary_.tokens;
   if (id >= tokens.size()) tokens.resize(id + 1);
