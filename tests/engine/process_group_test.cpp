@@ -16,6 +16,7 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "base/diagnostic.h"
+#include "dist/answers.h"
 #include "dist/gloo.h"
 #include "dist/own_address.h"
 #include "dist/true_cause.h"
@@ -245,14 +246,19 @@ TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges
 
 TEST_CASE("process group: none is taken for gone while answers of the others still come") {
   const auto store = c10::make_intrusive<c10d::HashStore>();
-  std::array<std::string, 3> causes;
+  constexpr int kRanks = 5;
+  std::array<std::string, kRanks> causes;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < 3; ++rank)
+  for (int rank = 0; rank < kRanks; ++rank)
     threads.emplace_back([&, rank] {
-      std::this_thread::sleep_for(rank * std::chrono::milliseconds(1500));  // a busy machine's
+      // Each some time behind the answer of the one before: together more than the patience with
+      // one.
+      while (answers_so_far(*store, kRanks).answered.size() < static_cast<size_t>(rank))
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(700));
       RankPlace place;
       place.rank = rank;
-      place.world_size = 3;
+      place.world_size = kRanks;
       RollCall roll_call(store, place);
       const RollCall::Waiting waiting(roll_call);
       causes[static_cast<size_t>(rank)] = roll_call.cause();

@@ -66,7 +66,8 @@ ordered_json machine() {
           {"memory_bytes", static_cast<int64_t>(memory.totalram) * memory.mem_unit}};
 }
 
-void add_gpus(ordered_json& environment) {
+// What a joined rank does not see another rank of the run may: nothing is hidden then.
+void add_gpus(ordered_json& environment, bool has_joined) {
   const auto nvml = Nvml::open();
   if (!nvml) return;
   environment["driver"] = nvml->driver_version();
@@ -78,7 +79,8 @@ void add_gpus(ordered_json& environment) {
                           {"uuid", gpu.uuid},
                           {"memory_bytes", gpu.memory_bytes},
                           {"power_limit_watts", gpu.power_limit_watts}};
-    if (std::find(visible.begin(), visible.end(), i) == visible.end()) entry["hidden"] = true;
+    const bool is_visible = std::find(visible.begin(), visible.end(), i) != visible.end();
+    if (!is_visible && !has_joined) entry["hidden"] = true;
     environment["gpus"].push_back(std::move(entry));
   }
 }
@@ -97,7 +99,7 @@ Provenance gather_provenance(const std::string& command_line,
   if (joined && joined->several_machines)
     environment[kSeveralMachines] = std::to_string(joined->world_size) + " ranks";
   environment.update(machine());
-  add_gpus(environment);
+  add_gpus(environment, joined.has_value());
   environment["environment"] = recorded_variables();
   if (const auto git = git_state(std::filesystem::current_path())) {
     if (!git->commit.empty()) provenance.git_commit = git->commit;

@@ -40,8 +40,8 @@ class RollCall {
   void all_part(std::chrono::milliseconds silence);
 
   // Why no further exchange can succeed: another rank has called the roll, or the rendezvous is
-  // lost or, before all_exchange(), has not answered for some seconds. Else nothing; waits for
-  // nobody.
+  // lost or, before all_exchange() and behind all_part(), has not answered for too long. Else
+  // nothing; waits for nobody.
   std::string trouble() const;
 
   // Throws Error where there is trouble: "dist: <what>: <trouble>".
@@ -89,8 +89,8 @@ class RollCall {
   // When an exchange has failed here or there is trouble: calls the roll, if nobody has, and says
   // "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it
   // hangs, or is gone", else which ranks live and have not come to the exchange; nothing where all
-  // wait for each other. Where it cannot be known it says that. Takes eight seconds at most; never
-  // throws.
+  // wait for each other. Where it cannot be known it says that. Takes less than eight seconds, for
+  // which launchers wait (GroupPatience); never throws.
   std::string cause();
 
   // Before this rank ends for a reason of its own: the others, whom it leaves, will tell it. Takes

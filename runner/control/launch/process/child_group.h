@@ -19,7 +19,8 @@ struct GroupEnd {
 
 // How long the others live on behind the first that ended.
 struct GroupPatience {
-  std::chrono::milliseconds behind_failure{std::chrono::seconds(5)};
+  // Longer than ranks take to find out which one is the cause (RollCall::cause).
+  std::chrono::milliseconds behind_failure{std::chrono::seconds(8)};
   std::chrono::milliseconds behind_loss{std::chrono::seconds(2)};  // who lost them has waited
   std::chrono::milliseconds behind_success{std::chrono::minutes(1)};
 };

@@ -41,8 +41,7 @@ Recording::Recording(const StoredRun& run, const RankAttempt& attempt)
       progress_(attempt.pipeline()),
       timers_(metrics_, attempt.pipeline().plan, attempt.device()),
       mfu_(mfu_of(attempt)),
-      all_{&store_, &progress_,
-           &timers_} {  // the store first: nothing is shown that is not recorded
+      all_{&store_, &progress_, &timers_} {
   const int64_t every = attempt.pipeline().plan.metrics_every;
   if (mfu_) all_.push_back(&utilisation_.emplace(metrics_, every, *mfu_));
   if (!attempt.recipe().section("metrics").get<bool>("tensorboard")) return;

@@ -46,7 +46,7 @@ class Recording : public Recorder {
   std::optional<LiveEventFile> events_;
   std::optional<TensorboardRecorder> tensorboard_;
   std::optional<SystemRecorder> system_;
-  std::vector<Recorder*> all_;
+  std::vector<Recorder*> all_;  // the store first: nothing is shown that is not recorded
 };
 
 }  // namespace exprun

@@ -43,9 +43,13 @@ void check_takes(const OptimizerGroup& group, std::string_view key) {
                                   "give it to a group with another optimizer");
 }
 
+std::vector<std::string> globs_of(const Section& group) {
+  return group.get<std::vector<std::string>>("match");
+}
+
 // Takes what the group's globs match out of `left`.
-std::vector<Parameter> take_matching(const Section& section, std::vector<Parameter>& left) {
-  const auto globs = section.get<std::vector<std::string>>("match");
+std::vector<Parameter> take_matching(const Section& group, std::vector<Parameter>& left) {
+  const auto globs = globs_of(group);
   const auto first_taken = std::stable_partition(
       left.begin(), left.end(),
       [&](const Parameter& parameter) { return !matches_any(globs, parameter.name); });
@@ -54,22 +58,18 @@ std::vector<Parameter> take_matching(const Section& section, std::vector<Paramet
   return taken;
 }
 
-bool takes(const Section& group, const Parameter& parameter) {
-  return matches_any(group.get<std::vector<std::string>>("match"), parameter.name);
-}
-
-void check_in_no_other_group(const Section& groups, const std::string& name,
-                             const std::vector<Parameter>& parameters) {
-  for (const Parameter& parameter : parameters) {
-    if (!takes(groups.table(name), parameter)) continue;
-    for (const std::string& other : groups.keys()) {
-      if (other == name) break;
-      if (takes(groups.table(other), parameter))
+void check_in_no_group_before(const Section& groups, const std::string& name,
+                              const std::vector<Parameter>& parameters) {
+  const auto globs = globs_of(groups.table(name));
+  for (const std::string& before : groups.keys()) {
+    if (before == name) return;
+    const auto globs_before = globs_of(groups.table(before));
+    for (const Parameter& parameter : parameters)
+      if (matches_any(globs, parameter.name) && matches_any(globs_before, parameter.name))
         throw groups.table(name).error("match",
                                        "parameter '" + parameter.name + "' is in [" +
-                                           join_path("optimizer.groups", other) + "] already",
+                                           join_path("optimizer.groups", before) + "] already",
                                        "a parameter belongs in one group");
-    }
   }
 }
 
@@ -78,7 +78,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
                                          std::vector<Parameter>& left) {
   std::vector<OptimizerGroup> result;
   for (const std::string& name : groups.keys()) {
-    check_in_no_other_group(groups, name, parameters);
+    check_in_no_group_before(groups, name, parameters);
     const Section section = groups.table(name);
     const auto taken = take_matching(section, left);
     if (taken.empty())
