@@ -53,11 +53,11 @@ class WordEncoder {
  public:
   explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), merger_(bpe.table) {}
 
-  // `end` is that of the text around it.
-  void encode(const char* word, size_t size, const char* end, Tokens& tokens) {
+  // As WordCache::key_of reads it.
+  void encode(const char* word, size_t size, Tokens& tokens) {
     if (used_ + WordCache::kMostTokens > kBuffered) flush(tokens);
     if (size > WordCache::kMostBytes) return encode_long(word, size, tokens);
-    const WordCache::Key key = WordCache::key_of(word, size, end);
+    const WordCache::Key key = WordCache::key_of(word, size);
     const WordCache::Line* line = cache_.find(key);
     if (!line) {
       merge(word, size);
@@ -111,16 +111,29 @@ class Gpt2Encoder final : public Encoder {
   explicit Gpt2Encoder(const Bpe& bpe) : words_(bpe) {}
 
   void encode(std::string_view text, Tokens& tokens) override {
-    const char* const end = text.data() + text.size();
-    for (const char* word = text.data(); word != end;) {
-      const char* const behind = splitter_.end_of_word(word, end);
-      words_.encode(word, static_cast<size_t>(behind - word), end, tokens);
-      word = behind;
-    }
+    if (text.size() >= kRead) text = encode_until(text.size() - kRead + 1, text, tokens);
+    char last[2 * kRead] = {};  // behind its words as many bytes may be read
+    text.copy(last, text.size());
+    encode_until(text.size(), {last, text.size()}, tokens);
     words_.flush(tokens);
   }
 
  private:
+  static constexpr size_t kRead = WordCache::kReadBytes;
+
+  // The words that begin before `limit`. Returns what follows them.
+  std::string_view encode_until(size_t limit, std::string_view text, Tokens& tokens) {
+    const char* const stop = text.data() + limit;
+    const char* const end = text.data() + text.size();
+    const char* word = text.data();
+    while (word < stop) {
+      const char* const behind = splitter_.end_of_word(word, end);
+      words_.encode(word, static_cast<size_t>(behind - word), tokens);
+      word = behind;
+    }
+    return {word, static_cast<size_t>(end - word)};
+  }
+
   Gpt2Splitter splitter_;
   WordEncoder words_;
 };
@@ -131,8 +144,13 @@ class PatternEncoder final : public Encoder {
 
   void encode(std::string_view text, Tokens& tokens) override {
     splitter_.start(text);
-    for (auto word = splitter_.next(); !word.empty(); word = splitter_.next())
-      words_.encode(word.data(), word.size(), text.data() + text.size(), tokens);
+    const char* const end = text.data() + text.size();
+    for (auto word = splitter_.next(); !word.empty(); word = splitter_.next()) {
+      char copy[WordCache::kReadBytes] = {};
+      const bool at_end = static_cast<size_t>(end - word.data()) < sizeof copy;
+      if (at_end) word.copy(copy, word.size());
+      words_.encode(at_end ? copy : word.data(), word.size(), tokens);
+    }
     words_.flush(tokens);
   }
 

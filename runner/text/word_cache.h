@@ -22,6 +22,7 @@ class WordCache {
  public:
   static constexpr size_t kMostBytes = 23;
   static constexpr size_t kMostTokens = 9;
+  static constexpr size_t kReadBytes = 24;
 
   // The bytes of a word with zeros behind, its length in the last byte.
   struct Key {
@@ -39,15 +40,10 @@ class WordCache {
 
   WordCache() : lines_(size_t{1} << kBits) {}
 
-  // Of a word of 1 to 23 bytes. `end` is that of the text: up to it more than the word may be read.
-  static Key key_of(const char* word, size_t size, const char* end) {
-    char copy[24];
-    if (end - word < 24) {
-      std::memset(copy, 0, sizeof copy);
-      std::memcpy(copy, word, size);
-      word = copy;
-    }
+  // Of a word of 1 to 23 bytes, from whose first on kReadBytes may be read.
+  static Key key_of(const char* word, size_t size) {
     uint64_t parts[3];
+    static_assert(sizeof parts == kReadBytes);
     std::memcpy(parts, word, sizeof parts);
     return {parts[0] & bytes_in_part(size, 0), parts[1] & bytes_in_part(size, 1),
             (parts[2] & bytes_in_part(size, 2)) | uint64_t{size} << 56};

@@ -5,10 +5,11 @@
 namespace exprun {
 
 ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text,
-                               const EndOfTextRule& rule)
+                               const EndOfTextRule& rule, Stretches stretches)
     : template_(text),
       rule_(rule),
       end_of_text_(tokenizer.end_of_text().value_or(0)),
+      stretches_(stretches),
       encoder_(tokenizer.make_encoder()) {}
 
 TokenizedChunk ChunkTokenizer::operator()(const Chunk& chunk) {
@@ -22,7 +23,10 @@ TokenizedChunk ChunkTokenizer::operator()(const Chunk& chunk) {
     if (piece.ends && policy == EndOfText::after) out.tokens.push_back(end_of_text_);
     out.text_bytes += static_cast<int64_t>(text.size());
     out.documents += piece.begins;
-    out.runs.push_back({out.tokens.size() - before, piece.ends, piece.part});
+    if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
+        out.stretches.back().part != piece.part)
+      out.stretches.push_back({0, piece.ends, piece.part});
+    out.stretches.back().tokens += out.tokens.size() - before;
   });
   return out;
 }

@@ -15,21 +15,25 @@ struct EndOfTextRule {
   EndOfText of_texts = EndOfText::none, of_records = EndOfText::none;
 };
 
+// Of documents that need not be told apart, all neighbours of one part are one stretch.
+enum class Stretches { of_documents, of_parts };
+
 struct TokenizedChunk {
-  struct Run {
+  struct Stretch {
     size_t tokens = 0;
     bool ends = true;
     Part part = Part::train;
   };
   Tokens tokens;
-  std::vector<Run> runs;
+  std::vector<Stretch> stretches;
   int64_t documents = 0;   // that begin in it
   int64_t text_bytes = 0;  // of the documents
 };
 
 class ChunkTokenizer {
  public:
-  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule);
+  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule,
+                 Stretches stretches);
 
   // Throws RecipeError, as for_each_text.
   TokenizedChunk operator()(const Chunk& chunk);
@@ -38,6 +42,7 @@ class ChunkTokenizer {
   const RecordTemplate& template_;
   EndOfTextRule rule_;
   uint32_t end_of_text_;
+  Stretches stretches_;
   std::unique_ptr<Encoder> encoder_;
 };
 

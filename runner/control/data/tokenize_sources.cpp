@@ -89,7 +89,9 @@ class Tokenizing {
     OrderedWorkers<Chunk, TokenizedChunk> workers(
         job_.threads,
         [this] {
-          auto work = std::make_shared<ChunkTokenizer>(job_.tokenizer, template_, rule_);
+          auto work = std::make_shared<ChunkTokenizer>(
+              job_.tokenizer, template_, rule_,
+              job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_parts);
           return [work](const Chunk& chunk) { return (*work)(chunk); };
         },
         [this](const TokenizedChunk& chunk) { write(chunk); });
@@ -155,9 +157,9 @@ class Tokenizing {
 
   void write(const TokenizedChunk& chunk) {
     std::span<const uint32_t> rest = chunk.tokens;
-    for (const TokenizedChunk::Run& run : chunk.runs) {
-      writer_->append(run.part, rest.first(run.tokens), run.ends);
-      rest = rest.subspan(run.tokens);
+    for (const TokenizedChunk::Stretch& stretch : chunk.stretches) {
+      writer_->append(stretch.part, rest.first(stretch.tokens), stretch.ends);
+      rest = rest.subspan(stretch.tokens);
     }
     ++counts_.chunks;
     counts_.documents += chunk.documents;

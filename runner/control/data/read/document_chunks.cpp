@@ -68,6 +68,11 @@ class Chunker {
   }
 
  private:
+  void begin_chunk(size_t bytes) {
+    chunk_.first_place = place_ + 1;
+    chunk_.bytes.reserve(kChunkBytes + bytes);  // the last record goes beyond, by little mostly
+  }
+
   void flush() {
     Chunk next{"", {}, chunk_.json, chunk_.file, chunk_.where, 0, 0};
     std::swap(next, chunk_);
@@ -98,7 +103,7 @@ class Chunker {
   }
 
   void add_piece(const Record& record, Part part) {
-    if (chunk_.pieces.empty()) chunk_.first_place = place_ + 1;
+    if (chunk_.pieces.empty()) begin_chunk(record.bytes.size());
     if (record.begins) ++place_;
     chunk_.bytes += record.bytes;
     chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part});

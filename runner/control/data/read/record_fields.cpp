@@ -66,18 +66,39 @@ struct Escape {
   size_t size = 0;  // with the backslash
 };
 
-// What stands for a character behind a backslash.
-std::optional<Escape> escape_at(std::string_view text) {
-  constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
-  if (text.size() < 2) return std::nullopt;
-  const size_t letter = kLetters.find(text[1]);
-  if (letter != kLetters.npos) return Escape{static_cast<char32_t>(kCharacters[letter]), 2};
+// The character that one letter behind a backslash stands for; 0 if it stands for none alone.
+constexpr char meaning_of(char letter) {
+  switch (letter) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return letter == '"' || letter == '\\' || letter == '/' ? letter : '\0';
+  }
+}
+
+// \uXXXX, or two of them that are one character.
+std::optional<Escape> escape_by_number(std::string_view text) {
   const auto first = text[1] == 'u' ? hex_number(text.substr(2)) : std::nullopt;
   if (!first || is_second_half(*first)) return std::nullopt;
   if (!is_first_half(*first)) return Escape{*first, 6};
   const auto second = text.substr(6, 2) == "\\u" ? hex_number(text.substr(8)) : std::nullopt;
   if (!second || !is_second_half(*second)) return std::nullopt;
   return Escape{0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 12};
+}
+
+// What a backslash begins.
+std::optional<Escape> escape_at(std::string_view text) {
+  if (text.size() < 2) return std::nullopt;
+  if (const char meant = meaning_of(text[1])) return Escape{static_cast<char32_t>(meant), 2};
+  return escape_by_number(text);
 }
 
 class Scanner {
