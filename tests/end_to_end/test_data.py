@@ -1,6 +1,7 @@
 """`exprun data prepare|info|verify|head` as a user types them."""
 import base64
 import fcntl
+import gzip
 import json
 import os
 import pathlib
@@ -96,10 +97,11 @@ class Data(unittest.TestCase):
         (self.folder / os.fsdecode(b"caf\xe9.txt")).write_text("hello world")
         for words in ["--out", os.fsdecode(b"d\xe9/made")], []:
             said = json.loads(self.data("prepare", 'path="*.txt"', "--json", *words))
-            self.assertEqual(said["made_from"]["files"], ["caf\ufffd.txt"])
+            self.assertEqual([file["path"] for file in said["made_from"]["files"]], ["caf\ufffd.txt"])
             self.assertIn("/in\ufffd/", said["train"][0]["path"])
-        self.assertEqual(json.loads((self.folder / os.fsdecode(b"d\xe9/made/data.json")).read_text())["made_from"]["files"],
-                         ["caf\ufffd.txt"])
+        described = json.loads((self.folder / os.fsdecode(b"d\xe9/made/data.json")).read_text())["made_from"]
+        self.assertEqual(described["files"][0]["path"], "caf\ufffd.txt")
+        self.assertTrue(described["working_directory"].endswith("/in\ufffd"))
         rows = json.loads(self.data("info", os.fsdecode(b"d\xe9/made"), "--json"))
         self.assertEqual([row["file"] for row in rows], [f"d\ufffd/made/{name}_000000.bin" for name in ("train", "validation")])
         os.mkdir(self.folder / "ranks")
@@ -122,6 +124,28 @@ class Data(unittest.TestCase):
         self.assertEqual([(row["count"], row["text"]) for row in rows], [(2, "")] * 3)
         rows = json.loads(self.data("info", "a", "a", "--histogram", "9", "--json"))
         self.assertEqual([(row["count"], row["text"]) for row in rows], [(2, '"a"'), (2, '"b"'), (2, '"c"')])
+
+    def test_a_set_says_what_it_was_made_of(self):
+        (self.folder / "texts").mkdir()
+        contents = {"texts/a.txt": b"hello world", "texts/b.txt.gz": gzip.compress(b"hello again")}
+        for name, content in contents.items():
+            (self.folder / name).write_bytes(content)
+        self.data("prepare", 'path="texts/*"', "validation_fraction=0.5", "--out", "made")
+        made_from = json.loads((self.folder / "made/data.json").read_text())["made_from"]
+        self.assertEqual([(file["path"], file["bytes"]) for file in made_from["files"]],
+                         [(name, len(content)) for name, content in contents.items()])
+        self.assertEqual(made_from["working_directory"], str(self.folder))
+        self.assertEqual(made_from["documents"], 2)
+        before = [file["xxh3_128"] for file in made_from["files"]]
+        self.assertEqual([len(digits) for digits in before], [32, 32])
+        (self.folder / "texts/a.txt").write_bytes(b"hello there")
+        self.data("prepare", 'path="texts/*"', "validation_fraction=0.5", "--out", "made")
+        made_from = json.loads((self.folder / "made/data.json").read_text())["made_from"]
+        after = [file["xxh3_128"] for file in made_from["files"]]
+        self.assertEqual([one == other for one, other in zip(before, after)], [False, True])
+        self.data("prepare", "path=-", "validation_fraction=0", "--out", "piped", text=b"hello there")
+        piped = json.loads((self.folder / "piped/data.json").read_text())["made_from"]["files"]
+        self.assertEqual(piped, [{"path": "-", "bytes": 11, "xxh3_128": after[0]}])
 
     def test_damaged_data_are_not_called_other_data(self):
         (self.folder / "a.txt").write_text("hello")

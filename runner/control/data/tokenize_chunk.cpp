@@ -22,7 +22,7 @@ TokenizedChunk ChunkTokenizer::operator()(const Chunk& chunk) {
     encoder_->encode(text, out.tokens);
     if (piece.ends && policy == EndOfText::after) out.tokens.push_back(end_of_text_);
     out.text_bytes += static_cast<int64_t>(text.size());
-    out.documents += piece.begins;
+    out.documents += piece.begins && !piece.is_rest;
     if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
         out.stretches.back().part != piece.part)
       out.stretches.push_back({0, piece.ends, piece.part});

@@ -1,5 +1,6 @@
 #include "control/data/tokenize_sources.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -175,6 +176,16 @@ class Tokenizing {
     saved_ = Clock::now();
   }
 
+  // The first of them, as they were written: relative paths are below the working directory.
+  json files_of(const SourcesRead& read) const {
+    json files = json::array();
+    for (size_t i = 0; i < std::min(read.files.size(), kMostListed); ++i)
+      files.push_back({{"path", to_valid_utf8(job_.inputs.sources()[i].source.file.string())},
+                       {"bytes", read.files[i].bytes},
+                       {"xxh3_128", read.files[i].hash}});
+    return files;
+  }
+
   PreparedData finish(const SourcesRead& read) {
     PreparedData data;
     data.fingerprint = job_.inputs.fingerprint(read.content);
@@ -183,10 +194,9 @@ class Tokenizing {
     refuse_empty_split(job_.dataset, job_.options,
                        {token_count(data.train), token_count(data.validation), counts_.documents,
                         counts_.text_bytes});
-    json files = json::array();
-    for (const RawSource& source : job_.inputs.sources())
-      if (files.size() < kMostListed) files.push_back(to_valid_utf8(source.source.file.string()));
-    data.made_from = {{"files", files},
+    std::error_code ignored;
+    data.made_from = {{"files", files_of(read)},
+                      {"working_directory", to_valid_utf8(fs::current_path(ignored).string())},
                       {"number_of_files", job_.inputs.sources().size()},
                       {"source_bytes", job_.inputs.source_bytes()},
                       {"options", job_.options.to_json()},

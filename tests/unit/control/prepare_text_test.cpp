@@ -314,6 +314,21 @@ TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same
   CHECK(tokens_of(data.validation) == tokens_of(whole.validation));
 }
 
+TEST_CASE("prepare: a document that the border divides is counted once") {
+  const TemporaryFolder folder;
+  const auto documents = [&](const std::string& text, const std::string& more) {
+    const fs::path file = folder.write("a.txt", text);
+    return prepare(file, folder.path() / "data", more).made_from["documents"].get<int64_t>();
+  };
+  CHECK(documents("abcdefghij", "validation_fraction = 0.5\n") == 1);
+  const std::string blocks(3'000'000, 'a');  // the border is in a later piece than the beginning
+  CHECK(documents(blocks, "validation_fraction = 0.1\n") == 1);
+  const std::string lines = "separator = \"\\n\"\nkeep_separator = true\n";
+  CHECK(documents("abc\ndefghijk\nlm\n", lines + "validation_fraction = 0.5\n") == 3);
+  CHECK(documents("abc\ndef\n", lines + "validation_fraction = 0.5\n") == 2);
+  CHECK(documents("abc\ndef\n", lines + "validation_fraction = 0.0\n") == 2);
+}
+
 TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
   const TemporaryFolder folder;
   const fs::path file = folder.write("a.txt", "abcd");

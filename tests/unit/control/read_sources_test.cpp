@@ -202,5 +202,6 @@ TEST_CASE("sources: a name that is no UTF-8 is shown as well as it can be") {
   folder.write("a\xff.txt", "abc");
   const PreparedData data = prepare(folder.path() / "*.txt", folder.path() / "data", kAll);
   CHECK(text_of(data.train) == "abc");
-  CHECK(data.made_from["files"][0] == to_valid_utf8((folder.path() / "a\xff.txt").string()));
+  CHECK(data.made_from["files"][0]["path"] ==
+        to_valid_utf8((folder.path() / "a\xff.txt").string()));
 }

@@ -99,14 +99,15 @@ class Chunker {
     const bool begins = record.begins || !validation_begun_;
     if (rest.empty() && !record.begins && begins) return;  // the document ended at the border
     validation_begun_ = true;
-    add_piece({rest, begins, record.ends}, Part::validation);
+    const bool is_rest = begins && (border > 0 || !record.begins);
+    add_piece({rest, begins, record.ends}, Part::validation, is_rest);
   }
 
-  void add_piece(const Record& record, Part part) {
+  void add_piece(const Record& record, Part part, bool is_rest = false) {
     if (chunk_.pieces.empty()) begin_chunk(record.bytes.size());
     if (record.begins) ++place_;
     chunk_.bytes += record.bytes;
-    chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part});
+    chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part, is_rest});
     if (chunk_.bytes.size() >= kChunkBytes) flush();
   }
 
@@ -156,9 +157,8 @@ std::unique_ptr<RecordReader> read_file_records(const RawSource& source,
   return reader;
 }
 
-// The hash of the file.
-std::string read_file_chunks(const RawSource& source, const ChunkOptions& options, Chunker& chunker,
-                             SourcesRead& read) {
+void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chunker& chunker,
+                      SourcesRead& read) {
   const bool text = is_text(source, options.records);
   chunker.begin_file(source, !text);
   const auto use = [&](const Record& record, const RecordReader& reader) {
@@ -168,7 +168,7 @@ std::string read_file_chunks(const RawSource& source, const ChunkOptions& option
   chunker.end_file(reader->stream().position());
   read.texts += text;
   read.separators += reader->separators();
-  return reader->stream().hash();
+  read.files.push_back({reader->stream().position(), reader->stream().hash()});
 }
 
 }  // namespace
@@ -206,8 +206,10 @@ SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOption
   Chunker chunker(options, use);
   SourcesRead read;
   ContentHash content;
-  for (const RawSource& source : sources)
-    content.add(source.part, read_file_chunks(source, options, chunker, read));
+  for (const RawSource& source : sources) {
+    read_file_chunks(source, options, chunker, read);
+    content.add(source.part, read.files.back().hash);
+  }
   read.content = content.hex();
   return read;
 }

@@ -19,6 +19,7 @@ struct Piece {
   size_t size = 0;  // bytes of the chunk
   bool begins = true, ends = true;
   Part part = Part::train;
+  bool is_rest = false;  // begins, but in the middle of a document that the border divides
 };
 
 struct Chunk {
@@ -48,8 +49,14 @@ struct ChunkOptions {
   SplitOptions split;
 };
 
+struct FileRead {
+  int64_t bytes = 0;  // packed as they are
+  std::string hash;   // 32 hex digits of them
+};
+
 struct SourcesRead {
   int64_t texts = 0, separators = 0;  // text files, and what ended documents in them
+  std::vector<FileRead> files;        // one a source
   std::string content;                // as content_of() of the sources
 };
 
