@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>  // the same hashes with the widest vectors of this processor
+#endif
 
 #include <cerrno>
 #include <new>

@@ -4,10 +4,10 @@
 #include <emmintrin.h>
 #endif
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 
 #include "base/utf8.h"
@@ -18,10 +18,17 @@ namespace {
 constexpr int kMostNested = 64;
 constexpr ptrdiff_t kLongNumber = 100;
 
+constexpr std::array<bool, 256> plain_characters() {
+  std::array<bool, 256> plain{};
+  for (unsigned char c = ' '; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}
+
+constexpr std::array<bool, 256> kPlain = plain_characters();
+
 // How many bytes go by before a quote, a backslash, a control character or one that is not ASCII,
-// in steps of sixteen and eight.
+// in steps of sixteen.
 size_t plain_bytes(const char* at, const char* end) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x80 * kOnes;
   const char* const begin = at;
 #ifdef __SSE2__
   for (; end - at >= 16; at += 16) {
@@ -33,15 +40,7 @@ size_t plain_bytes(const char* at, const char* end) {
       return static_cast<size_t>(at - begin + std::countr_zero(static_cast<unsigned>(found)));
   }
 #endif
-  for (; end - at >= 8; at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    const uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
-    const uint64_t found = ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) |
-                           ((word - kOnes * ' ') & ~word) | word;
-    if (const uint64_t first = found & kHigh)
-      return static_cast<size_t>(at - begin + std::countr_zero(first) / 8);
-  }
+  while (at != end && kPlain[static_cast<unsigned char>(*at)]) ++at;
   return static_cast<size_t>(at - begin);
 }
 
