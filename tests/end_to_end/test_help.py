@@ -37,6 +37,8 @@ class Help(ExprunTest):
     def test_a_death_by_a_signal_is_among_the_exit_codes_of_what_trains(self):
         for words in (("--help",), ("help", "RECIPE"), ("help", "resume")):
             self.assertRegex(self.exprun(*words).out, r"(?m)^  128 \+ N +a trainer was killed by signal N$")
+        codes = self.exprun("help", "data", "fetch").out.partition("Exit codes:\n")[2].partition("\nExamples")[0]
+        self.assertEqual(re.findall(r"(?m)^  (\S+( \+ N)?) ", codes), [(code, "") for code in ("0", "1", "2", "130", "143")])
 
     def test_what_several_machines_run_says_how_long_they_wait(self):
         for command in ("RECIPE", "resume"):

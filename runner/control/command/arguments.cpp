@@ -189,7 +189,7 @@ Arguments& Arguments::note(const std::string& text) {
 Arguments& Arguments::exit_codes(const std::vector<ExitCode>& codes) {
   for (const ExitCode code : codes)
     impl_->codes += help_line(std::to_string(static_cast<int>(code)), meaning(code));
-  if (std::find(codes.begin(), codes.end(), ExitCode::interrupted_term) != codes.end())
+  if (std::find(codes.begin(), codes.end(), ExitCode::preempted) != codes.end())
     impl_->codes += help_line(kKilled, kMeaningOfKilled);
   return *this;
 }
