@@ -1,125 +1,17 @@
-"""`exprun data fetch` against a real server on loopback that does what servers do: drops connections, answers
-ranges or does not, says 404 and 503, sends wrong bytes."""
-import hashlib
-import http.server
+"""`exprun data fetch` against a server that fails in every way: what is kept, gone on with and begun again."""
 import os
-import pathlib
-import re
 import signal
 import subprocess
-import tempfile
-import threading
 import time
 import unittest
 
+from fetching import ADDRESS, ALPACA, FetchTest, small_shard
 from support import BUILD, TIMEOUT, fixture
 
-ALPACA = b"[" + b", ".join([b'{"instruction": "say", "input": "", "output": "hello"}'] * 40_000) + b"]"
-ADDRESS = "/tatsu-lab/stanford_alpaca/main/alpaca_data.json"
-PAGE = b"<html>Please log in</html>"
+VOCABULARY_HASH = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; `faults` are taken one a request: a status, ("drop", bytes), "held" (half of
-    it, and the rest once `go` is set), "together" (when so many requests are there as `barrier` waits for), "torn" (half of
-    it, without a length), "page" (a login's), "shifted" (another range). `ranges`: whether it knows them, and `conditions`
-    whether If-Range too. `tag` and `modified` tell versions."""
-    daemon_threads = True
-    ranges = conditions = True
-    tag, modified = '"1"', None
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.faults, self.requests = {}, [], []
-        self.half_sent, self.go, self.barrier = threading.Event(), threading.Event(), threading.Barrier(2)
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-
-    @property
-    def address(self):
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        server = self.server
-        path = re.sub("^http://[^/]*", "", self.path)
-        ranged = self.headers.get("Range")
-        server.requests.append((self.path, ranged))
-        fault = server.faults.pop(0) if server.faults else None
-        body = server.files.get(path)
-        if isinstance(fault, int) or body is None:
-            return self.send_error(fault if isinstance(fault, int) else 404)
-        if fault == "page":
-            body = PAGE
-        if fault == "together":
-            server.barrier.wait(TIMEOUT / 4)
-        same = not server.conditions or self.headers.get("If-Range", server.tag) in (server.tag, server.modified)
-        start = int(re.match(r"bytes=(\d+)-", ranged)[1]) if ranged and server.ranges and same and fault != "page" else 0
-        if start > len(body):
-            return self.send_error(416)
-        if start and fault == "shifted":
-            start -= 1
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        for name, value in ("ETag", server.tag), ("Last-Modified", server.modified):
-            if value:
-                self.send_header(name, value)
-        if fault != "torn":
-            self.send_header("Content-Length", str(len(body) - start))
-        self.send_header("Content-Type", "text/html; charset=utf-8" if fault == "page" else "application/octet-stream")
-        self.end_headers()
-        try:
-            if fault == "held":
-                self.wfile.write(body[start:len(body) // 2])
-                self.wfile.flush()
-                server.half_sent.set()
-                server.go.wait(TIMEOUT)
-                self.wfile.write(body[len(body) // 2:])
-            elif isinstance(fault, tuple):
-                self.wfile.write(body[start:start + fault[1]])
-                self.wfile.flush()
-                self.connection.close()
-            else:
-                self.wfile.write(body[start:len(body) // 2 if fault == "torn" else None])
-        except OSError:
-            pass
-
-
-class Fetch(unittest.TestCase):
-    def setUp(self):
-        self.server = Server()
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(self.server.shutdown)
-        self.addCleanup(self.server.go.set)
-        self.server.files = {ADDRESS: ALPACA}
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def command(self, *words):
-        return [BUILD / "exprun", "data", "fetch", *words]
-
-    def environment(self, **more):
-        clean = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-        return {**clean, "EXPRUN_MIRROR": self.server.address, **more}
-
-    def fetch(self, *words, code=0, **environment):
-        result = subprocess.run(self.command(*words), cwd=self.folder, env=self.environment(**environment),
-                                capture_output=True, text=True, timeout=TIMEOUT)
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result
-
-    def begin(self, *words):
-        process = subprocess.Popen(self.command(*words), cwd=self.folder, env=self.environment(), text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.kill)
-        return process
-
+class Fetch(FetchTest):
     def test_a_file_arrives_once(self):
         result = self.fetch("alpaca")
         self.assertEqual(result.stdout, "data/alpaca_data.json\n")
@@ -176,9 +68,7 @@ class Fetch(unittest.TestCase):
         self.drop()
         self.change()
         self.goes_on(None)
-        vocabulary = fixture(self, "data/vocab.bpe").read_bytes()
-        self.server.files = {"/gpt-2/encodings/main/vocab.bpe": vocabulary,
-                             "/gpt-2/encodings/main/encoder.json": fixture(self, "data/encoder.json").read_bytes()}
+        _, vocabulary = self.vocabulary()
         self.server.faults = [("drop", 100_000)]
         self.fetch("gpt2_tokenizer", "--parallel", "1")
         self.assertEqual([ranged for _, ranged in self.server.requests[-3:]], [None, "bytes=100000-", None])
@@ -207,12 +97,6 @@ class Fetch(unittest.TestCase):
         self.server.faults = [("drop", 100_000)] * 3
         self.refused("Transferred a partial file (after 1 retries); call again", "--retries", "1")
         self.assertEqual(len(self.server.requests), 2)
-
-    def refused(self, problem, *words):
-        """What the fetch of alpaca ends with; nothing is kept under the file's name."""
-        said = self.fetch("alpaca", *words, code=1).stderr
-        self.assertEqual(said, f"exprun: error: data fetch: '{self.server.address}{ADDRESS}': {problem}\n")
-        self.assertFalse((self.folder / "data/alpaca_data.json").exists())
 
     def test_what_is_not_the_whole_file_is_not_kept(self):
         self.server.faults = ["torn"]
@@ -276,34 +160,155 @@ class Fetch(unittest.TestCase):
         self.assertEqual(len(self.server.requests), 1)
         self.assertEqual(list((self.folder / "data").iterdir()), [])
 
+    def vocabulary(self):
+        """Both files of GPT-2's, on the server. Returns its path, and what it is."""
+        for name in "vocab.bpe", "encoder.json":
+            self.server.files["/gpt-2/encodings/main/" + name] = fixture(self, "data/" + name).read_bytes()
+        path = "/gpt-2/encodings/main/vocab.bpe"
+        return path, self.server.files[path]
+
     def test_wrong_bytes_are_never_kept(self):
-        vocabulary = fixture(self, "data/vocab.bpe").read_bytes()
-        paths = "/gpt-2/encodings/main/vocab.bpe", "/gpt-2/encodings/main/encoder.json"
-        self.server.files = {paths[0]: b"X" + vocabulary[1:],
-                             paths[1]: fixture(self, "data/encoder.json").read_bytes()}
-        result = self.fetch("gpt2_tokenizer", "--retries", "1", "--parallel", "1", code=1)
-        self.assertIn("what arrived has another SHA-256 than 1ce16647", result.stderr)
+        _, whole = self.vocabulary()
+        self.server.faults = ["spoilt"]
+        result = self.fetch("gpt2_tokenizer", "--retries", "0", "--parallel", "1", code=1)
+        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); call again\n", result.stderr)
         self.assertFalse((self.folder / "data/gpt2_tokenizer/vocab.bpe").exists())
-        self.server.files[paths[0]] = vocabulary
-        self.fetch("gpt2_tokenizer")
-        found = (self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes()
-        self.assertEqual(hashlib.sha256(found).digest(), hashlib.sha256(vocabulary).digest())
+        self.server.faults = ["spoilt"]
+        self.fetch("gpt2_tokenizer", "--retries", "1", "--parallel", "1")
+        self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
+        self.assertEqual(len(self.server.requests), 4)
+
+    def test_a_file_that_has_changed_at_its_source_is_not_fetched_for_ever(self):
+        path, whole = self.vocabulary()
+        self.server.files[path] = b"X" + whole[1:]
+        self.server.faults = ["spoilt"]  # what is wrong in another way proves nothing
+        result = self.fetch("gpt2_tokenizer", "--parallel", "1", code=1)
+        self.assertEqual(result.stderr, f"exprun: error: data fetch: '{self.server.address}{path}': what arrived has another "
+                         f"SHA-256 than {VOCABULARY_HASH}, and twice the same: the file has changed at its source; to take it "
+                         "as it is, give --no-checksum\n")
+        self.assertEqual(len(self.server.requests), 3)
+        self.assertEqual(list((self.folder / "data/gpt2_tokenizer").iterdir()), [])
+
+    def test_without_checksums_files_are_taken_as_they_are(self):
+        path, whole = self.vocabulary()
+        self.server.files[path] = b"X" + whole
+        self.server.faults = [("drop", 100_000)]
+        self.fetch("gpt2_tokenizer", "--no-checksum", "--parallel", "1")
+        self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), b"X" + whole)
+        self.assertEqual([ranged for _, ranged in self.server.requests], [None, "bytes=100000-", None])
+        self.fetch("gpt2_tokenizer", "--no-checksum")
+        self.assertEqual(len(self.server.requests), 3)
+        self.server.files[path] = whole
+        self.fetch("gpt2_tokenizer")  # again with them
+        self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
+
+    def test_answers_without_an_end_prove_no_change_at_the_source(self):
+        path, _ = self.vocabulary()
+        self.server.faults = ["torn"] * 3
+        result = self.fetch("gpt2_tokenizer", "--retries", "2", "--parallel", "1", code=1)
+        self.assertIn("what arrived has 228159 bytes instead of 456318 (after 2 retries); call again\n", result.stderr)
+        self.assertEqual([path for path, _ in self.server.requests], [path] * 3)
+
+    def test_what_is_wrong_whatever_the_catalogue_says_is_not_fetched_for_ever(self):
+        for body, problem in (b"", "is empty"), (ALPACA[:-1], "is no JSON, or not all of it"):
+            self.server.files[ADDRESS] = body
+            self.server.requests.clear()
+            self.refused(f"what arrived {problem}, and twice the same: it is so at its source; give --mirror ADDRESS of "
+                         "another")
+            self.assertEqual(len(self.server.requests), 2)
 
     def test_a_damaged_shard_is_noticed(self):
-        self.server.files["/datasets/kjj0/fineweb10B-gpt2/resolve/main/fineweb_val_000000.bin"] = b"short"
-        result = self.fetch("fineweb10b", "--shards", "1", "--retries", "0", "--parallel", "1", code=1)
-        self.assertIn("fineweb_val_000000.bin': what arrived has 5 bytes instead of 200001024 (after 0 retries)",
-                      result.stderr)
-        result = self.fetch("fineweb10b", "--shards", "104", code=2)
-        self.assertEqual(result.stderr, "exprun: error: data fetch: fineweb10b has 103 training shards\n")
+        path = "/datasets/kjj0/fineweb10B-gpt2/resolve/main/fineweb_val_000000.bin"
+        self.server.files[path] = small_shard()
+        words = "fineweb10b", "--shards", "1", "--parallel", "1"
+        where = f"exprun: error: data fetch: '{self.server.address}{path}': what arrived "
+        self.assertEqual(self.fetch(*words, "--retries", "0", code=1).stderr,
+                         where + "has 1030 bytes instead of 200001024 (after 0 retries); call again\n")
+        self.assertEqual(self.fetch(*words, code=1).stderr,
+                         where + "has 1030 bytes instead of 200001024, and twice the same: the file has changed at its source; "
+                         "to take it as it is, give --no-checksum\n")
+        self.server.files[path] = small_shard()[:-1]
+        self.assertEqual(self.fetch(*words, code=1).stderr,
+                         where + "has 1029 bytes instead of 200001024, and twice the same: it is so at its source; give "
+                         "--mirror ADDRESS of another\n")
+        self.assertEqual(self.fetch(*words, "--no-checksum", code=1).stderr,
+                         where + "is no whole token shard, and twice the same: it is so at its source; give --mirror ADDRESS "
+                         "of another\n")
+        self.assertEqual(len(self.server.requests), 7)
+
+    def test_shards_are_counted_where_there_are_some(self):
+        for words, problem in ((("fineweb10b", "--shards", "104"), "fineweb10b has 1 to 103 training shards, not 104"),
+                               (("fineweb_edu10b", "--shards", "0"), "fineweb_edu10b has 1 to 99 training shards, not 0"),
+                               (("gpt2", "--shards", "3"), "gpt2 is not in shards; leave --shards away")):
+            self.assertEqual(self.fetch(*words, code=2).stderr, f"exprun: error: data fetch: {problem}\n")
+        self.assertEqual(self.server.requests, [])
+
+    def moved_to(self, address, there):
+        """What is behind a redirection is gone on with through it."""
+        there.files = {"/blobs/1": ALPACA}
+        there.faults = [("drop", 100_000)]
+        self.server.moved = {ADDRESS: address}
+        self.server.requests.clear()
+        self.fetch("alpaca")
+        file = self.folder / "data/alpaca_data.json"
+        self.assertEqual(file.read_bytes(), ALPACA)
+        file.unlink()
+
+    def test_redirections_are_followed(self):
+        asked = [(ADDRESS, None), ("/blobs/1", None), (ADDRESS, "bytes=100000-"), ("/blobs/1", "bytes=100000-")]
+        for address in "/blobs/1", "../../../blobs/1":
+            self.moved_to(address, self.server)
+            self.assertEqual(self.server.requests, asked)
+        other = self.serve()
+        self.moved_to(other.address + "/blobs/1", other)
+        self.assertEqual((self.server.requests, other.requests), (asked[::2], asked[1::2]))
+
+    def test_behind_a_redirection_no_file_is_put_together_from_two_versions(self):
+        other = self.serve()
+        self.server.moved = {ADDRESS: other.address + ADDRESS}
+        other.faults = [("drop", 100_000)]
+        self.fetch("alpaca", "--retries", "0", code=1)
+        other.files[ADDRESS], other.tag = ALPACA.replace(b"hello", b"adieu"), '"2"'
+        self.fetch("alpaca")
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), other.files[ADDRESS])
+        self.assertEqual(other.requests, [(ADDRESS, None), (ADDRESS, "bytes=100000-")])
+
+    def test_redirections_without_an_end_are_an_error_at_once(self):
+        self.server.moved = {ADDRESS: "/blobs/1", "/blobs/1": ADDRESS}
+        self.refused("the server redirects more than 10 times; give --mirror ADDRESS")
+        self.assertEqual(len(self.server.requests), 11)
+        self.server.moved, self.server.faults = {}, [302]  # without saying where to
+        self.refused("the server answers 302")
+
+    def test_redirections_do_not_leave_http(self):
+        (self.folder / "secret").write_text("[]")
+        other = self.serve()
+        for address in f"file://{self.folder}/secret", other.address.replace("http", "ftp") + ADDRESS:
+            self.server.moved = {ADDRESS: address}
+            self.server.requests.clear()
+            self.refused(f"the server redirects to '{address}', and only http and https are followed; give --mirror ADDRESS")
+            self.assertEqual(len(self.server.requests), 1)
+        self.assertEqual(other.requests, [])
+
+    def test_a_mirror_may_have_no_scheme_and_is_refused_with_another(self):
+        host = self.server.address.removeprefix("http://")
+        self.fetch("alpaca", "--mirror", host)
+        self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
+        self.server.faults = [404]
+        result = self.fetch("hellaswag", "--mirror", host, code=1)
+        self.assertIn("': the server answers 404; it may have moved: give --mirror ADDRESS\n", result.stderr)
+        for mirror, problem in ("gopher2://a", "Unsupported protocol"), ("http://a b", "URL using bad/illegal format"):
+            result = self.fetch("hellaswag", "--mirror", mirror, code=1)
+            self.assertIn(f"exprun: error: data fetch: '{mirror}/rowanz/", result.stderr)
+            self.assertIn(problem, result.stderr)
+            self.assertNotIn("retries", result.stderr)
 
     def test_files_come_side_by_side(self):
-        paths = [f"/gpt-2/encodings/main/{name}" for name in ("vocab.bpe", "encoder.json")]
-        for path in paths:
-            self.server.files[path] = fixture(self, "data/" + path.rsplit("/", 1)[1]).read_bytes()
+        self.vocabulary()
         self.server.faults = ["together", "together"]
         self.fetch("gpt2_tokenizer", "--retries", "0")
-        self.assertEqual(sorted(path for path, _ in self.server.requests), sorted(paths))
+        self.assertEqual(sorted(path for path, _ in self.server.requests),
+                         ["/gpt-2/encodings/main/encoder.json", "/gpt-2/encodings/main/vocab.bpe"])
 
     def test_interrupted_it_goes_on(self):
         self.server.faults = ["held"]

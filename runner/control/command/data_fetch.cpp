@@ -46,12 +46,28 @@ std::string mirrored(const std::string& address, std::string mirror) {
 }
 
 std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
-                                   const fs::path& folder, const std::string& mirror) {
+                                   const fs::path& folder, const std::string& mirror,
+                                   bool as_they_are) {
   std::vector<Download> downloads;
-  for (const CatalogueFile& file : entry.files(shards))
-    downloads.push_back(
-        {mirrored(file.address, mirror), folder / file.path, file.bytes, file.sha256, file.tokens});
+  for (const CatalogueFile& file : entry.files(shards)) {
+    downloads.push_back({mirrored(file.address, mirror), folder / file.path, file.bytes,
+                         file.sha256, file.tokens, file.bytes});
+    if (as_they_are) downloads.back().bytes = 0, downloads.back().sha256.clear();
+  }
   return downloads;
+}
+
+int64_t shards_of(const CatalogueEntry& entry, std::optional<int64_t> asked) {
+  if (!asked) return entry.shards;
+  const std::string name = entry.name;
+  if (entry.shards == 0)
+    throw Error("data fetch: " + name + " is not in shards; leave --shards away",
+                ExitCode::bad_recipe);
+  if (*asked < 1 || *asked > entry.shards)
+    throw Error("data fetch: " + name + " has 1 to " + std::to_string(entry.shards) +
+                    " training shards, not " + std::to_string(*asked),
+                ExitCode::bad_recipe);
+  return *asked;
 }
 
 // Several files at once. The first failure ends the rest.
@@ -60,7 +76,7 @@ class Fetching {
   Fetching(std::vector<Download> downloads, const DownloadOptions& options)
       : downloads_(std::move(downloads)), options_(options) {
     for (const Download& download : downloads_) {
-      bytes_ += download.bytes;
+      progress_.expected += download.expected;
       begun_ += bytes_begun(download);
     }
   }
@@ -79,7 +95,7 @@ class Fetching {
  private:
   void fetch_files() {
     for (size_t i = next_++; i < downloads_.size() && !failed_; i = next_++) try {
-        download(downloads_[i], options_, received_);
+        download(downloads_[i], options_, progress_);
       } catch (...) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!failed_.exchange(true)) failure_ = std::current_exception();
@@ -87,17 +103,19 @@ class Fetching {
   }
 
   void show() {
-    ByteProgress progress("fetching", bytes_);
-    progress.begin_at(begun_);
-    for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100)))
-      progress.show(begun_ + received_);
+    ByteProgress shown("fetching", progress_.expected);
+    shown.begin_at(begun_);
+    for (; !ended_; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+      shown.expect(progress_.expected);
+      shown.show(begun_ + progress_.received);
+    }
   }
 
   const std::vector<Download> downloads_;
   const DownloadOptions options_;
-  int64_t bytes_ = 0, begun_ = 0;  // of all files, and of their parts
+  int64_t begun_ = 0;  // bytes of all parts
   std::atomic<size_t> next_{0};
-  std::atomic<int64_t> received_{0};
+  DownloadProgress progress_;
   std::atomic<bool> failed_{false}, ended_{false};
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -130,7 +148,9 @@ Words offered_sets(const Typed&) {
 int run_data_fetch(const Words& words, const Globals&) {
   const char* environment = std::getenv("EXPRUN_MIRROR");
   std::string name, folder = "data", mirror = environment ? environment : "";
-  int64_t shards = 0, parallel = 4, retries = 5;
+  std::optional<int64_t> shards;
+  int64_t parallel = 4, retries = 5;
+  bool no_checksum = false;
   Arguments arguments(
       "data fetch [NAME]",
       "Gets a public data set; without a name, lists them. A call that was stopped goes on, "
@@ -142,16 +162,15 @@ int run_data_fetch(const Words& words, const Globals&) {
       .option("--mirror", "ADDRESS", mirror, "instead of https://host (default: EXPRUN_MIRROR)")
       .number("--parallel", parallel, "files at once (4)")
       .number("--retries", retries, "of each file (5)")
+      .flag("--no-checksum", no_checksum,
+            "take files as they are, whatever size and SHA-256 were published")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
   if (!arguments.parse(words)) return 0;
   if (name.empty()) return list_catalogue();
   const CatalogueEntry& entry = entry_named(name);
-  if (shards < 0 || shards > entry.shards)
-    throw Error("data fetch: " + name + " has " + std::to_string(entry.shards) + " training shards",
-                ExitCode::bad_recipe);
-  const auto all = downloads_of(entry, shards ? shards : entry.shards, folder, mirror);
+  const auto all = downloads_of(entry, shards_of(entry, shards), folder, mirror, no_checksum);
   std::vector<Download> missing;
   for (const Download& wanted : all) {
     std::error_code error;

@@ -18,6 +18,8 @@ class ByteProgress {
   ByteProgress(std::string what, int64_t all);
   ~ByteProgress();
 
+  // There is more of it, or less.
+  void expect(int64_t all) { all_ = all; }
   // What was done before: from here on the rate counts.
   void begin_at(int64_t done);
   // Costs a look at the clock; call it often.

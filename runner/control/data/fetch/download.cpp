@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/log.h"
 #include "base/mapped_file.h"
@@ -40,18 +41,29 @@ bool is_shard(const fs::path& file) try {
   return false;
 }
 
-// What is wrong with a file that arrived whole, or nothing.
-std::string problem_of(const Download& wanted, const fs::path& file) {
+// What differs from what was published, or nothing.
+std::string difference_of(const Download& wanted, const fs::path& file) {
   const auto bytes = static_cast<int64_t>(fs::file_size(file));
   if (wanted.bytes > 0 && bytes != wanted.bytes)
     return "has " + std::to_string(bytes) + " bytes instead of " + std::to_string(wanted.bytes);
-  if (bytes == 0) return "is empty";
   if (!wanted.sha256.empty() && sha256_file_hex(file) != wanted.sha256)
     return "has another SHA-256 than " + wanted.sha256;
+  return "";
+}
+
+// What makes it no such file at all, or nothing.
+std::string damage_of(const Download& wanted, const fs::path& file) {
+  if (fs::file_size(file) == 0) return "is empty";
   if (wanted.tokens && !is_shard(file)) return "is no whole token shard";
   if (!tells_end(wanted) && wanted.file.extension() == ".json" && !is_json(file))
     return "is no JSON, or not all of it";
   return "";
+}
+
+// What is wrong with a file that arrived whole, or nothing.
+std::string problem_of(const Download& wanted, const fs::path& file) {
+  const std::string difference = difference_of(wanted, file);
+  return difference.empty() ? damage_of(wanted, file) : difference;
 }
 
 void wait(double seconds) {
@@ -65,8 +77,8 @@ void wait(double seconds) {
 class Fetch {
  public:
   Fetch(const Download& wanted, const DownloadOptions& options, PartFile& part,
-        std::atomic<int64_t>& received)
-      : wanted_(wanted), options_(options), part_(part), received_(received) {}
+        DownloadProgress& progress)
+      : wanted_(wanted), options_(options), part_(part), progress_(progress, wanted.expected) {}
 
   void run() {
     furthest_ = part_.size();
@@ -82,18 +94,38 @@ class Fetch {
  private:
   // What is wrong with it, or nothing.
   std::string attempt() {
+    bool is_whole = false;
     if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
-      HttpRequest request(wanted_.address, part_, known(), received_);
+      HttpRequest request(wanted_.address, part_, known(), progress_);
       const Verdict verdict = request.perform();
       has_ranges_ = !request.began_again();
       if (verdict.refusal == Refusal::final) throw error(verdict.problem);
       if (verdict.refusal == Refusal::other_range) begin_again();
       if (!verdict.problem.empty()) return verdict.problem;
+      is_whole = request.says_end();
     }
     const std::string problem = problem_of(wanted_, part_.path());
     if (problem.empty()) return "";
+    const std::string found = "what arrived " + problem;
+    if (is_whole && came_before()) refuse(found);
     begin_again();
-    return "what arrived " + problem;
+    return found;
+  }
+
+  // Whether the same bytes arrived the last time.
+  bool came_before() {
+    const std::string sha256 = sha256_file_hex(part_.path());
+    return std::exchange(wrong_, sha256) == sha256;
+  }
+
+  // What comes twice the same, its source has.
+  [[noreturn]] void refuse(const std::string& problem) {
+    const bool usable = damage_of(wanted_, part_.path()).empty();
+    begin_again();
+    throw error(problem + ", and twice the same: " +
+                (usable ? "the file has changed at its source; to take it as it is, give "
+                          "--no-checksum"
+                        : "it is so at its source; give --mirror ADDRESS of another"));
   }
 
   Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
@@ -104,7 +136,7 @@ class Fetch {
   }
 
   void begin_again() {
-    received_ -= part_.size();
+    progress_.receive(-part_.size());
     part_.begin("");
   }
 
@@ -126,8 +158,9 @@ class Fetch {
   const Download& wanted_;
   const DownloadOptions& options_;
   PartFile& part_;
-  std::atomic<int64_t>& received_;
+  FileProgress progress_;
   bool has_ranges_ = true;
+  std::string wrong_;  // the hash of the last whole answer, which was no good
   int64_t furthest_ = 0;
   int failures_ = 0;
 };
@@ -145,11 +178,10 @@ bool is_downloaded(const Download& wanted) {
   return fs::is_regular_file(wanted.file, ignored) && problem_of(wanted, wanted.file).empty();
 }
 
-void download(const Download& wanted, const DownloadOptions& options,
-              std::atomic<int64_t>& received) {
+void download(const Download& wanted, const DownloadOptions& options, DownloadProgress& progress) {
   auto part = PartFile::take(wanted.file);
   if (!part || is_downloaded(wanted)) return;  // by the process that had it before
-  Fetch(wanted, options, *part, received).run();
+  Fetch(wanted, options, *part, progress).run();
 }
 
 }  // namespace exprun

@@ -4,19 +4,21 @@
 // Of several processes that fetch the same file one does, and the others wait for it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+
+#include "control/data/fetch/download_progress.h"
 
 namespace exprun {
 
 struct Download {
   std::string address;
   std::filesystem::path file;
-  int64_t bytes = 0;    // 0: not known
-  std::string sha256;   // empty: not known
-  bool tokens = false;  // a token shard
+  int64_t bytes = 0;     // 0: not known
+  std::string sha256;    // empty: not known
+  bool tokens = false;   // a token shard
+  int64_t expected = 0;  // bytes, good enough to show and to find room for; 0: not known
 };
 
 struct DownloadOptions {
@@ -31,10 +33,9 @@ bool is_downloaded(const Download& download);
 // How much of it is in its part.
 int64_t bytes_begun(const Download& download);
 
-// `received` grows as bytes arrive, and shrinks by those that are begun again. Throws Error: no
-// such file on the server, wrong bytes, or no answer after all retries; what arrived stays for the
-// next call, unless it was wrong. Returns at once, without the file, when a stop was requested.
-void download(const Download& download, const DownloadOptions& options,
-              std::atomic<int64_t>& received);
+// Throws Error: no such file on the server, wrong bytes (the same ones twice, or after all
+// retries), or no answer after all retries; what arrived stays for the next call, unless it was
+// wrong. Returns at once, without the file, when a stop was requested.
+void download(const Download& download, const DownloadOptions& options, DownloadProgress& progress);
 
 }  // namespace exprun

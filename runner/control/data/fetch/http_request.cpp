@@ -8,24 +8,25 @@
 namespace exprun {
 namespace {
 
-constexpr long kConnectSeconds = 20, kStallSeconds = 30;
+constexpr long kConnectSeconds = 20, kStallSeconds = 30, kRedirections = 10;
 
 }  // namespace
 
 HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known& known,
-                         std::atomic<int64_t>& received)
+                         FileProgress& progress)
     : curl_(CurlLibrary::instance()),
       easy_(curl_.easy_init(), curl_.easy_cleanup),
       lines_(nullptr, curl_.slist_free_all),
       part_(part),
-      received_(received),
-      is_http_(address.starts_with("http")),
+      progress_(progress),
       known_(known),
       version_(known.content ? "" : part.version()),
       from_(known.content || !version_.empty() ? part.size() : 0) {
   set(CURLOPT_URL, address.c_str());
   if (from_ > 0) ask_for_range();
   set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_MAXREDIRS, kRedirections);
+  set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -36,7 +37,7 @@ HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known
   set(CURLOPT_WRITEFUNCTION, &HttpRequest::take_bytes);
   set(CURLOPT_WRITEDATA, this);
   set(CURLOPT_NOPROGRESS, 0L);
-  set(CURLOPT_XFERINFOFUNCTION, &HttpRequest::progress);
+  set(CURLOPT_XFERINFOFUNCTION, &HttpRequest::stop);
 }
 
 void HttpRequest::ask_for_range() {
@@ -51,17 +52,37 @@ void HttpRequest::ask_for_range() {
 Verdict HttpRequest::perform() {
   const CURLcode result = curl_.easy_perform(easy_.get());
   if (failure_) std::rethrow_exception(failure_);
-  if (const Verdict found = verdict(); head_.status != 0 && found.refusal != Refusal::none)
-    return found;
-  if (result != CURLE_OK) return {Refusal::passing, curl_.easy_strerror(result)};
+  if (result != CURLE_OK) return verdict_on(result);
+  if (const Verdict found = verdict(); found.refusal != Refusal::none) return found;
   begin_body();  // of no bytes
   if (!part_.sync()) throw file_error("write", part_.path());
   return {};
 }
 
-// Other protocols have no answer to judge.
+// Other protocols than HTTP have no answer to judge.
 Verdict HttpRequest::verdict() const {
-  return is_http_ ? judge(head_, from_, version_, known_) : Verdict{};
+  return head_.status != 0 ? judge(head_, from_, version_, known_) : Verdict{};
+}
+
+// What curl cannot do, or may not, no other request can.
+Verdict HttpRequest::verdict_on(CURLcode failure) const {
+  if (failure == CURLE_TOO_MANY_REDIRECTS)
+    return {Refusal::final, "the server redirects more than " + std::to_string(kRedirections) +
+                                " times; give --mirror ADDRESS"};
+  if (failure == CURLE_UNSUPPORTED_PROTOCOL && head_.status != 0)
+    return {Refusal::final, "the server redirects to '" + redirected_to() +
+                                "', and only http and https are followed; give --mirror ADDRESS"};
+  if (failure == CURLE_UNSUPPORTED_PROTOCOL || failure == CURLE_URL_MALFORMAT)
+    return {Refusal::final, curl_.easy_strerror(failure)};
+  const Verdict found = verdict();
+  if (found.refusal != Refusal::none) return found;
+  return {Refusal::passing, curl_.easy_strerror(failure)};
+}
+
+std::string HttpRequest::redirected_to() const {
+  const char* address = "";
+  curl_.easy_getinfo(easy_.get(), CURLINFO_EFFECTIVE_URL, &address);
+  return address;
 }
 
 size_t HttpRequest::take_line(char* bytes, size_t size, size_t count, void* self) {
@@ -73,15 +94,18 @@ size_t HttpRequest::take_bytes(char* bytes, size_t size, size_t count, void* sel
   return static_cast<HttpRequest*>(self)->take({bytes, size * count}) ? size * count : 0;
 }
 
-int HttpRequest::progress(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+int HttpRequest::stop(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return stop_requested() != StopRequest::none;
 }
 
 // An answer without a range begins at the beginning.
 void HttpRequest::begin_body() {
-  if (std::exchange(begun_, true) || (from_ > 0 && !head_.is_whole())) return;
-  received_ -= part_.size();
-  part_.begin(known_.content ? "" : head_.version());
+  if (std::exchange(begun_, true)) return;
+  if (from_ == 0 || head_.is_whole()) {
+    progress_.receive(-part_.size());
+    part_.begin(known_.content ? "" : head_.version());
+  }
+  if (head_.length) progress_.expect(part_.size() + *head_.length);
 }
 
 // An answer that is no file is not kept.
@@ -89,7 +113,7 @@ bool HttpRequest::take(std::string_view bytes) try {
   if (verdict().refusal != Refusal::none) return false;
   begin_body();
   if (!part_.append(bytes)) throw file_error("write", part_.path());
-  received_ += static_cast<int64_t>(bytes.size());
+  progress_.receive(static_cast<int64_t>(bytes.size()));
   return true;
 } catch (...) {
   failure_ = std::current_exception();  // not through curl, which is C

@@ -58,6 +58,7 @@ void ReplyHead::read(std::string_view written) {
     status = static_cast<int>(number_in(std::string_view(line).substr(space)).value_or(0));
     says_end = !line.starts_with("http/1") && !line.starts_with("http/0");
   } else if (line.starts_with("content-length:")) {
+    length = number_in(line);
     says_end = true;
   } else if (line.starts_with("transfer-encoding:")) {
     says_end |= line.find("chunked") != std::string::npos;

@@ -12,6 +12,7 @@ struct ReplyHead {
   int status = 0;
   bool says_end = false;            // by a length, in chunks, or by HTTP/2 and later
   bool is_page = false;             // text/html
+  std::optional<int64_t> length;    // of what follows: Content-Length
   std::optional<int64_t> from;      // the first byte of Content-Range
   std::string tag, modified, date;  // ETag, Last-Modified, Date
 
