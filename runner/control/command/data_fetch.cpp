@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
+#include "control/command/table_format.h"
 #include "control/data/byte_progress.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/fetch/download.h"
@@ -68,6 +69,20 @@ int64_t shards_of(const CatalogueEntry& entry, std::optional<int64_t> asked) {
                     " training shards, not " + std::to_string(*asked),
                 ExitCode::bad_recipe);
   return *asked;
+}
+
+ResultTable table_of(const std::vector<Download>& downloads) {
+  ResultTable table{{{"address", "address"},
+                     {"bytes", "bytes", true},
+                     {"file", "file"},
+                     {"sha256", "SHA-256", false, true}},
+                    {}};
+  for (const Download& wanted : downloads)
+    table.rows.push_back({Cell::word(wanted.address),
+                          wanted.bytes ? Cell::integer(wanted.bytes) : Cell::none(),
+                          Cell::word(wanted.file.string()),
+                          wanted.sha256.empty() ? Cell::none() : Cell::word(wanted.sha256)});
+  return table;
 }
 
 // Several files at once. The first failure ends the rest.
@@ -150,7 +165,8 @@ int run_data_fetch(const Words& words, const Globals&) {
   std::string name, folder = "data", mirror = environment ? environment : "";
   std::optional<int64_t> shards;
   int64_t parallel = 4, retries = 5;
-  bool no_checksum = false;
+  bool no_checksum = false, dry_run = false;
+  TableFormat format;
   Arguments arguments(
       "data fetch [NAME]",
       "Gets a public data set; without a name, lists them. A call that was stopped goes on, "
@@ -164,13 +180,19 @@ int run_data_fetch(const Words& words, const Globals&) {
       .number("--retries", retries, "of each file (5)")
       .flag("--no-checksum", no_checksum,
             "take files as they are, whatever size and SHA-256 were published")
+      .flag("--dry-run", dry_run, "list the files and their addresses, and get none")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
+  format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   if (name.empty()) return list_catalogue();
   const CatalogueEntry& entry = entry_named(name);
   const auto all = downloads_of(entry, shards_of(entry, shards), folder, mirror, no_checksum);
+  if (dry_run) {
+    format.print(table_of(all), "no files");
+    return 0;
+  }
   std::vector<Download> missing;
   for (const Download& wanted : all) {
     std::error_code error;
