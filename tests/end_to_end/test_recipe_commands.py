@@ -1,6 +1,7 @@
 """The commands around recipes: check, show, schema and new, as a user and a script see them."""
 import contextlib
 import json
+import pathlib
 import re
 import sqlite3
 import tomllib
@@ -178,6 +179,14 @@ class Show(ExprunTest):
             self.assertEqual(self.exprun("show", *words, code=2).err,
                              "exprun: error: show: this exprun does not understand the recipe of 1 (unknown key 'wings' "
                              "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
+        for command in (("rerun", "1", "seed=2"), ("eval", "1"), ("sample", "1", "seed=2")):
+            self.assertEqual(self.exprun("-q", *command, code=2).err,
+                             f"exprun: error: {command[0]}: this exprun does not understand the recipe of 1 (unknown key 'wings' "
+                             "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
+        folder = pathlib.Path(before["folder"]).name
+        self.assertEqual(self.exprun("-q", "sweep", "lr=0.1,0.2", code=2).err,
+                         f"exprun: error: sweep: this exprun does not understand the recipe of {folder} (unknown key 'wings' "
+                         f"in [run]), another version made it; `exprun show {folder}` prints it as it was recorded\n")
 
 
 class Schema(ExprunTest):

@@ -63,7 +63,7 @@ int run_eval(const Words& words, const Globals& globals) {
   require_evaluation_keys(overrides);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
-  const RecipeText text = stored_recipe(store, run, overrides);
+  const RecipeText text = understood_recipe(store, run, overrides, "eval", reference);
   const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "");

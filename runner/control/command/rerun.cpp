@@ -44,7 +44,7 @@ Performed rerun(const std::string& reference, const Words& overrides,
   Store store = open_store_to_change(globals.store);
   const RunRow before = find_run(store, globals.store, reference);
   if (!joined) require_ranks_for_one_machine(store, before, "rerun", overrides);
-  RecipeText text = stored_recipe(store, before, overrides);
+  RecipeText text = understood_recipe(store, before, overrides, "rerun", reference);
   const WorkingDirectory there(before);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;

@@ -47,7 +47,7 @@ int run_sample(const Words& words, const Globals& globals) {
     overrides.push_back(change_in("evaluation.sample", setting));
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
-  const RecipeText text = stored_recipe(store, run, overrides);
+  const RecipeText text = understood_recipe(store, run, overrides, "sample", reference);
   const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "sample");

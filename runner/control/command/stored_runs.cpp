@@ -102,6 +102,12 @@ ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
   }
 }
 
+RecipeText understood_recipe(const Store& store, const RunRow& run, const Words& changes,
+                             const char* command, const std::string& reference) {
+  resolve_stored(stored_recipe(store, run), command, reference);
+  return stored_recipe(store, run, changes);
+}
+
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references) {
   if (references.empty()) return store.runs();

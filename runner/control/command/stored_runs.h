@@ -33,6 +33,11 @@ RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const Ru
 ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
                               const std::string& reference);
 
+// The stored recipe with changes, for a command that goes on with it: as it stands it must mean
+// something to this exprun. Throws as resolve_stored().
+RecipeText understood_recipe(const Store& store, const RunRow& run, const Words& changes,
+                             const char* command, const std::string& reference);
+
 // These rows with their losses, without their parameters; many at once.
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
                                   std::vector<RunRow> rows);

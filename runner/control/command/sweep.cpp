@@ -22,7 +22,7 @@ Base latest_plain_run(const StoreFolder& folder) {
   for (const RunRow& run : store.runs()) {
     if (run.sweep_id) continue;
     log_info("sweeping over the recipe of " + run.folder);
-    return {stored_recipe(store, run), run};
+    return {understood_recipe(store, run, {}, "sweep", run.folder), run};
   }
   throw Error("sweep: there is no run whose recipe could be swept; name a recipe",
               ExitCode::no_such_run);
