@@ -229,8 +229,6 @@ class Flags(ExprunTest):
         for words, text in (
                 (("--nnodes=2", "--node-rank=2", "--rdzv-endpoint=a:1"), "--node-rank must be from 0 to 1, not 2"),
                 (("--nnodes=2",), "--rdzv-endpoint takes HOST:PORT of the machine with --node-rank=0, not ''"),
-                (("--nnodes=0",), "--nnodes and --nproc-per-node count from 1"),
-                (("--nproc-per-node=0",), "--nnodes and --nproc-per-node count from 1"),
                 (("--node-rank=1",), "--node-rank and --rdzv-endpoint need --nnodes, the number of machines"),
                 (("--rdzv-endpoint=a:1",), "--node-rank and --rdzv-endpoint need --nnodes, the number of machines")):
             for command in (("tiny.toml",), ("resume", "@last")):
@@ -238,8 +236,9 @@ class Flags(ExprunTest):
 
     def test_a_number_that_is_none_is_named(self):
         for words, text in ((("--nnodes",), "--nnodes needs a value"),
-                            (("--nproc-per-node=-2",), "--nproc-per-node takes a whole number, not '-2'"),
-                            (("--nnodes=two",), "--nnodes takes a whole number, not 'two'")):
+                            (("--nproc-per-node=-2",), "--nproc-per-node takes a whole number of at least 1, not '-2'"),
+                            (("--nnodes=0",), "--nnodes takes a whole number of at least 1, not '0'"),
+                            (("--nnodes=two",), "--nnodes takes a whole number of at least 1, not 'two'")):
             self.assertEqual(self.exprun("tiny.toml", *words, code=2).err,
                              f"exprun: error: exprun: {text}\n  usage: exprun RECIPE [key=value...] [--new]\n")
 

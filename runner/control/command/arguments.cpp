@@ -36,6 +36,7 @@ struct Arguments::Impl {
   std::string positionals, options, notes, codes, examples;  // lines of the help
   Places places;
   std::vector<CLI::Option*> never_empty;
+  std::vector<std::pair<std::string, const std::vector<std::string>*>> needed;  // by their names
 
   // "show"; what runs a recipe has no name of its own.
   std::string command() const {
@@ -77,6 +78,13 @@ struct Arguments::Impl {
     for (const CLI::Option* option : never_empty)
       if (option->count() > 0 && option->results().back().empty())
         refuse(option->get_name() + " is empty");
+    for (const auto& [name, words] : needed)
+      if (std::find(words->begin(), words->end(), "") != words->end()) refuse(name + " is empty");
+  }
+
+  void refuse_missing() const {
+    for (const auto& [name, words] : needed)
+      if (words->empty()) refuse(name + " is missing");
   }
 
   // CLI11 names what it could not place; the nearest option is ours to say.
@@ -126,6 +134,12 @@ Arguments& Arguments::words(const std::string& name, std::vector<std::string>& i
   return *this;
 }
 
+Arguments& Arguments::needed_words(const std::string& name, std::vector<std::string>& into,
+                                   const std::string& help, Offer offer) {
+  impl_->needed.emplace_back(name.substr(0, name.find('.')), &into);  // "PATH" of "PATH..."
+  return words(name, into, help, std::move(offer));
+}
+
 Arguments& Arguments::form(const std::string& name, const std::string& help) {
   impl_->positionals += help_line(name, help);
   return *this;
@@ -153,26 +167,29 @@ Arguments& Arguments::option(const std::string& names, const std::string& value,
 }
 
 void Arguments::add_number(const std::string& names, std::function<void(int64_t)> set,
-                           const std::string& help) {
-  const auto read = [this, names, set = std::move(set)](const std::string& text) {
-    const int64_t value = parse_number<int64_t>(text).value_or(-1);
-    if (value < 0) impl_->refuse(long_name(names) + " takes a whole number, not '" + text + "'");
-    set(value);
+                           const std::string& help, int64_t least) {
+  const auto read = [this, names, set = std::move(set), least](const std::string& text) {
+    const auto value = parse_number<int64_t>(text);
+    if (!value || *value < least)
+      impl_->refuse(long_name(names) + " takes a whole number of at least " +
+                    std::to_string(least) + ", not '" + text + "'");
+    set(*value);
   };
   impl_->app.add_option_function<std::string>(names, read);
   impl_->add_option(names, "N", help);
 }
 
-Arguments& Arguments::number(const std::string& names, int64_t& into, const std::string& help) {
+Arguments& Arguments::number(const std::string& names, int64_t& into, const std::string& help,
+                             int64_t least) {
   add_number(
-      names, [&into](int64_t value) { into = value; }, help);
+      names, [&into](int64_t value) { into = value; }, help, least);
   return *this;
 }
 
 Arguments& Arguments::number(const std::string& names, std::optional<int64_t>& into,
-                             const std::string& help) {
+                             const std::string& help, int64_t least) {
   add_number(
-      names, [&into](int64_t value) { into = value; }, help);
+      names, [&into](int64_t value) { into = value; }, help, least);
   return *this;
 }
 
@@ -214,6 +231,7 @@ bool Arguments::parse(const std::vector<std::string>& words) {
     impl_->refuse(error.what());
   }
   if (impl_->app.remaining_size() > 0) impl_->refuse_extras();
+  impl_->refuse_missing();
   impl_->refuse_empty();
   return true;
 }

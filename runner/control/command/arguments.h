@@ -30,6 +30,9 @@ class Arguments {
                            Offer offer = {});
   Arguments& words(const std::string& name, std::vector<std::string>& into, const std::string& help,
                    Offer offer = {});
+  // The same, where there must be one; none may be empty.
+  Arguments& needed_words(const std::string& name, std::vector<std::string>& into,
+                          const std::string& help, Offer offer = {});
   // A line of help for what a word of `words` may also be.
   Arguments& form(const std::string& name, const std::string& help);
   Arguments& flag(const std::string& names, bool& into, const std::string& help);
@@ -38,9 +41,10 @@ class Arguments {
   // May be given again and again, a value each time.
   Arguments& option(const std::string& names, const std::string& value,
                     std::vector<std::string>& into, const std::string& help, Offer offer = {});
-  Arguments& number(const std::string& names, int64_t& into, const std::string& help);
-  Arguments& number(const std::string& names, std::optional<int64_t>& into,
-                    const std::string& help);
+  Arguments& number(const std::string& names, int64_t& into, const std::string& help,
+                    int64_t least = 0);
+  Arguments& number(const std::string& names, std::optional<int64_t>& into, const std::string& help,
+                    int64_t least = 0);
   Arguments& example(const std::string& line, const std::string& what);
   // A paragraph below the options.
   Arguments& note(const std::string& text);
@@ -51,7 +55,7 @@ class Arguments {
 
  private:
   void add_number(const std::string& names, std::function<void(int64_t)> set,
-                  const std::string& help);
+                  const std::string& help, int64_t least);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -8,9 +8,9 @@ namespace exprun {
 void MachineOptions::add_to(Arguments& arguments) {
   arguments
       .number("--nnodes", nnodes_,
-              "machines that train together: the same line on each, but for --node-rank")
+              "machines that train together: the same line on each, but for --node-rank", 1)
       .number("--nproc-per-node", nproc_per_node_,
-              "ranks on each machine, whatever parallelism.world_size says (default 1)")
+              "ranks on each machine, whatever parallelism.world_size says (default 1)", 1)
       .number("--node-rank", node_rank_,
               "which machine this is, from 0; the run and its store are on machine 0")
       .option("--rdzv-endpoint", "HOST:PORT", rdzv_endpoint_,

@@ -42,6 +42,38 @@ TEST_CASE("arguments: what is wrong is named, with the nearest option") {
   CHECK(refusal({}) == "check: RECIPE is missing\n  usage: exprun check RECIPE");
 }
 
+TEST_CASE("arguments: a number says the least that it may be") {
+  int64_t from = 0, tokens = 256;
+  Arguments arguments("head", "");
+  arguments.number("--from", from, "").number("--tokens", tokens, "", 1);
+  const auto said = [&](const std::string& word) {
+    return refusal(ExitCode::bad_recipe, [&] { arguments.parse({word}); });
+  };
+  CHECK(said("--from=-1") ==
+        "head: --from takes a whole number of at least 0, not '-1'\n  usage: exprun head");
+  CHECK(said("--tokens=0") ==
+        "head: --tokens takes a whole number of at least 1, not '0'\n  usage: exprun head");
+  CHECK(said("--tokens=9223372036854775808").find(", not '9223372036854775808'") !=
+        std::string::npos);
+  CHECK(arguments.parse({"--from=0", "--tokens=1"}));
+  CHECK(from == 0);
+  CHECK(tokens == 1);
+}
+
+TEST_CASE("arguments: of words that are needed one is missing, or empty") {
+  std::vector<std::string> paths;
+  Arguments arguments("look PATH...", "");
+  arguments.needed_words("PATH...", paths, "");
+  const auto said = [&](const std::vector<std::string>& words) {
+    paths.clear();
+    return refusal(ExitCode::bad_recipe, [&] { arguments.parse(words); });
+  };
+  CHECK(said({}) == "look: PATH is missing\n  usage: exprun look PATH...");
+  CHECK(said({"a", ""}) == "look: PATH is empty\n  usage: exprun look PATH...");
+  CHECK(arguments.parse({"a", "b"}));
+  CHECK(paths == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("arguments: a change of the recipe has no dashes") {
   std::string recipe;
   std::vector<std::string> overrides;

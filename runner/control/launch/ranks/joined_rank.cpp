@@ -143,7 +143,6 @@ Error wrong_machines(const std::string& what) {
 
 JoinedRank ranks_of_machine(const Machines& machines) {
   const auto& [nnodes, nproc, node_rank, endpoint] = machines;
-  if (nnodes < 1 || nproc < 1) throw wrong_machines("--nnodes and --nproc-per-node count from 1");
   if (nnodes > kMostRanks / nproc)
     throw wrong_machines("--nnodes times --nproc-per-node is more than " +
                          std::to_string(kMostRanks) + " ranks");

@@ -44,7 +44,8 @@ std::optional<JoinedRank> joined_rank(const Variables& variables);
 
 // As torchrun's options of these names say it.
 struct Machines {
-  int64_t nnodes = 1, nproc_per_node = 1, node_rank = 0;
+  int64_t nnodes = 1, nproc_per_node = 1;  // at least 1
+  int64_t node_rank = 0;
   std::string rdzv_endpoint;  // HOST:PORT of the machine with node_rank 0
 };
 
