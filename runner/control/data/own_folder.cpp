@@ -81,18 +81,30 @@ bool is_nothing(const fs::path& path) {
          (fs::is_directory(status) && fs::is_empty(path));
 }
 
+// A set of ours in which something is lost cannot be told from what others have put together.
+std::string why_not_ours(const fs::path& folder) {
+  std::string lost;
+  if (fs::is_directory(folder) && !first_foreign(folder, is_name_of_ours)) {
+    const fs::path description = folder / kDataDescription;
+    if (listed_files(folder).contains(kDataDescription))
+      lost = "its data.json is damaged";
+    else if (fs::exists(description) && is_description(description))
+      lost = "its MANIFEST.json is missing or damaged";
+  }
+  if (lost.empty()) return "was not made by exprun data prepare; give another folder";
+  return lost +
+         ", so that it may be the work of others; remove it if you do not need it, or give another "
+         "folder";
+}
+
 void refuse_made_by_others(const fs::path& folder) {
   const std::string shown = "data: '" + folder.string() + "' is there already and ";
   if (!fs::is_directory(folder) || !is_made_by_us(folder))
-    throw Error(shown + "was not made by exprun data prepare; give another folder");
+    throw Error(shown + why_not_ours(folder));
   if (const auto name = unlisted_file(folder))
     throw Error(shown + "'" + *name +
                 "' in it was not made by exprun data prepare; move that away, or give another "
                 "folder");
-  const auto damage = manifest_problem(folder, Verify::sizes);
-  log_info("'" + folder.string() + "' " +
-           (damage ? "is damaged (" + *damage + ") and made anew"
-                   : "holds other data, which is replaced"));
 }
 
 void refuse_begun_by_others(const fs::path& partial) {
@@ -130,6 +142,14 @@ void refuse_put_there(const fs::path& folder, bool can_be_called_again) try {
               partial_folder(folder).string() + "'");
 } catch (const fs::filesystem_error& error) {
   throw Error("data: cannot look through '" + folder.string() + "': " + error.code().message());
+}
+
+void tell_what_is_replaced(const fs::path& folder) {
+  if (is_nothing(folder)) return;
+  const auto damage = manifest_problem(folder, Verify::sizes);
+  log_info("'" + folder.string() + "' " +
+           (damage ? "is damaged (" + *damage + ") and made anew"
+                   : "holds other data, which is replaced"));
 }
 
 void tell_what_was_kept(const fs::path& folder) {

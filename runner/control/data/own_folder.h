@@ -23,6 +23,9 @@ void refuse_foreign(const std::filesystem::path& folder);
 // Once more before `folder` is replaced, of what others put there since. Throws Error.
 void refuse_put_there(const std::filesystem::path& folder, bool can_be_called_again = true);
 
+// Then, of what is replaced: says why, if it is a set.
+void tell_what_is_replaced(const std::filesystem::path& folder);
+
 // Warns of what others put into the older set even later: it is in partial_folder(folder) then.
 void tell_what_was_kept(const std::filesystem::path& folder);
 

@@ -172,7 +172,10 @@ class Preparation {
     refuse_foreign(path);
     AtomicFolder target = AtomicFolder::resumable(path);
     made(target.path());
-    target.commit(kProgressFile, [&] { refuse_put_there(path, !inputs_.has_standard_input()); });
+    target.commit(kProgressFile, [&] {
+      refuse_put_there(path, !inputs_.has_standard_input());
+      tell_what_is_replaced(path);
+    });
     tell_what_was_kept(path);
     return told(load_set(path));
   }

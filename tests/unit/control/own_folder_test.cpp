@@ -104,6 +104,29 @@ TEST_CASE("own folder: folders that others made stay, whatever is called MANIFES
   CHECK(read_file(folder.path() / "mine") == "a file");
 }
 
+TEST_CASE("own folder: a set of ours that has lost what tells it so stays, and that is said") {
+  const TemporaryFolder folder;
+  prepare_other(folder);
+  const std::string rest =
+      ", so that it may be the work of others; remove it if you do not need it, or give another "
+      "folder";
+  const fs::path manifest = folder.path() / "mine/MANIFEST.json";
+  const std::string whole = read_file(manifest);
+  folder.write("mine/MANIFEST.json", "{");
+  CHECK(said(folder) ==
+        "data: 'mine' is there already and its MANIFEST.json is missing or damaged" + rest);
+  fs::remove(manifest);
+  CHECK(said(folder) ==
+        "data: 'mine' is there already and its MANIFEST.json is missing or damaged" + rest);
+  folder.write("mine/recipe.json", "a run has a data.json too");
+  CHECK(said(folder) == kNotOurs);
+  fs::remove(folder.path() / "mine/recipe.json");
+  folder.write("mine/MANIFEST.json", whole);
+  folder.write("mine/data.json", "{}");
+  CHECK(said(folder) == "data: 'mine' is there already and its data.json is damaged" + rest);
+  CHECK(train_text(folder.path() / "mine").size() == 28);
+}
+
 TEST_CASE("own folder: FOLDER.partial is gone on with only where all of it is ours") {
   const TemporaryFolder folder;
   folder.write("mine.partial/thesis.tex", "years");
