@@ -47,7 +47,8 @@ std::optional<std::string> file_problem(const fs::path& file, const json& listed
   return std::nullopt;
 }
 
-std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, size_t most) {
+std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, size_t most,
+                                         const std::string& only = "") {
   std::error_code error;
   if (!fs::exists(folder / kManifestName, error)) return {{kManifestName, "is missing"}};
   try {
@@ -55,6 +56,7 @@ std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, 
     const json manifest = parse_json<json>(read_file(folder / kManifestName));
     for (const auto& [name, listed] : manifest.at("files").items()) {
       if (problems.size() == most) break;
+      if (!only.empty() && name != only) continue;
       if (auto what = file_problem(folder / name, listed, verify))
         problems.push_back({name, *what});
     }
@@ -90,8 +92,9 @@ std::optional<std::string> manifest_problem(const fs::path& folder, Verify verif
   return unreadable.what();
 }
 
-std::vector<ManifestProblem> manifest_problems(const fs::path& folder, Verify verify) {
-  return problems_of(folder, verify, SIZE_MAX);
+std::vector<ManifestProblem> manifest_problems(const fs::path& folder, Verify verify,
+                                               const std::string& only) {
+  return problems_of(folder, verify, SIZE_MAX, only);
 }
 
 }  // namespace exprun

@@ -30,7 +30,9 @@ struct ManifestProblem {
   std::string what;  // behind it: "has other content than the manifest says"
 };
 
-// Of all its files.
-std::vector<ManifestProblem> manifest_problems(const std::filesystem::path& folder, Verify verify);
+// Of all files that it lists, or of the one named `only`; of the manifest itself where that is
+// missing or damaged.
+std::vector<ManifestProblem> manifest_problems(const std::filesystem::path& folder, Verify verify,
+                                               const std::string& only = "");
 
 }  // namespace exprun

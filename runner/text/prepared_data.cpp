@@ -55,19 +55,22 @@ std::string PreparedData::to_json(NotUtf8 bytes) const {
   return json_text(data, 2, bytes) + "\n";
 }
 
-PreparedData PreparedData::from_json(const std::string& text) try {
+PreparedData PreparedData::from_json(const std::string& text, const std::string& file,
+                                     const std::string& remedy) try {
   const json data = parse_json<json>(text);
   PreparedData prepared;
   data.at("fingerprint").get_to(prepared.fingerprint);
   prepared.tokenizer = data.at("tokenizer");
+  if (const json& of = prepared.tokenizer; of.contains("vocabulary"))
+    of["vocabulary"].get_ref<const std::string&>();  // throws for anything else
   if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
   prepared.train = shards_from_json(data.at("train"));
   prepared.validation = shards_from_json(data.at("validation"));
   prepared.made_from = data.value("made_from", json());
   return prepared;
 } catch (const json::exception& error) {
-  throw Error(std::string("prepared data: its description is damaged (") + json_problem(error) +
-              "); run the recipe again");
+  throw Error("prepared data: " + (file.empty() ? "its description" : "'" + file + "'") +
+              " is damaged (" + json_problem(error) + "); " + remedy);
 }
 
 }  // namespace exprun

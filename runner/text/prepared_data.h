@@ -24,7 +24,9 @@ struct PreparedData {
 
   // Throws Error for a path that JSON cannot say, unless U+FFFD may stand for its bytes.
   std::string to_json(NotUtf8 bytes = NotUtf8::throws) const;
-  static PreparedData from_json(const std::string& json);  // throws Error
+  // Throws Error that names the file that it is from, and what to do about the damage.
+  static PreparedData from_json(const std::string& json, const std::string& file = "",
+                                const std::string& remedy = "run the recipe again");
 };
 
 // Throws Error for a path of data that JSON, and so a run, cannot say.

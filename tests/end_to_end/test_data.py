@@ -49,7 +49,8 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("head", "made/validation_000000.bin", "--ids"), "116\n119\n111\n\n"[:-1])
         self.assertEqual(self.data("head", "made"), "==> made/train_000000.bin\none\n==> made/validation_000000.bin\ntwo\n")
         self.assertEqual(self.data("verify", "made"),
-                         "made: good\nmade/train_000000.bin: good\nmade/validation_000000.bin: good\n")
+                         "made: good\nmade/train_000000.bin: good: 3 tokens, uint16 behind a header\n"
+                         "made/validation_000000.bin: good: 3 tokens, uint16 behind a header\n")
         info = json.loads(self.data("info", "made", "--json"))
         self.assertEqual([row["tokens"] for row in info], [3, 3])
         described = json.loads((self.folder / "made/data.json").read_text())["made_from"]
@@ -251,11 +252,13 @@ class Data(unittest.TestCase):
                          [(128_000, "llm.c uint32 (magic 20240801)"), (7, "raw uint16, no header (nanoGPT)")])
         (self.folder / "llama3.bin").write_bytes(header + b"123")
         (self.folder / "empty.bin").write_bytes(b"")
-        said = self.data("verify", "llama3.bin", "empty.bin", "nanogpt.bin", code=1)
+        said = self.data("verify", "llama3.bin", "empty.bin", "nanogpt.bin", "nothing.bin", code=1)
         self.assertEqual(said, "llama3.bin: token shard: 'llama3.bin' is truncated: its header says 2 tokens, which "
                                "is 1032 bytes, but it has 1027; fetch or make it again\n"
                                "empty.bin: token shard: 'empty.bin' is empty; fetch or make it again\n"
-                               "nanogpt.bin: good\n")
+                               "nanogpt.bin: begins with no header of a shard; if it holds uint16 tokens and nothing "
+                               "else, verify it with --format raw_uint16\n"
+                               "data: 'nothing.bin' does not exist\n")
         self.assertIn("nothing says which tokenizer made 'nanogpt.bin'", self.data("head", "nanogpt.bin", code=2))
 
     def test_a_token_outside_of_the_vocabulary(self):
@@ -290,14 +293,156 @@ class Data(unittest.TestCase):
             with open(self.folder / "made" / name, "r+b") as file:
                 file.seek(1024)
                 file.write(b"J")
+        good = "good: 4 tokens, uint16 behind a header"
         self.assertEqual(self.data("verify", "made", code=1),
                          "made: train_000001.bin has other content than the manifest says\n"
                          "made: train_000002.bin has other content than the manifest says\n"
-                         "made/train_000000.bin: good\n"
+                         f"made/train_000000.bin: {good}\n"
                          "made/train_000001.bin: has other content than the manifest says\n"
                          "made/train_000002.bin: has other content than the manifest says\n"
-                         "made/validation_000000.bin: good\nmade/validation_000001.bin: good\n"
-                         "made/validation_000002.bin: good\n")
+                         f"made/validation_000000.bin: {good}\nmade/validation_000001.bin: {good}\n"
+                         f"made/validation_000002.bin: {good.replace('4', '2')}\n")
+
+    def made(self, name="made"):
+        """A set of four and three tokens, in three shards."""
+        (self.folder / "abc.txt").write_text("abcdefg")
+        self.data("prepare", "path=abc.txt", "tokenizer=char", "validation_fraction=0.4", "shard_tokens=3", "--out", name)
+        self.assertEqual(len(list((self.folder / name).glob("*.bin"))), 3)
+        return self.folder / name
+
+    def test_what_is_looked_at_must_be_named(self):
+        for command in "info", "verify", "head":
+            for words, said in ([], "missing"), ([""], "empty"):
+                self.assertEqual(self.data(command, *words, code=2),
+                                 f"exprun: error: data: PATH is {said}\n  usage: exprun data {command} PATH...\n")
+
+    def test_a_shard_named_alone_is_compared_with_its_manifest(self):
+        made = self.made()
+        good = "good: 3 tokens, uint16 behind a header"
+        self.assertEqual(self.data("verify", "made/train_000000.bin"), f"made/train_000000.bin: {good}\n")
+        with open(made / "train_000000.bin", "r+b") as file:
+            file.seek(1026)
+            file.write(b"\0")
+        self.assertEqual(self.data("verify", "made/train_000000.bin", "made/validation_000000.bin", code=1),
+                         "made/train_000000.bin: has other content than the manifest says\n"
+                         f"made/validation_000000.bin: {good}\n")
+        self.folder = made
+        self.assertEqual(self.data("verify", "train_000000.bin", code=1),
+                         "train_000000.bin: has other content than the manifest says\n")
+
+    def test_a_set_without_its_manifest_is_not_good(self):
+        (self.made() / "MANIFEST.json").unlink()
+        again = "remove 'made' and prepare the data again, with exprun data prepare or by a run of the recipe"
+        said = self.data("verify", "made", code=1)
+        self.assertEqual(said.splitlines()[0], f"made: MANIFEST.json is missing; {again}")
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
+                         f"made/train_000000.bin: cannot be compared, 'made/MANIFEST.json' is missing; {again}\n")
+
+    def test_a_shard_that_is_no_part_of_the_set_is_not_good(self):
+        made = self.made()
+        (made / "train_000009.bin").write_bytes((made / "train_000000.bin").read_bytes())
+        said = self.data("verify", "made", code=1)
+        self.assertIn("made: train_000009.bin is not in the manifest; move it away\n", said)
+        self.assertNotIn("made: good", said)
+        self.assertEqual(self.data("verify", "made/train_000009.bin", code=1),
+                         "made/train_000009.bin: is not in the manifest; move it away\n")
+
+    def test_a_file_without_a_header_is_good_only_where_its_format_is_named(self):
+        (self.folder / "page.html").write_text("<html>not found</html>")
+        (self.folder / "tokens.bin").write_bytes(struct.pack("<3H", 5, 6, 7))
+        made = self.made()
+        shard = (made / "train_000000.bin").read_bytes()
+        (self.folder / "zeroed.bin").write_bytes(b"\0" + shard[1:])
+        (self.folder / "whole.bin").write_bytes(shard)
+        remedy = "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify it with --format raw_uint16"
+        for name in "page.html", "tokens.bin", "zeroed.bin":
+            self.assertEqual(self.data("verify", name, code=1), f"{name}: {remedy}\n")
+        self.assertEqual(self.data("verify", "tokens.bin", "--format", "raw_uint16"),
+                         "tokens.bin: good: 3 tokens, raw uint16, no header\n")
+        self.assertIn("begins with a shard's header", self.data("verify", "whole.bin", "--format=raw_uint16", code=1))
+        self.assertEqual(self.data("verify", "tokens.bin", "--format", "raw", code=2),
+                         "exprun: error: data verify: --format takes auto or raw_uint16, not 'raw'\n")
+
+    def test_a_damaged_description_is_named_and_the_rest_is_looked_at(self):
+        damaged = self.made("damaged")
+        self.made()
+        (damaged / "data.json").write_text("{")
+        problem = "prepared data: 'damaged/data.json' is damaged (parse error"
+        again = "remove 'damaged' and prepare the data again, with exprun data prepare or by a run of the recipe\n"
+        said = self.data("verify", "damaged", "made", code=1)
+        self.assertTrue(said.startswith(problem) and again in said, said)
+        self.assertIn("made: good\n", said)
+        for words, shown in (("info", "--histogram", "9"), "share"), (("head",), "abc"), (("head", "--ids"), "==> damaged"):
+            result = subprocess.run([BUILD / "exprun", "data", *words, "damaged", "made"], cwd=self.folder, text=True,
+                                    capture_output=True, timeout=TIMEOUT)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(shown, result.stdout)
+            self.assertEqual(result.stderr.count(problem), 1, result.stderr)
+            self.assertIn(again, result.stderr)
+
+    def test_info_shows_what_a_set_was_made_from(self):
+        made = self.made()
+        said = self.data("info", "made")
+        self.assertEqual(said.partition("\n\n")[0],
+                         "made\n"
+                         "  tokenizer   char, vocabulary of 7\n"
+                         "  train       4 tokens in 2 shards\n"
+                         "  validation  3 tokens in 1 shard\n"
+                         "  sources     one file, 7 bytes: abc.txt\n"
+                         f"  below       {self.folder}\n"
+                         "  text        one document, 7 bytes\n"
+                         "  options     shard_tokens = 3, validation_fraction = 0.4")
+        self.assertEqual(len(json.loads(self.data("info", "made", "--json"))), 3)
+        described = json.loads((made / "data.json").read_text())
+        described["made_from"] |= {"files": ["a.txt", "b.txt", "c.txt", "d.txt"], "number_of_files": 1000}
+        del described["made_from"]["working_directory"]  # as earlier versions wrote it
+        (made / "data.json").write_text(json.dumps(described))
+        self.assertIn("  sources     1,000 files, 7 bytes: a.txt, b.txt, c.txt and 997 more\n  text", self.data("info", "made"))
+        described["made_from"] = []
+        (made / "data.json").write_text(json.dumps(described))
+        self.assertIn("made/train_000001.bin", self.data("info", "made", code=1))
+
+    def test_info_tells_of_a_shard_that_is_missing(self):
+        (self.made() / "train_000001.bin").unlink()
+        result = subprocess.run([BUILD / "exprun", "data", "info", "made"], cwd=self.folder, text=True,
+                                capture_output=True, timeout=TIMEOUT)
+        self.assertEqual(result.stderr, f"exprun: error: data: '{self.folder}/made/train_000001.bin' is missing, "
+                                        "'made/data.json' lists it\n")
+        self.assertIn("made/train_000000.bin", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+    def test_a_shard_named_alone_has_the_tokenizer_of_its_set(self):
+        self.made()
+        self.assertEqual(self.data("head", "made/train_000000.bin"), "abc\n")
+        rows = json.loads(self.data("info", "made/train_000000.bin", "--histogram", "9", "--json"))
+        self.assertEqual([row["text"] for row in rows], ['"a"', '"b"', '"c"'])
+
+    def test_head_says_where_a_shard_ends(self):
+        self.made()
+        self.assertEqual(self.data("head", "made/train_000000.bin", "--from", "2", "--tokens", str(2**63 - 1)), "c\n")
+        self.assertEqual(self.data("head", "made/train_000000.bin", "--from", "3", code=1),
+                         "exprun: error: data head: 'made/train_000000.bin' has 3 tokens, none from 3 on\n")
+        self.assertEqual(self.data("head", "made/train_000000.bin", "--tokens", "-5", code=2),
+                         "exprun: error: data: --tokens takes a whole number of at least 1, not '-5'\n"
+                         "  usage: exprun data head PATH...\n")
+
+    def test_a_folder_of_a_run_is_no_set(self):
+        (self.folder / "run").mkdir()
+        (self.folder / "run/data.json").write_text("{")
+        for command in "info", "verify", "head":
+            said = self.data(command, "run", code=1)
+            self.assertIn("data: 'run' has no token shards (*.bin); exprun data prepare makes some\n", said)
+            self.assertNotIn("remove", said)
+
+    def test_nothing_is_called_replaced_that_stays(self):
+        self.made()
+        words = [BUILD / "exprun", "data", "prepare", "path=abc.txt", "validation_fraction=0", "--out", "made"]
+        result = subprocess.run([*words, "end_of_text=after"], cwd=self.folder, text=True, capture_output=True,
+                                timeout=TIMEOUT)
+        self.assertEqual(result.returncode, 2)
+        self.assertNotIn("replaced", result.stderr)
+        result = subprocess.run(words, cwd=self.folder, text=True, capture_output=True, timeout=TIMEOUT, check=True)
+        self.assertIn(f"exprun: '{self.folder}/made' holds other data, which is replaced\n", result.stderr)
 
     def test_info_shows_what_is_good_beside_what_is_broken(self):
         (self.folder / "shards").mkdir()

@@ -2,11 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
-#include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
+#include "control/command/set_lines.h"
 #include "control/data/own_folder.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
@@ -46,16 +46,11 @@ Words keys_of_dataset(const Typed& typed) {
   return offered_changes_in("dataset", around({}), typed.last);
 }
 
-std::string line_of(const char* split, const std::vector<TokenShard>& shards) {
-  return std::string(split) + with_thousands(token_count(shards)) + " tokens in " +
-         std::to_string(shards.size()) + (shards.size() == 1 ? " shard\n" : " shards\n");
-}
-
 std::string plain(const PreparedData& data) {
   std::string text;
   if (!data.train.empty())
     text = std::filesystem::path(data.train[0].path).parent_path().string() + '\n';
-  return text + line_of("  train       ", data.train) + line_of("  validation  ", data.validation);
+  return text + split_lines(data);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ struct TableFormat {
 
   // Declares the options; at most one may be given.
   void declare(Arguments& arguments);
+  // For people: none of them was given.
+  bool is_plain() const { return !json && !csv && !markdown; }
   // To standard output. `empty` is said on standard error instead of a table without rows, where a
   // person reads.
   void print(const ResultTable& table, const std::string& empty) const;

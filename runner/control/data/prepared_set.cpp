@@ -19,13 +19,20 @@ std::optional<PreparedData> described_set(const fs::path& folder) try {
 }
 
 PreparedData load_set(const fs::path& folder) {
-  PreparedData data = PreparedData::from_json(read_file(folder / kDataDescription));
+  const fs::path file = folder / kDataDescription;
+  PreparedData data =
+      PreparedData::from_json(read_file(file), file.string(), how_to_prepare_again(folder));
   for (auto* split : {&data.train, &data.validation})
     for (TokenShard& shard : *split) shard.path = fs::absolute(folder / shard.path).string();
   if (data.tokenizer.contains("vocabulary"))
     data.tokenizer["vocabulary"] =
         fs::absolute(folder / data.tokenizer["vocabulary"].get<std::string>()).string();
   return data;
+}
+
+std::string how_to_prepare_again(const fs::path& folder) {
+  return "remove '" + folder.string() +
+         "' and prepare the data again, with exprun data prepare or by a run of the recipe";
 }
 
 }  // namespace exprun

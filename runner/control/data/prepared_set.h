@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "text/prepared_data.h"
 
@@ -13,5 +14,8 @@ std::optional<PreparedData> described_set(const std::filesystem::path& folder);
 
 // Names within the folder become paths. Throws Error.
 PreparedData load_set(const std::filesystem::path& folder);
+
+// What is to be done about a folder whose description or manifest is damaged.
+std::string how_to_prepare_again(const std::filesystem::path& folder);
 
 }  // namespace exprun

@@ -67,8 +67,8 @@ std::vector<int64_t> count_tokens(const TokenShard& shard) {
 
 std::vector<int64_t> read_tokens(const TokenShard& shard, int64_t begin, int64_t count) {
   std::vector<int64_t> tokens;
-  const int64_t end = std::min(shard.tokens, begin + count);
-  for_each_token(shard, std::min(begin, end), end,
+  begin = std::min(begin, shard.tokens);
+  for_each_token(shard, begin, begin + std::min(count, shard.tokens - begin),
                  [&](uint32_t token) { tokens.push_back(token); });
   return tokens;
 }

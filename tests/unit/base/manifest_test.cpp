@@ -27,6 +27,28 @@ TEST_CASE("manifest: what is wrong with a folder is said") {
   CHECK(manifest_problem(folder.path(), Verify::sizes) == "MANIFEST.json is damaged");
 }
 
+TEST_CASE("manifest: what is wrong with all files of a folder, or with one of them") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a", "b", "c"}) folder.write(name, "four");
+  write_file_atomically(folder.path() / kManifestName, manifest_of(folder.path()));
+  folder.write("a", "FOUR");
+  std::filesystem::remove(folder.path() / "b");
+  folder.write("d", "of others");
+  const auto said = [&](const std::string& only = "") {
+    std::string text;
+    for (const auto& [file, what] : manifest_problems(folder.path(), Verify::hashes, only))
+      text += file + " " + what + "\n";
+    return text;
+  };
+  CHECK(said() == "a has other content than the manifest says\nb is missing\n");
+  CHECK(said("a") == "a has other content than the manifest says\n");
+  CHECK(said("b") == "b is missing\n");
+  CHECK(said("c") == "");
+  CHECK(said("d") == "");
+  std::filesystem::remove(folder.path() / kManifestName);
+  CHECK(said("c") == "MANIFEST.json is missing\n");
+}
+
 TEST_CASE("run folder: complete checkpoints come newest first, others with the reason") {
   const TemporaryFolder folder;
   for (const char* name : {"step_00000009", "step_00000100", "step_00000020"}) {

@@ -31,4 +31,12 @@ TEST_CASE("prepared data: a damaged description is an error") {
   CHECK_THROWS_AS(PreparedData::from_json("{\"train\": 1"), Error);
   CHECK_THROWS_AS(PreparedData::from_json("{}"), Error);
   CHECK_THROWS_AS(PreparedData::from_json(R"({"fingerprint": 1})"), Error);
+  CHECK_THROWS_AS(PreparedData::from_json(R"({"fingerprint": "", "tokenizer": {"vocabulary": 1},
+                                              "vocab_size": null, "train": [],
+                                              "validation": []})"),
+                  Error);
+  CHECK_THROWS_WITH_AS(PreparedData::from_json("{}", "a/data.json", "make it anew"),
+                       "prepared data: 'a/data.json' is damaged (key 'fingerprint' not found); "
+                       "make it anew",
+                       Error);
 }

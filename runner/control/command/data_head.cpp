@@ -1,0 +1,70 @@
+// exprun data head PATH...
+
+#include "base/counted.h"
+#include "base/diagnostic.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "control/command/arguments.h"
+#include "control/command/data.h"
+#include "control/data/looked_shards.h"
+#include "control/data/shard_contents.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+struct Stretch {
+  int64_t from = 0, tokens = 256;
+  bool ids = false;
+};
+
+// Throws Error.
+std::string shown_tokens(const LookedShard& looked, const Stretch& stretch) {
+  const TokenShard shard = recognise_shard(looked.file).shard;
+  if (stretch.from > 0 && stretch.from >= shard.tokens)
+    throw Error("data head: '" + looked.file.string() + "' has " + counted(shard.tokens, "token") +
+                ", none from " + with_thousands(stretch.from) + " on");
+  const auto tokens = read_tokens(shard, stretch.from, stretch.tokens);
+  if (!stretch.ids) return to_valid_utf8(looked.tokenizer->decode(tokens)) + "\n";
+  std::string text;
+  for (const int64_t token : tokens) text += std::to_string(token) + "\n";
+  return text;
+}
+
+}  // namespace
+
+int run_data_head(const Words& words, const Globals&) {
+  Words paths;
+  std::string vocabulary;
+  Stretch stretch;
+  Arguments arguments("data head PATH...", "Prints the first tokens of a shard as text.");
+  arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
+      .number("--tokens", stretch.tokens, "how many (256)", 1)
+      .number("--from", stretch.from, "the first of them (0)")
+      .flag("--ids", stretch.ids, "as numbers")
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own",
+              offer::files)
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data head data/corpus --tokens 64", "as text")
+      .example("exprun data head data/corpus --ids", "as numbers");
+  if (!arguments.parse(words)) return 0;
+  LookedShards looked = look_at_shards(paths);
+  if (!stretch.ids) find_tokenizers(looked, vocabulary);
+  for (const LookedShard& shard : looked.shards)
+    if (!stretch.ids && !shard.tokenizer && !shard.folder->names_tokenizer())
+      throw Error("data head: nothing says which tokenizer made '" + shard.file.string() +
+                      "'; give --vocabulary PATH, or --ids for the numbers",
+                  ExitCode::bad_recipe);
+  for (const LookedShard& shard : looked.shards) try {
+      if (!stretch.ids && !shard.tokenizer) continue;  // a problem of its set
+      const std::string text = shown_tokens(shard, stretch);
+      print((looked.shards.size() > 1 ? "==> " + shard.file.string() + "\n" : "") + text);
+    } catch (const Error& error) {
+      looked.problems.push_back(error.what());
+    }
+  for (const std::string& problem : looked.problems) log(LogLevel::error, problem);
+  return static_cast<int>(looked.problems.empty() ? ExitCode::done : ExitCode::failed);
+}
+
+}  // namespace exprun

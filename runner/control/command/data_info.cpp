@@ -1,0 +1,157 @@
+// exprun data info PATH...
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/diagnostic.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "control/command/arguments.h"
+#include "control/command/data.h"
+#include "control/command/set_lines.h"
+#include "control/command/table_format.h"
+#include "control/data/looked_shards.h"
+#include "control/data/own_folder.h"
+#include "control/data/shard_contents.h"
+#include "control/report/terminal.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A token as JSON would write it, spaces and line ends are seen; nothing where the files differ in
+// what it is.
+std::string shown(const LookedShards& looked, int64_t token) {
+  std::string text;
+  for (const LookedShard& one : looked.shards) {
+    if (!one.tokenizer) return "";
+    const std::string here = to_valid_utf8(one.tokenizer->decode(std::vector<int64_t>{token}));
+    if (&one != &looked.shards.front() && here != text) return "";
+    text = here;
+  }
+  return json_text(nlohmann::json(text));
+}
+
+// How often each token stands in all of them that can be read.
+std::vector<int64_t> count_all_tokens(const LookedShards& looked,
+                                      std::vector<std::string>& problems) {
+  std::vector<int64_t> counts;
+  for (const LookedShard& one : looked.shards) try {
+      const auto here = count_tokens(recognise_shard(one.file).shard);
+      counts.resize(std::max(counts.size(), here.size()));
+      for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
+  return counts;
+}
+
+// `problems`: of the files that cannot be read and are not counted.
+ResultTable histogram(const LookedShards& looked, size_t most, std::vector<std::string>& problems) {
+  const std::vector<int64_t> counts = count_all_tokens(looked, problems);
+  const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+  std::vector<int64_t> order(counts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return counts[a] > counts[b]; });
+  order.resize(std::min(order.size(), most));
+  ResultTable table{{{"token", "token", true},
+                     {"count", "count", true},
+                     {"share", "share", true},
+                     {"text", "text"}},
+                    {}};
+  for (const int64_t token : order)
+    if (counts[token] > 0)
+      table.rows.push_back({Cell::integer(token), Cell::integer(counts[token]),
+                            Cell::number(static_cast<double>(counts[token]) / total),
+                            Cell::word(shown(looked, token))});
+  return table;
+}
+
+std::vector<Cell> row_of(const fs::path& file) {
+  const KnownShard known = recognise_shard(file);
+  const auto counts = count_tokens(known.shard);
+  const auto is_there = [](int64_t count) { return count > 0; };
+  const auto first = std::find_if(counts.begin(), counts.end(), is_there);
+  const auto different = std::count_if(counts.begin(), counts.end(), is_there);
+  return {Cell::word(file.string()),
+          Cell::integer(known.shard.tokens),
+          counts.empty() ? Cell::none() : Cell::integer(first - counts.begin()),
+          counts.empty() ? Cell::none() : Cell::integer(static_cast<int64_t>(counts.size()) - 1),
+          Cell::integer(different),
+          Cell::word(known.format)};
+}
+
+// `problems`: of the files that cannot be read and have no row.
+ResultTable overview(const LookedShards& looked, std::vector<std::string>& problems) {
+  ResultTable table{{{"file", "file"},
+                     {"tokens", "tokens", true},
+                     {"smallest", "smallest", true},
+                     {"largest", "largest", true},
+                     {"different", "different", true},
+                     {"format", "format", false, true}},
+                    {}};
+  for (const LookedShard& one : looked.shards) try {
+      table.rows.push_back(row_of(one.file));
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
+  return table;
+}
+
+// Of the sets among the folders, a paragraph each; what they lack becomes a problem.
+std::string described(const LookedShards& looked, std::vector<std::string>& problems) {
+  std::string text;
+  for (const auto& folder : looked.folders)
+    if (folder->set) try {
+        text += folder->path.string() + '\n' + set_lines(*folder->set) + '\n';
+      } catch (const Error& error) {
+        problems.push_back("data: '" + folder->path.string() + "': " + error.what());
+      }
+  return text;
+}
+
+void find_missing(const LookedShards& looked, std::vector<std::string>& problems) {
+  for (const auto& folder : looked.folders)
+    if (folder->set)
+      for (const auto* split : {&folder->set->train, &folder->set->validation})
+        for (const TokenShard& shard : *split)
+          if (std::error_code ignored; !fs::exists(shard.path, ignored))
+            problems.push_back("data: '" + shard.path + "' is missing, '" +
+                               (folder->path / kDataDescription).string() + "' lists it");
+}
+
+}  // namespace
+
+int run_data_info(const Words& words, const Globals&) {
+  Words paths;
+  std::string vocabulary;
+  int64_t most = 0;
+  TableFormat format;
+  Arguments arguments("data info PATH...",
+                      "Says what files of tokens hold: format, counts, range; and what prepared "
+                      "folders were made from. Knows the shards of llm.c, modded-nanogpt, "
+                      "DDP-BASEMODEL-TRAIN and nanoGPT.");
+  arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
+      .number("--histogram", most, "the so many most frequent tokens instead")
+      .option("--vocabulary", "PATH", vocabulary, "of a BPE, to show tokens as text", offer::files)
+      .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
+      .example("exprun data info data/corpus", "of each shard of a folder")
+      .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");
+  format.declare(arguments);
+  if (!arguments.parse(words)) return 0;
+  LookedShards looked = look_at_shards(paths);
+  if (most > 0) find_tokenizers(looked, vocabulary);
+  std::vector<std::string> problems = looked.problems;
+  find_missing(looked, problems);
+  const ResultTable table = most > 0 ? histogram(looked, static_cast<size_t>(most), problems)
+                                     : overview(looked, problems);
+  if (most == 0 && format.is_plain()) print(described(looked, problems));
+  format.print(table, "no shards");
+  for (const std::string& problem : problems) log(LogLevel::error, problem);
+  return static_cast<int>(problems.empty() ? ExitCode::done : ExitCode::failed);
+}
+
+}  // namespace exprun

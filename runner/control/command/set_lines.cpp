@@ -1,0 +1,91 @@
+#include "control/command/set_lines.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/counted.h"
+#include "base/diagnostic.h"
+#include "base/json_text.h"
+#include "base/number.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMostNamed = 3;
+
+std::string line_of(const std::string& title, const std::string& text) {
+  return "  " + title + std::string(12 - title.size(), ' ') + text + '\n';
+}
+
+std::string line_of_split(const char* split, const std::vector<TokenShard>& shards) {
+  return line_of(split, with_thousands(token_count(shards)) + " tokens in " +
+                            std::to_string(shards.size()) +
+                            (shards.size() == 1 ? " shard" : " shards"));
+}
+
+// Earlier versions listed names alone.
+std::string path_of(const json& file) {
+  return (file.is_string() ? file : file.at("path")).get<std::string>();
+}
+
+std::string source_lines(const json& from) {
+  const auto count = from.at("number_of_files").get<int64_t>();
+  std::string names;
+  int64_t named = 0;
+  bool is_relative = false;
+  for (const json& file : from.at("files")) {
+    const std::string path = path_of(file);
+    is_relative |= path != "-" && std::filesystem::path(path).is_relative();
+    if (named == kMostNamed) continue;
+    names += (named++ > 0 ? ", " : "") + path;
+  }
+  if (count > named) names += " and " + with_thousands(count - named) + " more";
+  const std::string bytes = counted(from.at("source_bytes").get<int64_t>(), "byte");
+  const std::string lines =
+      line_of("sources", counted(count, "file") + ", " + bytes + ": " + names);
+  const bool is_below = is_relative && from.contains("working_directory");
+  return is_below ? lines + line_of("below", from["working_directory"].get<std::string>()) : lines;
+}
+
+// Those that change something: zeros, empty texts and "auto" say that nothing is asked for.
+std::string chosen_options(const json& options) {
+  std::string chosen;
+  for (const auto& [key, value] : options.items()) {
+    const bool is_default = value == 0 || value == false || value == "" || value == "auto" ||
+                            (key == "template" && value == "{text}");
+    if (is_default || key == "tokenizer") continue;
+    chosen += (chosen.empty() ? "" : ", ") + key + " = " + json_text(value);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::string split_lines(const PreparedData& data) {
+  return line_of_split("train", data.train) + line_of_split("validation", data.validation);
+}
+
+std::string set_lines(const PreparedData& data) try {
+  const json& from = data.made_from;
+  std::string lines;
+  if (!data.tokenizer.is_null()) {
+    const std::string name = from.is_null() ? data.tokenizer.at("type").get<std::string>()
+                                            : from.at("options").at("tokenizer").get<std::string>();
+    lines += line_of(
+        "tokenizer",
+        name + (data.vocab_size ? ", vocabulary of " + with_thousands(*data.vocab_size) : ""));
+  }
+  lines += split_lines(data);
+  if (from.is_null()) return lines;
+  return lines + source_lines(from) +
+         line_of("text", counted(from.at("documents").get<int64_t>(), "document") + ", " +
+                             counted(from.at("text_bytes").get<int64_t>(), "byte")) +
+         line_of("options", chosen_options(from.at("options")));
+} catch (const json::exception& error) {
+  throw Error("prepared data: the description does not say what they were made from (" +
+              json_problem(error) + ")");
+}
+
+}  // namespace exprun

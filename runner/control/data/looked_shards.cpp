@@ -1,0 +1,97 @@
+#include "control/data/looked_shards.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/atomic_file.h"
+#include "base/diagnostic.h"
+#include "base/manifest.h"
+#include "control/data/own_folder.h"
+#include "control/data/prepared_set.h"
+#include "text/bpe_tokenizer.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Look {
+ public:
+  void at(const fs::path& path) try {
+    if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
+    if (fs::is_directory(path)) return at_folder(path);
+    looked_.shards.push_back({path, folder_at(folder_of(path)), nullptr});
+  } catch (const Error& error) {
+    looked_.problems.push_back(error.what());
+  } catch (const fs::filesystem_error& error) {
+    looked_.problems.push_back("data: cannot look through '" + path.string() +
+                               "': " + error.code().message());
+  }
+
+  LookedShards found() { return std::move(looked_); }
+
+ private:
+  void at_folder(const fs::path& path) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.path().extension() == ".bin") files.push_back(entry.path());
+    // A run's folder has a data.json too, of shards that lie elsewhere.
+    const bool is_set = !files.empty() || fs::exists(path / kManifestName);
+    const auto folder = is_set ? folder_at(path) : nullptr;
+    if (folder) looked_.folders.push_back(folder);
+    if (files.empty())
+      throw Error("data: '" + path.string() +
+                  "' has no token shards (*.bin); exprun data prepare makes some");
+    std::sort(files.begin(), files.end());
+    for (fs::path& file : files) looked_.shards.push_back({std::move(file), folder, nullptr});
+  }
+
+  // Once, however many of its shards are named.
+  std::shared_ptr<const ShardFolder> folder_at(const fs::path& path) {
+    auto& known = known_[path];
+    if (!known) known = std::make_shared<const ShardFolder>(described(path));
+    return known;
+  }
+
+  ShardFolder described(const fs::path& path) {
+    ShardFolder folder{path, fs::exists(path / kDataDescription), std::nullopt};
+    if (folder.is_described) try {
+        folder.set = load_set(path);
+      } catch (const Error& damaged) {
+        looked_.problems.push_back(damaged.what());
+      }
+    return folder;
+  }
+
+  std::map<fs::path, std::shared_ptr<const ShardFolder>> known_;
+  LookedShards looked_;
+};
+
+}  // namespace
+
+LookedShards look_at_shards(const std::vector<std::string>& paths) {
+  Look look;
+  for (const std::string& path : paths) look.at(path);
+  return look.found();
+}
+
+void find_tokenizers(LookedShards& looked, const std::string& vocabulary) {
+  std::map<const ShardFolder*, std::shared_ptr<const Tokenizer>> known;
+  const auto of_set = [&](const ShardFolder& folder) -> std::shared_ptr<const Tokenizer> {
+    if (folder.set && !folder.set->tokenizer.is_null()) try {
+        return load_tokenizer(folder.set->tokenizer);
+      } catch (const Error& error) {
+        looked.problems.push_back(error.what());
+      }
+    return nullptr;
+  };
+  const std::shared_ptr<const Tokenizer> asked_for =
+      vocabulary.empty() ? nullptr : load_bpe_tokenizer(vocabulary);
+  for (LookedShard& shard : looked.shards) {
+    const auto [tokenizer, is_new] = known.try_emplace(shard.folder.get(), asked_for);
+    if (is_new && !asked_for) tokenizer->second = of_set(*shard.folder);
+    shard.tokenizer = tokenizer->second;
+  }
+}
+
+}  // namespace exprun
