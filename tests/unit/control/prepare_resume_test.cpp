@@ -21,6 +21,7 @@
 #include "control/data/raw_sources.h"
 #include "control/data/tokenize_sources.h"
 #include "support/file_size_limit.h"
+#include "support/process_counters.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
 
@@ -206,17 +207,9 @@ TEST_CASE("prepare: the sources are read once") {
   for (int i = 0; i < 100; ++i)
     records += R"({"text": "a", "more": ")" + std::string(100'000, 'b') + "\"}\n";
   const fs::path file = folder.write("a.jsonl", records);
-  const auto bytes_read = [] {
-    std::ifstream counters("/proc/self/io");
-    std::string name;
-    size_t count = 0;
-    counters >> name >> count;
-    return name == "rchar:" ? count : 0;
-  };
-  const size_t before = bytes_read();
-  if (before == 0) return;
+  const int64_t before = io_counter("rchar");
   prepare(file, folder.path() / "store", kAll);
-  CHECK(bytes_read() - before < records.size() * 3 / 2);
+  CHECK(io_counter("rchar") - before < static_cast<int64_t>(records.size()) * 3 / 2);
 }
 
 TEST_CASE("prepare: a split that is wanted and gets no token is an error, and nothing is kept") {

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <fstream>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "support/process_counters.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -32,18 +32,6 @@ std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat
     return message.substr(start.size());
   }
   return "";
-}
-
-// write(2) of this process so far.
-int64_t writes() {
-  std::ifstream file("/proc/self/io");
-  for (std::string word; file >> word;)
-    if (word == "syscw:") {
-      int64_t count = 0;
-      file >> count;
-      return count;
-    }
-  return 0;
 }
 
 }  // namespace
@@ -91,13 +79,13 @@ TEST_CASE("token shard: a writer goes on where another was stopped") {
 TEST_CASE("token shard: many short documents are few writes") {
   const TemporaryFolder folder;
   for (const int64_t bytes : {2, 4}) {
-    const int64_t before = writes();
+    const int64_t before = io_counter("syscw");
     ShardWriter writer(folder.path() / "a.bin", bytes);
     for (uint32_t i = 0; i < 50'000; ++i) writer.append(std::vector<uint32_t>{i, 1, 2, 3, 4, 5, 6});
     const TokenShard shard = writer.finish();
     CHECK(shard.tokens == 350'000);
     CHECK(read_file(shard.path).size() == static_cast<size_t>(shard.file_bytes()));
-    CHECK(writes() - before < 10);
+    CHECK(io_counter("syscw") - before < 10);
   }
 }
 
