@@ -41,6 +41,7 @@ class Run(ExprunTest):
         self.exprun("tiny.toml", "metrics.timers=true", "metrics.every='20 steps'")
         times = dict(self.rows("SELECT name, avg(value) FROM metrics WHERE name LIKE 'time/%' GROUP BY name"))
         self.assertEqual(set(times), {"time/data", "time/forward", "time/backward", "time/update", "time/total"})
+        self.assertGreater(min(times.values()), 0)
         self.assertAlmostEqual(times.pop("time/total"), sum(times.values()), places=6)
         self.assertEqual(self.rows("SELECT name, step FROM metrics WHERE name = 'running_loss'"),
                          [("running_loss", 20), ("running_loss", 40)])

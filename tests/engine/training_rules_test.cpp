@@ -3,7 +3,11 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
+#include <memory>
+#include <thread>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "engine/step.h"
@@ -30,6 +34,33 @@ Update first_update(int64_t micro_batch) {
     update.gradients.push_back({parameter.name, parameter.tensor.grad().clone()});
   return update;
 }
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+constexpr double kWait = 50;  // milliseconds
+
+// One whose disk takes its time.
+class SlowDataset : public Dataset {
+ public:
+  explicit SlowDataset(std::unique_ptr<Dataset> dataset) : dataset_(std::move(dataset)) {}
+
+  Batch batch(Split split, int64_t first_sample, int64_t count) const override {
+    const auto start = Clock::now();
+    while (milliseconds_since(start) < kWait) std::this_thread::yield();
+    return dataset_->batch(split, first_sample, count);
+  }
+  int64_t samples_per_epoch(Split split) const override {
+    return dataset_->samples_per_epoch(split);
+  }
+  int64_t targets_per_sample() const override { return dataset_->targets_per_sample(); }
+
+ private:
+  std::unique_ptr<Dataset> dataset_;
+};
 
 MemoryRecorder trained(const std::vector<std::string>& overrides) {
   const TinyRun run(overrides);
@@ -107,10 +138,24 @@ TEST_CASE("training: learning rates grow with the batch as the recipe says") {
                        doctest::Contains("'lr_scaling' needs 'lr_reference_tokens'"), RecipeError);
 }
 
+TEST_CASE("training: what an update waits for its data is the time of data and of nothing else") {
+  const TinyRun run({"run.steps=1", "metrics.timers=true"});
+  Pipeline pipeline = run.build();
+  pipeline.dataset = std::make_unique<SlowDataset>(std::move(pipeline.dataset));
+  TrainingStep step(pipeline, [] { return false; });
+  const auto start = Clock::now();
+  const auto times = step.run(0).times;
+  const double all = milliseconds_since(start);
+  REQUIRE(times);
+  CHECK(times->data >= kWait);
+  CHECK(times->forward + times->backward + times->update <= all - kWait);
+}
+
 TEST_CASE("training: timers say where the time of an update goes") {
   const auto timed = trained({"run.steps=2", "metrics.timers=true"});
   for (const auto& step : timed.steps) {
     REQUIRE(step.times);
+    CHECK(step.times->data > 0);
     CHECK(step.times->forward > 0);
     CHECK(step.times->backward > 0);
     CHECK(step.times->update > 0);
