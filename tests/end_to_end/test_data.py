@@ -337,6 +337,8 @@ class Data(unittest.TestCase):
         self.assertEqual(said.splitlines()[0], f"made: MANIFEST.json is missing; {again}")
         self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
                          f"made/train_000000.bin: cannot be compared, 'made/MANIFEST.json' is missing; {again}\n")
+        self.folder /= "made"
+        self.assertIn(again.replace("made", str(self.folder)), self.data("verify", "train_000000.bin", code=1))
 
     def test_a_shard_that_is_no_part_of_the_set_is_not_good(self):
         made = self.made()
@@ -401,6 +403,10 @@ class Data(unittest.TestCase):
         described["made_from"] = []
         (made / "data.json").write_text(json.dumps(described))
         self.assertIn("made/train_000001.bin", self.data("info", "made", code=1))
+
+    def test_info_of_a_set_made_of_standard_input(self):
+        self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"hello")
+        self.assertIn("  sources     standard input, 5 bytes\n  text        one document, 5 bytes\n", self.data("info", "made"))
 
     def test_info_tells_of_a_shard_that_is_missing(self):
         (self.made() / "train_000001.bin").unlink()

@@ -51,6 +51,12 @@ class EvalAndSample(ExprunTest):
         self.assertIn("val/loss", self.exprun(*store, "eval", "@last").out)
         self.assertEqual(len(self.exprun(*store, "sample", "@last", "--prompt=7", "tokens=3").out), 5)
 
+    def test_a_damaged_description_of_the_data_is_named(self):
+        file = self.run_folder() / "data.json"
+        file.write_text("{}")
+        said = f"prepared data: '{file}' is damaged (key 'fingerprint' not found); run the recipe again"
+        self.assertIn(said, self.exprun("eval", "@last", code=1).err)
+
     def test_sample_takes_a_setting_back(self):
         self.exprun("tiny.toml", "steps=2", "evaluation.sample.tokens=4")
         self.assertEqual(len(self.exprun("sample", "@last", "--prompt=7").out), 6)

@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/number.h"
+#include "control/data/read/byte_stream.h"
 
 namespace exprun {
 namespace {
@@ -37,7 +38,12 @@ std::string source_lines(const json& from) {
   bool is_relative = false;
   for (const json& file : from.at("files")) {
     const std::string path = path_of(file);
-    is_relative |= path != "-" && std::filesystem::path(path).is_relative();
+    if (path == kStandardInput)  // the only source then, and of no size before it is read
+      return line_of(
+          "sources",
+          "standard input" +
+              (file.is_string() ? "" : ", " + counted(file.at("bytes").get<int64_t>(), "byte")));
+    is_relative |= std::filesystem::path(path).is_relative();
     if (named == kMostNamed) continue;
     names += (named++ > 0 ? ", " : "") + path;
   }

@@ -30,7 +30,7 @@ Facts facts_about(const std::string& what, const ResolvedRecipe& recipe, const G
   }
   const Store store = open_store(globals.store);
   const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
-  return facts_of(PreparedData::from_json(read_file(folder.data())));
+  return facts_of(PreparedData::from_json(read_file(folder.data()), folder.data().string()));
 }
 
 // Whether a length of the run or of its schedule is in epochs, which only the data tell.

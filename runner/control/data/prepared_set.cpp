@@ -31,7 +31,8 @@ PreparedData load_set(const fs::path& folder) {
 }
 
 std::string how_to_prepare_again(const fs::path& folder) {
-  return "remove '" + folder.string() +
+  std::error_code ignored;
+  return "remove '" + (folder == "." ? fs::current_path(ignored) : folder).string() +
          "' and prepare the data again, with exprun data prepare or by a run of the recipe";
 }
 

@@ -59,7 +59,7 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
 json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
                   const std::string& request) {
   const Request wanted = parse(request);
-  const auto data = PreparedData::from_json(read_file(run.data()));
+  const auto data = PreparedData::from_json(read_file(run.data()), run.data().string());
   const ResolvedRecipe recipe = resolve(wanted.text, facts_of(data));
   const CheckpointState state = read_checkpoint_state(checkpoint);
   const Section settings = recipe.section("run");

@@ -148,7 +148,8 @@ ResolvedRecipe HandOver::resolved() const {
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint) {
   HandOver hand_over{folder, read_file(folder.recipe()),
-                     PreparedData::from_json(read_file(folder.data())), checkpoint};
+                     PreparedData::from_json(read_file(folder.data()), folder.data().string()),
+                     checkpoint};
   hand_over.device =
       c10::DeviceTypeName(chosen_device(hand_over.resolved().section("run")), /*lower_case=*/true);
   return hand_over;
