@@ -31,6 +31,7 @@ constexpr Rule kRules[] = {
     validation_has_data,
     validation_covers_evaluation,
     data_hold_a_sequence,
+    packed_validation_is_whole_blocks,
     text_has_tokenizer,
     prompt_can_be_encoded,
     series_are_measured_once,

@@ -59,6 +59,7 @@ void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
+void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics);
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);

@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
+#include "recipe/rules/divisors.h"
 #include "recipe/rules/rules.h"
 
 namespace exprun {
@@ -62,6 +63,17 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   };
   complain("training", input.facts.train_tokens);
   if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);
+}
+
+// Else the border would divide a block, and shift all that follow.
+void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto tokens = integer_at(input.root, "dataset.validation_tokens");
+  const auto block = positive_at(input.root, "dataset.block_tokens");
+  if (!tokens || !block || *tokens % *block == 0) return;
+  diagnostics.push_back(tolerable(
+      {place_of(input.root, "dataset.validation_tokens"),
+       "'validation_tokens' must be a multiple of block_tokens, " + std::to_string(*block),
+       near_multiples(*block, *tokens)}));
 }
 
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {

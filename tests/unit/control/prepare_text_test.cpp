@@ -252,27 +252,48 @@ TEST_CASE("prepare: Alpaca in the guide's way, whole blocks of each thousand rec
   const std::string rule = *tokenizer +
                            "template = \"{instruction}\\n{output}\"\nend_of_text = \"none\"\n"
                            "validation_fraction = 0.0\n";
-  const int64_t all = token_count(prepare(*file, folder.path(), rule).train);
+  auto all = tokens_of(prepare(*file, folder.path(), rule).train);
   const auto blocks = [&](int documents) {
-    return token_count(
+    return tokens_of(
         prepare(*file, folder.path(),
                 rule + "block_tokens = 1024\nblock_documents = " + std::to_string(documents) + "\n")
             .train);
   };
-  CHECK(blocks(0) == all / 1024 * 1024);
+  all.resize(all.size() / 1024 * 1024);
+  CHECK(blocks(0) == all);
   // Each group loses its own rest.
   const auto bpe = load_tokenizer(prepare(*file, folder.path(), rule).tokenizer);
   const auto records = nlohmann::json::parse(read_file(*file));
-  int64_t expected = 0, group = 0;
+  std::vector<int64_t> expected;
+  size_t begin = 0;  // of the group
   for (size_t i = 0; i < records.size(); ++i) {
-    group += static_cast<int64_t>(bpe->encode(records[i]["instruction"].get<std::string>() + "\n" +
-                                              records[i]["output"].get<std::string>())
-                                      .size());
+    for (const uint32_t token : bpe->encode(records[i]["instruction"].get<std::string>() + "\n" +
+                                            records[i]["output"].get<std::string>()))
+      expected.push_back(token);
     if ((i + 1) % 1000 != 0 && i + 1 != records.size()) continue;
-    expected += group / 1024 * 1024;
-    group = 0;
+    expected.resize(begin + (expected.size() - begin) / 1024 * 1024);
+    begin = expected.size();
   }
   CHECK(blocks(1000) == expected);
+}
+
+TEST_CASE("prepare: what stands in packed blocks, by every rule of validation") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "abc|defgh|ij|klmnopq");
+  const auto parts = [&](const std::string& more) {
+    const PreparedData data =
+        prepare(file, folder.path() / "data", "separator = \"|\"\nblock_tokens = 4\n" + more);
+    return text_of(data.train) + "/" + text_of(data.validation);
+  };
+  const std::string all = "validation_fraction = 0.0\n", by_two = "block_documents = 2\n";
+  CHECK(parts(all) == "abcdefghijklmnop/");
+  CHECK(parts(all + by_two) == "abcdefghijklmnop/");
+  CHECK(parts(all + "block_documents = 1\n") == "defgklmn/");
+  CHECK(parts(all + "block_documents = 3\n") == "abcdefghklmn/");
+  CHECK(parts("validation_tokens = 4\n") == "efghijklmnop/abcd");
+  CHECK(parts("validation_tokens = 8\nblock_documents = 3\n") == "klmn/abcdefgh");
+  CHECK(parts("validation_every = 2\n") == "abci/defghklmnopq");
+  CHECK(parts("validation_fraction = 0.6\n") == "abcd/ghijklmn");
 }
 
 TEST_CASE("prepare: killed at any moment it goes on, and the tokens are the same" *
