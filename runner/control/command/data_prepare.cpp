@@ -29,17 +29,17 @@ RecipeText around(Words overrides) {
           std::move(overrides)};
 }
 
-ResolvedRecipe recipe_of(Words words) {
+ResolvedRecipe recipe_of(Words words, const Globals& globals) {
   if (!words.empty() && words[0].find('=') == std::string::npos) {
     const std::string recipe = words[0];
     words.erase(words.begin());
     require_overrides(words, "data prepare");
-    return resolve(read_recipe(recipe, words));
+    return resolved_aloud(read_recipe(recipe, words), globals);
   }
   require_overrides(words, "data prepare");
   for (std::string& word : words)
     if (word.find('.') > word.find('=')) word = "dataset." + word;
-  return resolve(around(words));
+  return resolved_aloud(around(words), globals);
 }
 
 Words keys_of_dataset(const Typed& typed) {
@@ -88,7 +88,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
     throw Error("data prepare: --threads takes 1 to " + std::to_string(kMostThreads) +
                     ", or 0 for all cores",
                 ExitCode::bad_recipe);
-  const ResolvedRecipe recipe = recipe_of(what);
+  const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
   if (dataset.type() != "text")
     throw dataset.error("type", "these data are token shards already", "nothing is to be prepared");
@@ -96,7 +96,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   options.libtorch = libtorch_folder();
   options.threads = static_cast<size_t>(threads);
   if (!out.empty()) options.folder = own_folder(out);
-  warn_of_trained_validation(recipe, options.libtorch);
+  warn_of_sources(recipe, options.libtorch);
   const PreparedData data =
       prepare_text(dataset, *recipe.find("dataset")->as<Table>(), globals.store.data(), options);
   print(json ? data.to_json(NotUtf8::replaced) : plain(data));

@@ -5,6 +5,7 @@
 #include "control/data/prepare_text.h"
 #include "control/data/sources.h"
 #include "control/data/split_sources.h"
+#include "control/data/unused_keys.h"
 #include "text/data_facts.h"
 
 namespace exprun {
@@ -25,12 +26,18 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
   return paths;
 }
 
-Diagnostics trained_validation(const ResolvedRecipe& recipe, const std::string& libtorch) {
+// Throws RecipeError for sources that are missing.
+Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const bool text = recipe.section("dataset").type() == "text";
   const Value* validation = recipe.find("dataset.validation");
-  if (!validation) return {};
+  if (!text && !validation) return {};
   const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
-  return trained_validation(find_split_sources(*train, validation, libtorch));
+  const SplitSources sources = find_split_sources(*train, validation, libtorch);
+  Diagnostics warnings = trained_validation(sources);
+  if (!text) return warnings;
+  for (Diagnostic& unused : unused_keys(dataset_table(recipe), sources))
+    warnings.push_back(std::move(unused));
+  return warnings;
 }
 
 template <class Look>
@@ -42,14 +49,14 @@ void collect(Diagnostics& problems, Look look) try {
 
 }  // namespace
 
-void warn_of_trained_validation(const ResolvedRecipe& recipe, const std::string& libtorch) {
-  for (const Diagnostic& warning : trained_validation(recipe, libtorch))
+void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  for (const Diagnostic& warning : doubts_of_sources(recipe, libtorch))
     log_warning("data: " + warning.message + ": " + warning.help);
 }
 
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch) {
-  warn_of_trained_validation(recipe, libtorch);
+  warn_of_sources(recipe, libtorch);
   const Section dataset = recipe.section("dataset");
   if (dataset.type() != "text") return prepare_shards(recipe, libtorch);
   require_utf8_path(std::filesystem::absolute(data_folder).string());  // before the work
@@ -66,7 +73,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
     glance.facts = dataset.type() == "text"
                        ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
                        : facts_of(find_shards(recipe, libtorch));
-    glance.problems = trained_validation(recipe, libtorch);
+    glance.problems = doubts_of_sources(recipe, libtorch);
   });
   return glance;
 }

@@ -20,9 +20,9 @@ namespace exprun {
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
-// Says where a file is read into both splits, as prepare_data does at its start. Throws
-// RecipeError.
-void warn_of_trained_validation(const ResolvedRecipe& recipe, const std::string& libtorch);
+// Says where a file is read into both splits, and which keys are about no source, as prepare_data
+// does at its start. Throws RecipeError.
+void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch);
 
 // What is known of the data at first sight: of prepared data and of shards all, of a text the
 // tokenizer, unless it takes the characters of a large one.

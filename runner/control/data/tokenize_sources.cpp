@@ -66,12 +66,6 @@ ChunkOptions chunk_options(const TokenizeJob& job) {
   return chunks;
 }
 
-RecordTemplate template_of(const TokenizeJob& job) try {
-  return {job.options.text_template, job.options.fallback_template};
-} catch (const Error& error) {
-  throw job.dataset.error("template", error.what());
-}
-
 ShardSetOptions shard_options(const TokenizeJob& job) {
   const TextOptions& options = job.options;
   return {token_bytes_for(job.tokenizer.vocab_size()), options.shard_tokens,
@@ -81,7 +75,9 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
-      : job_(job), rule_(end_of_text_rule(job)), template_(template_of(job)) {}
+      : job_(job),
+        rule_(end_of_text_rule(job)),
+        template_(job.options.text_template, job.options.fallback_template) {}
 
   PreparedData run() {
     const ChunkOptions options = chunk_options(job_);

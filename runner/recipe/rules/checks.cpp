@@ -32,6 +32,8 @@ constexpr Rule kRules[] = {
     validation_covers_evaluation,
     data_hold_a_sequence,
     packed_validation_is_whole_blocks,
+    templates_have_fields,
+    keys_of_text_have_an_effect,
     text_has_tokenizer,
     prompt_can_be_encoded,
     series_are_measured_once,

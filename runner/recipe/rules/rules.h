@@ -60,6 +60,8 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
 void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics);
+void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics);
+void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics);
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/template_parts.h"
 #include "base/utf8.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -74,6 +77,45 @@ void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diag
       {place_of(input.root, "dataset.validation_tokens"),
        "'validation_tokens' must be a multiple of block_tokens, " + std::to_string(*block),
        near_multiples(*block, *tokens)}));
+}
+
+void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto has_field = [](const std::string& text) {
+    const auto parts = template_parts(text);
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const TemplatePart& part) { return !part.field.empty(); });
+  };
+  const auto judge = [&](const std::string& key, const std::string& text) {
+    const SourceSpan place = place_of(input.root, "dataset." + key);
+    try {
+      if (!has_field(text))
+        diagnostics.push_back(
+            tolerable({place, "'" + key + "' has no field: every record would be the same text",
+                       "fields stand in braces: {text}"}));
+    } catch (const Error& error) {
+      diagnostics.push_back({place, error.what()});
+    }
+  };
+  if (const auto text = text_at(input.root, "dataset.template")) judge("template", *text);
+  const auto fallback = text_at(input.root, "dataset.fallback_template").value_or("");
+  if (!fallback.empty()) judge("fallback_template", fallback);
+}
+
+void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto complain = [&](const std::string& key, const std::string& other) {
+    diagnostics.push_back({place_of(input.root, "dataset." + key),
+                           "'" + key + "' has no effect without '" + other + "'",
+                           "give '" + other + "', or take it away",
+                           {},
+                           Severity::warning});
+  };
+  if (integer_at(input.root, "dataset.block_documents").value_or(0) > 0 &&
+      integer_at(input.root, "dataset.block_tokens") == 0)
+    complain("block_documents", "block_tokens");
+  const Value* keep = sound_at(input.root, "dataset.keep_separator");
+  const bool* kept = keep == nullptr ? nullptr : keep->as<bool>();
+  if (kept != nullptr && *kept && text_at(input.root, "dataset.separator") == "")
+    complain("keep_separator", "separator");
 }
 
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {

@@ -215,6 +215,31 @@ TEST_CASE("data: a missing file, a folder and a glob without match are shown tog
   CHECK_FALSE(fs::exists(folder.path() / "data"));
 }
 
+TEST_CASE("data: keys that are about no source are told before any is read") {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& name, const std::string& more) {
+    const auto recipe =
+        recipe_with("type = \"text\"\npath = '" + folder.write(name, "{").string() + "'\n" + more);
+    std::string text;
+    for (const auto& problem : glance_at_data(recipe, folder.path() / "data", "").problems) {
+      CHECK(problem.severity == Severity::warning);
+      text += problem.where.file->name + ":" + std::to_string(problem.where.line) + " " +
+              problem.message + "\n";
+    }
+    return text;
+  };
+  const std::string keys = "separator = \"|\"\ntemplate = \"{a}\"\nfallback_template = \"{b}\"\n";
+  CHECK(said("a.txt", keys) ==
+        "test.toml:17 'template' has no effect where every source is text\n"
+        "test.toml:18 'fallback_template' has no effect where every source is text\n");
+  CHECK(said("a.jsonl", keys) ==
+        "test.toml:16 'separator' has no effect where every source is JSON\n");
+  CHECK(said("a.jsonl", "separator = \"\"\n") == "");
+  CHECK(said("a.jsonl", "") + said("a.txt", "") == "");
+  CHECK(said("a.jsonl", keys + "validation = '" + (folder.path() / "a.txt").string() + "'\n") ==
+        "");
+}
+
 TEST_CASE("data: a missing public file comes with the command that gets it") {
   const TemporaryFolder folder;
   const std::string text = complaint(text_recipe("none/tinyshakespeare.txt"), folder.path());

@@ -229,7 +229,7 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
   CHECK(said("a.json", "[]") == none);
   CHECK(said("a.gz", gzip("")) == none);
   const std::string letters = "abcdefghijklmnopqrstuvwxyz";
-  CHECK(said("a.jsonl", "{}\n{}\n", kAll + "template = ''\n") ==
+  CHECK(said("a.jsonl", "{\"text\": \"\"}\n{\"text\": \"\"}\n") ==
         "recipe: the texts of all 2 records are empty, so there is no token to train on");
   CHECK(said("a.txt", letters, kAll + "block_tokens = 1000\n") ==
         "recipe: no block of 1,000 tokens is full for training");

@@ -29,13 +29,17 @@ const std::vector<std::vector<std::string>> kRefusedSince = {
     {"+optimizer.groups." + std::string(70, 'g') +
      "={match = [\"wte\"], type = \"adamw\", lr = 1}"},
     {"dataset.separator=\\n\\n"},
+    {"block_tokens=8", "validation_tokens=10"},
+    {"dataset.template=text"},
+    {"fallback_template=text"},
     {"schedule.type=linear", "warmup=200 steps"},
     {"keep_last=1"},
     {"lr=-1"}};
 
 const std::vector<std::string> kImpossible = {
-    "num_heads=3",         "sequence_length=17", "micro_batch=3", "num_layers=two",
-    "optimizer.type=adan", "numlayers=2",        "length=2",      "betas=[0.9]"};
+    "num_heads=3",    "sequence_length=17",  "micro_batch=3",
+    "num_layers=two", "optimizer.type=adan", "numlayers=2",
+    "length=2",       "betas=[0.9]",         "dataset.template=a}"};
 
 }  // namespace
 

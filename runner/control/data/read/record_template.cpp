@@ -43,37 +43,8 @@ std::string names_of(const json& record) {
 }  // namespace
 
 RecordTemplate::RecordTemplate(const std::string& text, const std::string& fallback)
-    : parts_(parse(text)) {
-  if (!fallback.empty()) fallback_ = parse(fallback);
-}
-
-RecordTemplate::Parts RecordTemplate::parse(const std::string& text) {
-  Parts parts;
-  std::string literal;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool doubled = i + 1 < text.size() && text[i + 1] == c;
-    if ((c == '{' || c == '}') && doubled) {
-      literal += c;
-      ++i;
-    } else if (c == '{') {
-      const size_t end = text.find('}', i);
-      if (end == std::string::npos || end == i + 1)
-        throw Error("template: '{' at character " + std::to_string(i + 1) +
-                    " begins no field; write {{ for a brace");
-      if (!literal.empty()) parts.push_back({literal, ""});
-      parts.push_back({"", text.substr(i + 1, end - i - 1)});
-      literal.clear();
-      i = end;
-    } else if (c == '}') {
-      throw Error("template: '}' at character " + std::to_string(i + 1) +
-                  " ends no field; write }} for a brace");
-    } else {
-      literal += c;
-    }
-  }
-  if (!literal.empty()) parts.push_back({literal, ""});
-  return parts;
+    : parts_(template_parts(text)) {
+  if (!fallback.empty()) fallback_ = template_parts(fallback);
 }
 
 std::optional<std::string_view> RecordTemplate::filled_at_sight(std::string_view record,
@@ -81,21 +52,21 @@ std::optional<std::string_view> RecordTemplate::filled_at_sight(std::string_view
   auto& [fields, text] = room;
   fields.clear();
   if (!find_fields(record, fields)) return std::nullopt;
-  const auto find = [&fields = fields](const Part& part) -> const RecordField* {
+  const auto find = [&fields = fields](const TemplatePart& part) -> const RecordField* {
     const auto found = std::find_if(fields.rbegin(), fields.rend(), [&](const RecordField& field) {
       return field.name == part.field;
     });
     return found != fields.rend() && found->is_string ? &*found : nullptr;
   };
   const Parts* parts = &parts_;
-  for (const Part& part : parts_) {
+  for (const TemplatePart& part : parts_) {
     if (part.field.empty() || fallback_.empty()) continue;
     const RecordField* const field = find(part);
     if (!field) return std::nullopt;
     if (field->value.empty()) parts = &fallback_;
   }
   text.clear();
-  for (const Part& part : *parts) {
+  for (const TemplatePart& part : *parts) {
     const RecordField* const field = part.field.empty() ? nullptr : find(part);
     if (!field && !part.field.empty()) return std::nullopt;
     if (field && parts->size() == 1 && !field->has_escapes) return field->value;
@@ -114,11 +85,11 @@ std::string RecordTemplate::filled_by_parse(std::string_view bytes) const {
   }
   if (!record.is_object()) throw Error("is no JSON object");
   const Parts* parts = &parts_;
-  for (const Part& part : parts_)
+  for (const TemplatePart& part : parts_)
     if (!part.field.empty() && !fallback_.empty() && text_of(record, part.field).empty())
       parts = &fallback_;
   std::string text;
-  for (const Part& part : *parts) {
+  for (const TemplatePart& part : *parts) {
     if (!part.field.empty() && !record.contains(part.field))
       throw Error("has no field '" + part.field + "'; it has " + names_of(record));
     text += part.field.empty() ? part.literal : text_of(record, part.field);

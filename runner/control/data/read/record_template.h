@@ -1,4 +1,4 @@
-// The text of a JSON record: a template with {field} in it; {{ and }} are braces.
+// The text of a JSON record: a template with its fields filled in.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/template_parts.h"
 #include "control/data/read/record_fields.h"
 
 namespace exprun {
@@ -27,11 +28,7 @@ class RecordTemplate {
   std::string_view fill(std::string_view record, RecordRoom& room) const;
 
  private:
-  struct Part {
-    std::string literal, field;  // one of them
-  };
-  using Parts = std::vector<Part>;
-  static Parts parse(const std::string& text);
+  using Parts = std::vector<TemplatePart>;
   // Nothing where a whole parse must judge.
   std::optional<std::string_view> filled_at_sight(std::string_view record, RecordRoom& room) const;
   std::string filled_by_parse(std::string_view record) const;
