@@ -1,6 +1,7 @@
 """`exprun data prepare|info|verify|head` as a user types them."""
 import base64
 import fcntl
+import functools
 import gzip
 import json
 import os
@@ -27,6 +28,11 @@ import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
+
+
+def zstd_frame(text):
+    """A frame of one block that is not packed."""
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, len(text)) + (len(text) << 3 | 1).to_bytes(3, "little") + text
 
 
 class Data(unittest.TestCase):
@@ -232,16 +238,40 @@ class Data(unittest.TestCase):
                                 cwd=self.folder, capture_output=True, timeout=TIMEOUT, check=True, text=True)
         self.assertIn('separator "\\\\n" stands nowhere in the texts: each file is one document\n', result.stderr)
 
-    def test_memory_is_bounded(self):
-        line = b"All work and no play makes a dull text, %d times over.\n"
-        with open(self.folder / "large.txt", "wb") as file:
+    def write_large(self, name, line, opened=open):
+        with opened(self.folder / name, "wb") as file:
             for block in range(200):
                 file.write(b"".join(line % number for number in range(block, block + 10_000)))
-        self.assertGreater((self.folder / "large.txt").stat().st_size, 100_000_000)
-        words = ["data", "prepare", "path=large.txt", "--out", "made", "--threads", "2", "--json"]
+
+    def assert_bounded(self, *words):
+        words = ["data", "prepare", *words, "--out", "made", "--threads", "2", "--json"]
         result = subprocess.run([sys.executable, "-c", PEAK, BUILD / "exprun", *words], cwd=self.folder, check=True,
                                 capture_output=True, timeout=TIMEOUT)
         self.assertLess(int(result.stdout), 96 * 1024)
+
+    def test_memory_is_bounded(self):
+        self.write_large("large.txt", b"All work and no play makes a dull text, %d times over.\n")
+        self.assertGreater((self.folder / "large.txt").stat().st_size, 100_000_000)
+        self.assert_bounded("path=large.txt")
+        self.assert_bounded("path=large.txt", 'separator="\\n"', "block_tokens=64")
+
+    def test_memory_is_bounded_for_records(self):
+        self.write_large("large.jsonl", b'{"text": "All work and no play makes a dull record, %d times over."}\n')
+        self.assert_bounded("path=large.jsonl")
+
+    def test_memory_is_bounded_for_packed_text(self):
+        line = b"All work and no play makes a dull text, %d times over.\n"
+        self.write_large("large.txt.gz", line, functools.partial(gzip.open, compresslevel=1))
+        self.assert_bounded("path=large.txt.gz")
+        (self.folder / "large.txt.zst").write_bytes(zstd_frame(b"All work and no play. " * 5_000) * 1_000)
+        self.assert_bounded("path=large.txt.zst")
+
+    def test_memory_is_bounded_for_documents_of_nothing(self):
+        (self.folder / "large.txt").write_bytes(b"\n" * 10_000_000 + b"some text")
+        self.assert_bounded("path=large.txt", 'separator="\\n"', "validation_fraction=0")
+        self.assert_bounded("path=large.txt", 'separator="\\n"', "validation_fraction=0", "block_tokens=2")
+        (self.folder / "large.jsonl").write_bytes(b'{"text":""}\n' * 1_000_000 + b'{"text":"some text"}\n')
+        self.assert_bounded("path=large.jsonl", "validation_fraction=0")
 
     def test_foreign_and_damaged_files(self):
         header = struct.pack("<256i", 20240801, 7, 2, *[0] * 253)

@@ -133,7 +133,8 @@ class Tokenizing {
 
   bool go_on(const json& state) {
     if (state.value("key", "") != job_.inputs.key() ||
-        state.value("cut_bytes", size_t{0}) != kChunkBytes)
+        state.value("cut_bytes", size_t{0}) != kChunkBytes ||
+        state.value("cut_pieces", size_t{0}) != kChunkPieces)
       return false;
     writer_.emplace(job_.folder, shard_options(job_));
     writer_->restore(state.at("shards"));
@@ -165,9 +166,10 @@ class Tokenizing {
   }
 
   void save() {
-    const json state = {{"key", job_.inputs.key()},       {"cut_bytes", kChunkBytes},
-                        {"shards", writer_->save()},      {"chunks", counts_.chunks},
-                        {"documents", counts_.documents}, {"text_bytes", counts_.text_bytes}};
+    const json state = {{"key", job_.inputs.key()},        {"cut_bytes", kChunkBytes},
+                        {"cut_pieces", kChunkPieces},      {"shards", writer_->save()},
+                        {"chunks", counts_.chunks},        {"documents", counts_.documents},
+                        {"text_bytes", counts_.text_bytes}};
     write_file_atomically(progress_file(), json_text(state) + "\n");
     saved_ = Clock::now();
   }

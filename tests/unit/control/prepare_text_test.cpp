@@ -197,6 +197,21 @@ TEST_CASE("prepare: a long document is one in each part, if it is cut just at th
   CHECK(pieces_of("b" + half + half + "|") == "<t262144> <v262144 v1> ");
 }
 
+TEST_CASE("prepare: documents of nothing are divided among chunks") {
+  const TemporaryFolder folder;
+  const RawSource source{{folder.write("a.txt", std::string(100'000, '|')), {}, false},
+                         Part::train};
+  ChunkOptions options;
+  options.records = {"text", "|", false, [](std::string_view bytes) { return bytes.size(); }};
+  size_t pieces = 0;
+  read_chunks({source}, options, [&](const Chunk& chunk) {
+    CHECK(chunk.first_place == static_cast<int64_t>(pieces) + 1);
+    CHECK(chunk.pieces.size() <= kChunkPieces);
+    pieces += chunk.pieces.size();
+  });
+  CHECK(pieces == 100'000);
+}
+
 TEST_CASE("prepare: a separator that is kept belongs to the document before it") {
   const TemporaryFolder folder;
   const fs::path file = folder.write("a.txt", "a||b||");
@@ -225,11 +240,15 @@ TEST_CASE(
     return at == std::string::npos ? text : text.replace(at, file.string().size(), "FILE");
   };
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"a\": 1, \"b\": 2}\n") ==
-        "data: record 2 of 'FILE' has no field 'text'; it has 'a', 'b'");
+        "data: record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n[1]\n") ==
-        "data: record 2 of 'FILE' is no JSON object");
+        "data: record 2 of 'FILE' (line 2) is no JSON object");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")
-            .starts_with("data: record 2 of 'FILE' is no JSON: "));
+            .starts_with("data: record 2 of 'FILE' (line 2) is no JSON: "));
+  CHECK(message("b.jsonl", "\n{\"text\": \"a\"}\n \r\n\n[1]\n") ==
+        "data: record 2 of 'FILE' (line 5) is no JSON object");
+  CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==
+        "data: record 2 of 'FILE' is no JSON object");
   CHECK(message("b.json", "{}") ==
         "data: 'FILE' does not begin with '['; it must be one JSON array of records, or write "
         "format = \"json_lines\"");
@@ -351,26 +370,32 @@ TEST_CASE("prepare: a document that the border divides is counted once") {
 }
 
 TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.write("a.txt", "abcd");
-  const std::string rule = "validation_fraction = 0.0\n";
-  PrepareOptions options;
-  options.folder = folder.path() / "mine";
-  const ResolvedRecipe recipe = recipe_with(file, rule);
-  const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
-                          text_options(recipe.section("dataset"), true).identity());
-  const nlohmann::json split = {{"shards", 0}, {"open", 0}};
-  const auto none = nlohmann::json::array();
-  const nlohmann::json one_chunk = {
-      {"key", inputs.key()},
-      {"cut_bytes", 1},
-      {"chunks", 1},
-      {"documents", 1},
-      {"text_bytes", 1},
-      {"shards",
-       {{"train", split}, {"validation", split}, {"begun", {none, none}}, {"documents", {0, 0}}}}};
-  folder.write("mine.partial/progress.json", one_chunk.dump());
-  CHECK(text_of(prepare(file, folder.path() / "data", rule, options).train) == "abcd");
+  const std::pair<size_t, size_t> cuts[] = {{1, kChunkPieces}, {kChunkBytes, 1}};
+  for (const auto& [bytes, pieces] : cuts) {
+    const TemporaryFolder folder;
+    const fs::path file = folder.write("a.txt", "abcd");
+    const std::string rule = "validation_fraction = 0.0\n";
+    PrepareOptions options;
+    options.folder = folder.path() / "mine";
+    const ResolvedRecipe recipe = recipe_with(file, rule);
+    const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
+                            text_options(recipe.section("dataset"), true).identity());
+    const nlohmann::json split = {{"shards", 0}, {"open", 0}};
+    const auto none = nlohmann::json::array();
+    const nlohmann::json one_chunk = {{"key", inputs.key()},
+                                      {"cut_bytes", bytes},
+                                      {"cut_pieces", pieces},
+                                      {"chunks", 1},
+                                      {"documents", 1},
+                                      {"text_bytes", 1},
+                                      {"shards",
+                                       {{"train", split},
+                                        {"validation", split},
+                                        {"begun", {none, none}},
+                                        {"documents", {0, 0}}}}};
+    folder.write("mine.partial/progress.json", one_chunk.dump());
+    CHECK(text_of(prepare(file, folder.path() / "data", rule, options).train) == "abcd");
+  }
 }
 
 TEST_CASE(

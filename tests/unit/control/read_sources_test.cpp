@@ -174,7 +174,8 @@ TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {
   CHECK(read(folder.write("good.jsonl", record(256)), folder.path() / "data").size() == 512);
   for (const size_t levels : {size_t{257}, size_t{1'000'000}})
     CHECK(complaint_about(folder, "a.jsonl", record(levels)) ==
-          "data: record 1 of 'FILE' holds arrays or objects in each other, more than 256 levels "
+          "data: record 1 of 'FILE' (line 1) holds arrays or objects in each other, more than 256 "
+          "levels "
           "deep, in its field 'text'; a text is expected there");
 }
 

@@ -7,10 +7,11 @@
 namespace exprun {
 namespace {
 
-RecipeError wrong(const Chunk& chunk, int64_t place, const Error& error) {
+RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
   if (!chunk.json) return {chunk.where, error.what()};
-  return {chunk.where,
-          "data: record " + std::to_string(place) + " of '" + chunk.file + "' " + error.what()};
+  const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
+  return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
+                           in_line + error.what()};
 }
 
 constexpr size_t kAhead = 2048, kCacheLine = 64;
@@ -35,7 +36,7 @@ void for_each_text(const Chunk& chunk, const RecordTemplate& text,
       chunk.json ? visit(piece, text.fill(bytes, room)) : visit(piece, bytes);
       place += piece.ends;
     } catch (const Error& error) {
-      throw wrong(chunk, place, error);
+      throw wrong(chunk, place, piece.line, error);
     }
 }
 

@@ -107,8 +107,9 @@ class Chunker {
     if (chunk_.pieces.empty()) begin_chunk(record.bytes.size());
     if (record.begins) ++place_;
     chunk_.bytes += record.bytes;
-    chunk_.pieces.push_back({record.bytes.size(), record.begins, record.ends, part, is_rest});
-    if (chunk_.bytes.size() >= kChunkBytes) flush();
+    chunk_.pieces.push_back(
+        {record.bytes.size(), record.begins, record.ends, part, is_rest, record.line});
+    if (chunk_.bytes.size() >= kChunkBytes || chunk_.pieces.size() >= kChunkPieces) flush();
   }
 
   const ChunkOptions& options_;

@@ -1,5 +1,6 @@
-// The documents of all sources as chunks of about kChunkBytes, each piece with its split: what
-// is handed to the threads that tokenize. Chunks depend on the sources and the options alone.
+// The documents of all sources as chunks of about kChunkBytes and at most kChunkPieces, each piece
+// with its split: what is handed to the threads that tokenize. Chunks depend on the sources and the
+// options alone.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct Piece {
   bool begins = true, ends = true;
   Part part = Part::train;
   bool is_rest = false;  // begins, but in the middle of a document that the border divides
+  int64_t line = 0;      // of JSON Lines, from 1
 };
 
 struct Chunk {

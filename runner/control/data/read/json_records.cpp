@@ -36,7 +36,8 @@ class JsonLines final : public RecordReader {
     for (;;) {
       const std::string_view line = take_line();
       if (line.data() == nullptr) return false;
-      record = {trimmed(line), true, true};
+      ++line_;
+      record = {trimmed(line), true, true, line_};
       if (!record.bytes.empty()) return true;
     }
   }
@@ -64,6 +65,7 @@ class JsonLines final : public RecordReader {
 
   fs::path file_;
   StreamBuffer buffer_;
+  int64_t line_ = 0;
 };
 
 // Where an element of an array ends, byte by byte.

@@ -33,6 +33,14 @@ std::string text_of(const json& record, const std::string& field) {
   return json_text(*found);
 }
 
+// Its line is that of the record's text, and would be taken for the file's.
+std::string problem_of_record(const json::exception& error) {
+  std::string problem = to_valid_utf8(json_problem(error));
+  constexpr std::string_view kLine = "line 1, ";
+  if (const size_t at = problem.find(kLine); at != problem.npos) problem.erase(at, kLine.size());
+  return problem;
+}
+
 std::string names_of(const json& record) {
   std::string names;
   for (const auto& [name, value] : record.items())
@@ -81,7 +89,7 @@ std::string RecordTemplate::filled_by_parse(std::string_view bytes) const {
   try {
     record = parse_json<json>(bytes);
   } catch (const json::exception& error) {
-    throw Error(std::string("is no JSON: ") + to_valid_utf8(json_problem(error)));
+    throw Error("is no JSON: " + problem_of_record(error));
   }
   if (!record.is_object()) throw Error("is no JSON object");
   const Parts* parts = &parts_;

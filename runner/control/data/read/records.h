@@ -15,13 +15,16 @@
 namespace exprun {
 
 // Where long texts and chunks of documents are cut; a preparation that goes on must cut alike.
-// Small enough that text and tokens stay in a core's cache between the threads' steps.
+// Small enough that text and tokens stay in a core's cache between the threads' steps, and that
+// documents of nothing are not without end.
 inline constexpr size_t kChunkBytes = size_t{1} << 18;
+inline constexpr size_t kChunkPieces = size_t{1} << 14;
 
 struct Record {
   std::string_view bytes;  // valid until the next call
   bool begins = true;      // a document begins with it,
   bool ends = true;        // and ends with it
+  int64_t line = 0;        // of JSON Lines, from 1
 };
 
 class RecordReader {
