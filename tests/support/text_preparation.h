@@ -78,4 +78,18 @@ inline std::string zstd(const std::string& bytes) {
   return packed;
 }
 
+// As `zstd --long=WINDOW` writes what comes through a pipe: a frame that says no size.
+inline std::string zstd_of_window(const std::string& bytes, int window) {
+  ZSTD_CCtx* const state = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(state, ZSTD_c_windowLog, window);
+  std::string packed(ZSTD_compressBound(bytes.size()) + 100, '\0');
+  ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0}, end{nullptr, 0, 0};
+  ZSTD_compressStream2(state, &out, &in, ZSTD_e_continue);
+  ZSTD_compressStream2(state, &out, &end, ZSTD_e_end);
+  ZSTD_freeCCtx(state);
+  packed.resize(out.pos);
+  return packed;
+}
+
 }  // namespace exprun

@@ -128,6 +128,13 @@ TEST_CASE("sources: a file that is not what its name promises is refused") {
   CHECK(read(folder.write("b.gz", zstd("either")), folder.path() / "data") == "either");
 }
 
+TEST_CASE("sources: zstd of a long window is unpacked") {
+  const TemporaryFolder folder;
+  for (const int window : {28, 31})
+    CHECK(read(folder.write("a.zst", zstd_of_window("hello you", window)),
+               folder.path() / "data") == "hello you");
+}
+
 TEST_CASE("sources: a pipe is refused, with the way to read it") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);

@@ -148,6 +148,9 @@ class ZstdBytes final : public ByteStream {
   explicit ZstdBytes(std::unique_ptr<PlainBytes> plain)
       : packed_(std::move(plain)), state_(ZSTD_createDStream(), ZSTD_freeDStream) {
     if (!state_) throw std::bad_alloc();
+    // By itself it refuses what `zstd --long=28` and above has packed.
+    const int widest = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+    ZSTD_DCtx_setParameter(state_.get(), ZSTD_d_windowLogMax, widest);
   }
 
   size_t read(char* bytes, size_t size) override {
