@@ -114,6 +114,10 @@ void narrow(std::span<const uint32_t> tokens, char* to) {
 
 }  // namespace
 
+bool is_shard_magic(int32_t magic) {
+  return kind_of(magic) != nullptr;
+}
+
 TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
   if (!fd) throw file_error("open", file);

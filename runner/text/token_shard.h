@@ -33,6 +33,9 @@ inline constexpr int32_t kShardMagic = 20240520;      // what we write where 16 
 inline constexpr int32_t kWideShardMagic = 20240801;  // and where they are not
 inline constexpr int64_t kMostNarrowTokens = 65536;   // ids that fit
 
+// Whether a file that begins so is a shard of a kind that is read.
+bool is_shard_magic(int32_t magic);
+
 // How many bytes a token of such a vocabulary takes in what we write.
 inline int64_t token_bytes_for(int64_t vocab_size) {
   return vocab_size > kMostNarrowTokens ? 4 : 2;

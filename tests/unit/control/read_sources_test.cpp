@@ -135,6 +135,72 @@ TEST_CASE("sources: zstd of a long window is unpacked") {
                folder.path() / "data") == "hello you");
 }
 
+TEST_CASE("sources: capitals in a name, and long names of packings, say the same") {
+  const TemporaryFolder folder;
+  const std::string lines = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+  const std::string array = "[{\"text\": \"a\"}, {\"text\": \"b\"}]";
+  const std::pair<const char*, std::string> files[] = {{"a.JSONL", lines},
+                                                       {"b.Ndjson", lines},
+                                                       {"c.jsonl.zstd", zstd(lines)},
+                                                       {"d.JSONL.GZIP", gzip(lines)},
+                                                       {"e.Json.Zst", zstd(array)},
+                                                       {"f.JSON", array}};
+  for (const auto& [name, bytes] : files) {
+    CAPTURE(name);
+    CHECK(read(folder.write(name, bytes), folder.path() / "data") == "ab");
+  }
+  CHECK(complaint_about(folder, "a.txt.GZIP", "plain") ==
+        "data: 'FILE' is neither gzip nor zstd, as its name says; fetch or make it again, or "
+        "rename it if it is not packed");
+}
+
+TEST_CASE("sources: a byte order mark before JSON is none of it") {
+  const TemporaryFolder folder;
+  const std::string mark = "\xef\xbb\xbf";
+  CHECK(read(folder.write("a.jsonl", mark + "{\"text\": \"a\"}"), folder.path() / "data") == "a");
+  CHECK(read(folder.write("a.json", mark + " [{\"text\": \"a\"}]"), folder.path() / "data") == "a");
+  CHECK(complaint_about(folder, "b.json", "\xef\xbb[]")
+            .starts_with("data: 'FILE' does not begin with '['"));
+}
+
+TEST_CASE("sources: records are no text unless somebody says so") {
+  const TemporaryFolder folder;
+  const std::string record = "{\"text\": \"" + std::string(1'000'000, 'a') + "\"}";
+  for (const std::string before : {"", "\xef\xbb\xbf", " \r\n\n\t"})
+    for (const std::string behind : {"", "\n", "\r\n{\"text\": \"b\"}\n"}) {
+      const std::string lines = before + record + behind;
+      for (const auto& [name, bytes] :
+           {std::pair{"a", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
+        CHECK(complaint_about(folder, name, bytes) ==
+              "data: 'FILE' holds JSON Lines, which its name does not say; write format = "
+              "\"json_lines\", or \"text\" to take it as it is");
+      CHECK(read(folder.write("a.md", lines), folder.path() / "data") == lines);
+      CHECK(read(folder.write("a", lines), folder.path() / "data", "format = \"text\"\n") == lines);
+    }
+  for (const char* array : {"[{\"text\": \"a\"}]", " [\n  {\n    \"text\": \"a\"\n  }\n]"})
+    CHECK(complaint_about(folder, "a", array) ==
+          "data: 'FILE' holds a JSON array of records, which its name does not say; write format = "
+          "\"json\", or \"text\" to take it as it is");
+  for (const char* text :
+       {"{", "{a}\n", "{}x\n{}", "[1] is a number", "[[a link]]", "[{x", "\n \n", "{\n\"a\": 1}"})
+    CHECK(read(folder.write("b", text), folder.path() / "data") == text);
+}
+
+TEST_CASE("sources: an archive and a token shard are no text unless somebody says so") {
+  const TemporaryFolder folder;
+  std::string tar(1024, '\0');
+  tar.replace(0, 5, "a.txt").replace(257, 5, "ustar");
+  for (const auto& [name, bytes] :
+       {std::pair{"a.tar", tar}, {"a.txt", tar}, {"a.tgz", gzip(tar)}, {"a.tar.zst", zstd(tar)}})
+    CHECK(complaint_about(folder, name, bytes) ==
+          "data: 'FILE' is a tar archive; unpack it and name the files that it holds");
+  for (const uint32_t magic : {20240520u, 20240801u, 20250211u})
+    CHECK(complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
+          "data: 'FILE' is a token shard, no text; write type = \"token_shards\", with its path in "
+          "'train'");
+  CHECK(read(folder.write("a.tar", tar), folder.path() / "data", "format = \"text\"\n") == tar);
+}
+
 TEST_CASE("sources: a pipe is refused, with the way to read it") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
+#include "control/data/read/extension.h"
 #include "control/data/read/record_readers.h"
 #include "control/data/read/stream_buffer.h"
 
@@ -134,6 +135,8 @@ class JsonArray final : public RecordReader {
 
   void start() {
     started_ = true;
+    if (buffer_.has(kByteOrderMark.size()) && buffer_.rest().starts_with(kByteOrderMark))
+      buffer_.take(kByteOrderMark.size());
     if (look() != '[') throw broken("does not begin with '['");
     buffer_.take(1);
     if (look() != ']') return;
@@ -164,9 +167,7 @@ std::unique_ptr<RecordReader> open_json_array(const fs::path& file) {
 
 std::string format_of_file(const fs::path& file, const std::string& written) {
   if (written != "auto") return written;
-  fs::path name = file.filename();
-  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
-  const auto extension = name.extension();
+  const std::string extension = content_extension(file);
   if (extension == ".jsonl" || extension == ".ndjson") return "json_lines";
   return extension == ".json" ? "json" : "text";
 }

@@ -1,6 +1,7 @@
 #include "control/data/read/packing.h"
 
 #include "base/diagnostic.h"
+#include "control/data/read/extension.h"
 
 namespace exprun {
 namespace {
@@ -46,8 +47,7 @@ Packing checked_packing(std::string_view first, const fs::path& file) {
   if (const char* name = unread_packing(first))
     throw Error(shown + "is packed by " + name +
                 ", which is not read; unpack it, or pack it again with gzip or zstd");
-  const fs::path extension = file.extension();
-  if (extension == ".gz" || extension == ".zst")
+  if (is_named_packed(file))
     throw Error(shown +
                 "is neither gzip nor zstd, as its name says; fetch or make it again, or "
                 "rename it if it is not packed");

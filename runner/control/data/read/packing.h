@@ -11,7 +11,7 @@ enum class Packing { none, gzip, zstd };
 
 inline constexpr size_t kPackingBytes = 10;  // so many tell it
 
-// Throws Error for what is packed in a way that is not read, and for a name (.gz, .zst) that
+// Throws Error for what is packed in a way that is not read, and for a name (a.gz, a.zst) that
 // promises what the file is not: it would be taken for text.
 Packing checked_packing(std::string_view first, const std::filesystem::path& file);
 

@@ -39,13 +39,13 @@ class RecordReader {
 };
 
 struct RecordOptions {
-  std::string format;  // text, json_lines, json
+  std::string format;  // text, json_lines, json; auto: by the name, as far as the bytes allow it
   std::string separator;
   bool keep_separator = false;
   std::function<size_t(std::string_view)> safe_cut;  // Tokenizer::safe_cut
 };
 
-// As it is written, or for "auto" by the name of a file: "json_lines" for a.jsonl.gz, "text" for
+// As it is written, or for "auto" by the name of a file: "json_lines" for a.JSONL.gz, "text" for
 // what is not known.
 std::string format_of_file(const std::filesystem::path& file, const std::string& written);
 

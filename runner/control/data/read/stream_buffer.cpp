@@ -26,4 +26,10 @@ bool StreamBuffer::fill() {
   return count > 0;
 }
 
+bool StreamBuffer::has(size_t size) {
+  while (rest().size() < size)
+    if (!fill()) return false;
+  return true;
+}
+
 }  // namespace exprun

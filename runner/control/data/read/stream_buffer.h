@@ -9,6 +9,9 @@
 
 namespace exprun {
 
+// May stand before a text in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 class StreamBuffer {
  public:
   explicit StreamBuffer(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
@@ -18,6 +21,8 @@ class StreamBuffer {
 
   // Reads on; false at the end. What rest() returned before is no longer valid.
   bool fill();
+  // Whether so many bytes are in sight: reads on for them.
+  bool has(size_t size);
   const ByteStream& stream() const { return *stream_; }
 
  private:

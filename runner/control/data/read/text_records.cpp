@@ -2,6 +2,7 @@
 #include "base/diagnostic.h"
 #include "control/data/read/record_readers.h"
 #include "control/data/read/stream_buffer.h"
+#include "control/data/read/unsaid_format.h"
 
 namespace exprun {
 namespace {
@@ -11,7 +12,9 @@ constexpr size_t kMostPiece = size_t{256} << 20;
 class TextRecords final : public RecordReader {
  public:
   TextRecords(const std::filesystem::path& file, const RecordOptions& options)
-      : file_(file), options_(options), buffer_(open_bytes(file)) {}
+      : file_(file), options_(options), buffer_(open_bytes(file)) {
+    if (options.format == "auto") refuse_unsaid_format(buffer_, file);
+  }
 
   // How much was read at a time does not count: only what is in sight of `enough` bytes.
   bool next(Record& record) override {

@@ -1,0 +1,14 @@
+// What a text is instead of one, where nobody has said that it is one.
+#pragma once
+
+#include <filesystem>
+
+#include "control/data/read/stream_buffer.h"
+
+namespace exprun {
+
+// Throws Error, with what to do, for a stream that is a tar archive or a token shard, and for one
+// of JSON records, unless its name says that it is text. Nothing of it is taken.
+void refuse_unsaid_format(StreamBuffer& buffer, const std::filesystem::path& file);
+
+}  // namespace exprun
