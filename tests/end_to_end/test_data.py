@@ -13,12 +13,8 @@ import tempfile
 import time
 import unittest
 
+from byte_level import ALPHABET, ALPHABET_BYTES, tokenizer_json
 from support import BUILD, TIMEOUT, fixture
-
-# The characters that stand for bytes in byte-level vocabularies: printable ones for themselves.
-PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
-ALPHABET_BYTES = [*PRINTABLE, *(byte for byte in range(256) if byte not in PRINTABLE)]
-ALPHABET = [*map(chr, PRINTABLE), *(chr(256 + number) for number in range(256 - len(PRINTABLE)))]
 
 F_OFD_SETLK = 37  # of Linux; Python's module has it not
 
@@ -305,9 +301,7 @@ class Data(unittest.TestCase):
 
     def test_a_vocabulary_that_is_not_the_one_of_the_tokenizer(self):
         (self.folder / "a.txt").write_text("hello")
-        (self.folder / "small.json").write_text(json.dumps({
-            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "added_tokens": [],
-            "model": {"vocab": {text: number for number, text in enumerate(ALPHABET)}, "merges": []}}))
+        (self.folder / "small.json").write_text(tokenizer_json())
         words = "prepare", "path=a.txt", "validation_fraction=0.0", "--out", "made"
         self.assertIn("'small.json' has 256 tokens, GPT-2 has 50,257\n",
                       said := self.data(*words, "tokenizer=gpt2", "vocabulary=small.json", code=2))

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "control/data/byte_progress.h"
 #include "control/data/read/byte_stream.h"
 
 namespace exprun {
@@ -55,6 +56,11 @@ std::string InputFiles::hash_of_vocabulary() const {
 
 std::string InputFiles::fingerprint(const std::string& content) const {
   return hash_hex(options_ + " " + vocabulary_hash_ + " " + content);
+}
+
+std::string InputFiles::fingerprint() const {
+  ByteProgress progress("comparing", source_bytes());
+  return fingerprint(content_of(sources_, [&](int64_t bytes) { progress.show(bytes); }));
 }
 
 std::string InputFiles::key_now() const {

@@ -33,7 +33,7 @@ class InputFiles {
   // 32 hex digits of the options and the content, as content_of() gives it.
   std::string fingerprint(const std::string& content) const;
   // Reads all sources, which must be files. Throws RecipeError, Error.
-  std::string fingerprint() const { return fingerprint(content_of(sources_)); }
+  std::string fingerprint() const;
 
   // The first file that holds something else by now than when it gave this fingerprint.
   std::optional<std::filesystem::path> changed_file(const std::string& fingerprint) const;

@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/utf8.h"
+#include "control/data/byte_progress.h"
 #include "control/data/named_tokenizer.h"
 #include "control/data/read/chunk_texts.h"
 #include "text/char_tokenizer.h"
@@ -44,7 +45,9 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
   CharacterSet characters;
   std::string file;
   Progress before;
+  ByteProgress progress("reading characters", file_bytes(sources));
   const auto use = [&](const Chunk& chunk) {
+    progress.show(chunk.bytes_read);
     if (chunk.json)
       return for_each_text(chunk, text,
                            [&](const Piece&, std::string_view bytes) { characters.add(bytes); });

@@ -11,6 +11,7 @@
 
 #include "base/file_error.h"
 #include "base/unique_fd.h"
+#include "control/data/byte_progress.h"
 #include "control/data/ordered_workers.h"
 
 namespace exprun {
@@ -91,12 +92,17 @@ class TextSection {
   int64_t begin_;
 };
 
-std::vector<TextSection::Size> sizes_of(const std::vector<TextSection>& sections, size_t threads) {
+std::vector<TextSection::Size> sizes_of(const std::vector<TextSection>& sections, size_t threads,
+                                        const ShowBytes& show) {
   std::vector<TextSection::Size> sizes;
+  int64_t bytes = 0;
   OrderedWorkers<TextSection, TextSection::Size> workers(
       std::min(threads, sections.size()),
       [] { return [](const TextSection& section) { return section.size(); }; },
-      [&](const TextSection::Size& size) { sizes.push_back(size); });
+      [&](const TextSection::Size& size) {
+        sizes.push_back(size);
+        show(bytes += size.bytes);
+      });
   for (const TextSection& section : sections) workers.put(section);
   workers.finish();
   return sizes;
@@ -107,8 +113,9 @@ int64_t border_of(int64_t units, double fraction) {
 }
 
 // The byte with which the last characters begin.
-int64_t border_in_bytes(const std::vector<TextSection>& sections, double fraction, size_t threads) {
-  const auto sizes = sizes_of(sections, threads);
+int64_t border_in_bytes(const std::vector<TextSection>& sections, double fraction, size_t threads,
+                        const ShowBytes& show) {
+  const auto sizes = sizes_of(sections, threads, show);
   int64_t characters = 0, bytes = 0;
   for (const auto& size : sizes) characters += size.characters;
   int64_t before = border_of(characters, fraction);
@@ -135,13 +142,15 @@ void find_border(const std::vector<RawSource>& sources, double fraction, size_t 
       sections.emplace_back(source.source.file, begin);
     bytes += plain.value_or(0);
   }
+  ByteProgress progress("counting", file_bytes(characters ? train : rest));
+  const auto show = [&](int64_t read) { progress.show(read); };
   if (!characters) {
-    options.split.validation_from = border_of(bytes + count_units(rest, options), fraction);
+    options.split.validation_from = border_of(bytes + count_units(rest, options, show), fraction);
   } else if (rest.empty()) {
-    options.split.validation_from = border_in_bytes(sections, fraction, threads);
+    options.split.validation_from = border_in_bytes(sections, fraction, threads, show);
     options.split.units_are_characters = false;
   } else {
-    options.split.validation_from = border_of(count_units(train, options), fraction);
+    options.split.validation_from = border_of(count_units(train, options, show), fraction);
   }
 }
 

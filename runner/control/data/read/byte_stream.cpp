@@ -212,9 +212,10 @@ std::optional<int64_t> unpacked_bytes(const fs::path& file) {
   return error ? std::nullopt : std::optional(static_cast<int64_t>(size));
 }
 
-std::string hash_of_file(const fs::path& file) {
+std::string hash_of_file(const fs::path& file, const ShowBytes& show) {
   const auto plain = open_plain(file);
-  for (std::vector<char> block(kBlock); plain->read(block.data(), block.size()) > 0;) continue;
+  for (std::vector<char> block(kBlock); plain->read(block.data(), block.size()) > 0;)
+    show(plain->position());
   return plain->hash();
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,10 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
 // How many bytes the stream of a file has, where its size tells it: it is not packed. Throws Error.
 std::optional<int64_t> unpacked_bytes(const std::filesystem::path& file);
 
+// Is told now and then how many bytes of files were read so far, packed as they are.
+using ShowBytes = std::function<void(int64_t)>;
+
 // What the stream of a file says at its end, without unpacking it. Throws Error.
-std::string hash_of_file(const std::filesystem::path& file);
+std::string hash_of_file(const std::filesystem::path& file, const ShowBytes& show);
 
 }  // namespace exprun

@@ -12,6 +12,8 @@
 namespace exprun {
 namespace {
 
+namespace fs = std::filesystem;
+
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
@@ -190,14 +192,20 @@ size_t bytes_of_units(std::string_view text, int64_t units, bool characters) {
   return at;
 }
 
-int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options) {
-  int64_t units = 0;
+int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
+                    const ShowBytes& show) {
+  int64_t units = 0, read_before = 0;
+  size_t unshown = 0;
   for (const RawSource& source : sources) {
     const bool text = is_text(source, options.records);
-    read_file_records(source, options.records, [&](const Record& record, const RecordReader&) {
+    const auto count = [&](const Record& record, const RecordReader& reader) {
       units += text ? units_in(record.bytes, options.split.units_are_characters)
                     : units_in_record(record.bytes.size(), options.split);
-    });
+      if ((unshown += record.bytes.size() + 1) < kChunkBytes) return;
+      show(read_before + reader.stream().position());
+      unshown = 0;
+    };
+    read_before += read_file_records(source, options.records, count)->stream().position();
   }
   return units;
 }
@@ -215,11 +223,26 @@ SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOption
   return read;
 }
 
-std::string content_of(const std::vector<RawSource>& sources) {
+int64_t file_bytes(const std::vector<RawSource>& sources) {
+  int64_t bytes = 0;
+  for (const RawSource& source : sources) {
+    std::error_code error;
+    const auto size = fs::file_size(source.source.file, error);
+    if (!error) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& show) {
   ContentHash content;
-  for (const RawSource& source : sources)
-    content.add(source.part,
-                read_at(source.source, [&] { return hash_of_file(source.source.file); }));
+  int64_t read_before = 0, read = 0;
+  for (const RawSource& source : sources) {
+    content.add(source.part, read_at(source.source, [&] {
+                  return hash_of_file(source.source.file,
+                                      [&](int64_t bytes) { show(read = read_before + bytes); });
+                }));
+    read_before = read;
+  }
   return content.hex();
 }
 

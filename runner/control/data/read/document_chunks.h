@@ -67,9 +67,12 @@ struct SourcesRead {
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
                         const std::function<void(Chunk)>& use);
 
+// Of all of them as they lie, packed or not; standard input counts as none.
+int64_t file_bytes(const std::vector<RawSource>& sources);
+
 // 32 hex digits of what the files hold, with their parts, in order; names do not count. Throws
 // RecipeError for what cannot be opened, Error where the disk fails.
-std::string content_of(const std::vector<RawSource>& sources);
+std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& show);
 
 // Characters or bytes of a text.
 int64_t units_in(std::string_view text, bool characters);
@@ -78,6 +81,7 @@ int64_t units_in(std::string_view text, bool characters);
 size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
 
 // Of all sources, as the records are read. Throws as read_chunks().
-int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options);
+int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
+                    const ShowBytes& show);
 
 }  // namespace exprun
