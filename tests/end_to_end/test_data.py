@@ -310,6 +310,25 @@ class Data(unittest.TestCase):
         said = self.data(*words[:-1], "other", "tokenizer=huggingface", "vocabulary=none.json", code=2)
         self.assertIn("name the tokenizer.json of a byte-level BPE, or its folder\n", said)
 
+    def test_a_vocabulary_beyond_16_bits(self):
+        last = 1 << 17
+        (self.folder / "wide.json").write_text(tokenizer_json({"ab": 70_000, "abc": last}, ["a b", "ab c"]))
+        (self.folder / "a.txt").write_text("abc ab a")
+        said = json.loads(self.data("prepare", "path=a.txt", "tokenizer=huggingface", "vocabulary=wide.json",
+                                    "validation_fraction=0", "shard_tokens=3", "--out", "made", "--json"))
+        self.assertEqual((said["vocab_size"], [shard["token_bytes"] for shard in said["train"]]), (last + 1, [4, 4]))
+        space, a = ALPHABET.index("\u0120"), ALPHABET.index("a")
+        tokens = [last, space, 70_000, space, a]
+        for number, part in enumerate((tokens[:3], tokens[3:])):
+            self.assertEqual((self.folder / f"made/train_00000{number}.bin").read_bytes(),
+                             struct.pack(f"<256i{len(part)}I", 20240801, 7, len(part), *[0] * 253, *part))
+        self.assertEqual(self.data("head", "made/train_000000.bin", "--ids"), f"{last}\n{space}\n70000\n")
+        self.assertEqual(self.data("head", "made"), "==> made/train_000000.bin\nabc ab\n==> made/train_000001.bin\n a\n")
+        rows = json.loads(self.data("info", "made", "--json"))
+        self.assertEqual([(row["largest"], row["format"]) for row in rows],
+                         [(last, "llm.c uint32 (magic 20240801)"), (space, "llm.c uint32 (magic 20240801)")])
+        self.data("verify", "made")
+
     def test_a_shard_with_other_content_is_not_good(self):
         (self.folder / "a.txt").write_text("hello, hello, hello")
         self.data("prepare", "path=a.txt", "validation_fraction=0.5", "shard_tokens=4", "--out", "made")
