@@ -4,6 +4,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -65,22 +66,19 @@ struct Escape {
   size_t size = 0;  // with the backslash
 };
 
-// The character that one letter behind a backslash stands for; 0 if it stands for none alone.
-constexpr char meaning_of(char letter) {
-  switch (letter) {
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    default:
-      return letter == '"' || letter == '\\' || letter == '/' ? letter : '\0';
-  }
+// The characters that one letter behind a backslash stands for; 0 if it stands for none alone.
+constexpr std::array<char, 256> escaped_characters() {
+  std::array<char, 256> meant{};
+  constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
+  for (size_t i = 0; i < kLetters.size(); ++i)
+    meant[static_cast<unsigned char>(kLetters[i])] = kCharacters[i];
+  return meant;
+}
+
+constexpr std::array<char, 256> kEscaped = escaped_characters();
+
+char meaning_of(char letter) {
+  return kEscaped[static_cast<unsigned char>(letter)];
 }
 
 // \uXXXX, or two of them that are one character.
@@ -93,11 +91,30 @@ std::optional<Escape> escape_by_number(std::string_view text) {
   return Escape{0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 12};
 }
 
-// What a backslash begins.
-std::optional<Escape> escape_at(std::string_view text) {
-  if (text.size() < 2) return std::nullopt;
-  if (const char meant = meaning_of(text[1])) return Escape{static_cast<char32_t>(meant), 2};
-  return escape_by_number(text);
+// Of what a backslash begins, with it; 0 for nothing.
+size_t size_of_escape(std::string_view text) {
+  if (text.size() < 2) return 0;
+  if (meaning_of(text[1])) return 2;
+  const auto escape = escape_by_number(text);
+  return escape ? escape->size : 0;
+}
+
+// Copies what stands before the next backslash, if there is one.
+bool copy_to_escape(const char*& at, const char* end, char*& to) {
+#ifdef __SSE2__
+  for (; end - at >= 16; at += 16, to += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+    const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    if (found == 0) continue;
+    const int plain = std::countr_zero(static_cast<unsigned>(found));
+    at += plain;
+    to += plain;
+    return true;
+  }
+#endif
+  while (at != end && *at != '\\') *to++ = *at++;
+  return at != end;
 }
 
 class Scanner {
@@ -184,10 +201,10 @@ class Scanner {
       const auto byte = static_cast<unsigned char>(*at_);
       if (byte == '"') break;
       if (byte == '\\') {
-        const auto escape = escape_at(rest);
-        if (!escape) return false;
+        const size_t size = size_of_escape(rest);
+        if (size == 0) return false;
         field.has_escapes = true;
-        at_ += escape->size;
+        at_ += size;
       } else if (byte < 0x80) {
         if (byte < ' ') return false;
         ++at_;
@@ -234,17 +251,28 @@ class Scanner {
 }  // namespace
 
 void RecordField::append_to(std::string& text) const {
-  std::string_view rest = value;
-  while (has_escapes) {
-    const size_t plain = rest.find('\\');
-    if (plain == rest.npos) break;
-    text += rest.substr(0, plain);
-    rest.remove_prefix(plain);
-    const Escape escape = *escape_at(rest);
-    append_code_point(text, escape.character);
-    rest.remove_prefix(escape.size);
+  if (!has_escapes) {
+    text += value;
+    return;
   }
-  text += rest;
+  const size_t before = text.size();
+  text.resize(before + value.size());  // an escape is longer than what it stands for
+  const char* at = value.data();
+  const char* const end = at + value.size();
+  char* to = text.data() + before;
+  while (copy_to_escape(at, end, to)) {
+    if (const char meant = meaning_of(at[1])) {
+      *to++ = meant;
+      at += 2;
+      continue;
+    }
+    const Escape escape = *escape_by_number({at, static_cast<size_t>(end - at)});
+    std::string character;
+    append_code_point(character, escape.character);
+    to = std::copy(character.begin(), character.end(), to);
+    at += escape.size;
+  }
+  text.resize(static_cast<size_t>(to - text.data()));
 }
 
 bool find_fields(std::string_view record, std::vector<RecordField>& fields) {
