@@ -172,14 +172,14 @@ TEST_CASE("sources: records are no text unless somebody says so") {
       for (const auto& [name, bytes] :
            {std::pair{"a", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
         CHECK(complaint_about(folder, name, bytes) ==
-              "data: 'FILE' holds JSON Lines, which its name does not say; write format = "
+              "data: 'FILE' holds JSON Lines, and nothing says so; write format = "
               "\"json_lines\", or \"text\" to take it as it is");
       CHECK(read(folder.write("a.md", lines), folder.path() / "data") == lines);
       CHECK(read(folder.write("a", lines), folder.path() / "data", "format = \"text\"\n") == lines);
     }
   for (const char* array : {"[{\"text\": \"a\"}]", " [\n  {\n    \"text\": \"a\"\n  }\n]"})
     CHECK(complaint_about(folder, "a", array) ==
-          "data: 'FILE' holds a JSON array of records, which its name does not say; write format = "
+          "data: 'FILE' holds a JSON array of records, and nothing says so; write format = "
           "\"json\", or \"text\" to take it as it is");
   for (const char* text :
        {"{", "{a}\n", "{}x\n{}", "[1] is a number", "[[a link]]", "[{x", "\n \n", "{\n\"a\": 1}"})

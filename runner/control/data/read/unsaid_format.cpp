@@ -75,15 +75,14 @@ bool is_named_text(const fs::path& file) {
 }  // namespace
 
 void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error("data: '" + file.string() + "' " + why);
-  };
+  const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
+  const auto refuse = [&](const std::string& why) { throw Error("data: " + shown + " " + why); };
   if (is_tar(buffer)) refuse("is a tar archive; unpack it and name the files that it holds");
   if (is_shard(buffer))
     refuse("is a token shard, no text; write type = \"token_shards\", with its path in 'train'");
   if (is_named_text(file)) return;
   const auto refuse_records = [&](const std::string& what, const std::string& format) {
-    refuse("holds " + what + ", which its name does not say; write format = \"" + format +
+    refuse("holds " + what + ", and nothing says so; write format = \"" + format +
            "\", or \"text\" to take it as it is");
   };
   if (is_json_lines(buffer)) refuse_records("JSON Lines", "json_lines");
