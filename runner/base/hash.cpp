@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <xxhash.h>
-#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#ifdef EXPRUN_XXHASH_DISPATCHES
 #include <xxh_x86dispatch.h>  // the same hashes with the widest vectors of this processor
 #endif
 

@@ -1,6 +1,7 @@
 # Each library of the ground floor as a target exprun_<name>: found on the system, otherwise fetched
 # at the pinned version, which is Debian 12's and so the one that everyday builds use.
 # A local source tree serves instead with -DFETCHCONTENT_SOURCE_DIR_<NAME>=FOLDER (offline machines).
+include(CheckCXXSourceCompiles)
 include(FetchContent)
 if(POLICY CMP0135)
   cmake_policy(SET CMP0135 NEW)
@@ -52,14 +53,28 @@ macro(exprun_pkg_config name module)
   endif()
 endmacro()
 
+# On x86 it can choose the widest vectors of the processor; not every system's library is built so.
 exprun_pkg_config(xxhash libxxhash)
 if(xxhash_FOUND)
   exprun_dependency(xxhash PkgConfig::xxhash)
+  set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)
+  check_cxx_source_compiles("#include <xxhash.h>
+#include <xxh_x86dispatch.h>
+int main() { return static_cast<int>(XXH3_128bits_dispatch(nullptr, 0).low64); }" exprun_xxhash_dispatches)
+  unset(CMAKE_REQUIRED_LIBRARIES)
 else()
   exprun_fetch(xxhash Cyan4973/xxHash 35b0373c697b5f160d3db26b1cbb45a0d5ba788c)  # 0.8.1
   add_library(xxhash STATIC ${xxhash_SOURCE_DIR}/xxhash.c)
   target_include_directories(xxhash PUBLIC ${xxhash_SOURCE_DIR})
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    target_sources(xxhash PRIVATE ${xxhash_SOURCE_DIR}/xxh_x86dispatch.c)
+    set(exprun_xxhash_dispatches ON)
+  endif()
   exprun_dependency(xxhash xxhash)
+endif()
+if(exprun_xxhash_dispatches)
+  target_compile_definitions(exprun_xxhash INTERFACE EXPRUN_XXHASH_DISPATCHES)
 endif()
 
 exprun_pkg_config(pcre2 libpcre2-8)
