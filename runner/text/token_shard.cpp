@@ -46,11 +46,18 @@ const Kind* kind_of(int32_t magic) {
   return nullptr;
 }
 
+UniqueFd opened(const fs::path& file) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
+  if (!fd) throw file_error("open", file);
+  return fd;
+}
+
 int64_t size_of(int fd, const fs::path& file) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw file_error("read", file);
   if (S_ISDIR(status.st_mode)) throw file_error("read", file, EISDIR);
   if (!S_ISREG(status.st_mode)) throw shard_error(file, "is no file (a pipe or a device)");
+  if (status.st_size == 0) throw shard_error(file, "is empty; fetch or make it again");
   return status.st_size;
 }
 
@@ -118,17 +125,25 @@ bool is_shard_magic(int32_t magic) {
   return kind_of(magic) != nullptr;
 }
 
+bool begins_as_shard(const fs::path& file) {
+  const UniqueFd fd = opened(file);
+  size_of(fd.get(), file);
+  return is_shard_magic(read_header(fd.get(), file)[0]);
+}
+
 TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
-  if (!fd) throw file_error("open", file);
+  const UniqueFd fd = opened(file);
   const int64_t size = size_of(fd.get(), file);
-  if (size == 0) throw shard_error(file, "is empty; fetch or make it again");
   if (format == ShardFormat::raw_uint16) return inspect_raw(fd.get(), size, file);
-  if (size < kHeaderBytes)
-    throw shard_error(file, "has " + std::to_string(size) +
-                                " bytes, fewer than a shard's header of 1,024; fetch or make it "
-                                "again, or write format = \"raw_uint16\" if it holds tokens only");
   const Header header = read_header(fd.get(), file);
+  if (size < kHeaderBytes)
+    throw shard_error(file,
+                      "has " + std::to_string(size) +
+                          " bytes, fewer than a shard's header of 1,024; fetch or make it "
+                          "again" +
+                          (is_shard_magic(header[0])
+                               ? ""
+                               : ", or write format = \"raw_uint16\" if it holds tokens only"));
   const Kind& kind = checked_kind(header, file);
   const TokenShard shard{file.string(), header[2], kHeaderBytes, kind.token_bytes};
   check_size(size, shard, file);

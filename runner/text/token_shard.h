@@ -35,6 +35,7 @@ inline constexpr int64_t kMostNarrowTokens = 65536;   // ids that fit
 
 // Whether a file that begins so is a shard of a kind that is read.
 bool is_shard_magic(int32_t magic);
+bool begins_as_shard(const std::filesystem::path& file);  // throws Error
 
 // How many bytes a token of such a vocabulary takes in what we write.
 inline int64_t token_bytes_for(int64_t vocab_size) {

@@ -297,7 +297,10 @@ class Data(unittest.TestCase):
             file.write(struct.pack("<H", 60_000))
         self.assertEqual(self.data("verify", "made", code=1),
                          "made: train_000000.bin has other content than the manifest says\n"
-                         "made/train_000000.bin: token 60000 is not in the vocabulary of 50257\n")
+                         "made/train_000000.bin: has other content than the manifest says\n")
+        (self.folder / "made/MANIFEST.json").unlink()
+        self.assertIn("made/train_000000.bin: token 60000 is not in the vocabulary of 50257\n",
+                      self.data("verify", "made", code=1))
 
     def test_a_vocabulary_that_is_not_the_one_of_the_tokenizer(self):
         (self.folder / "a.txt").write_text("hello")
@@ -373,15 +376,72 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("verify", "train_000000.bin", code=1),
                          "train_000000.bin: has other content than the manifest says\n")
 
+    def test_a_shard_named_alone_needs_the_description_of_its_set(self):
+        description = self.made() / "data.json"
+        text = description.read_text()
+        for vocabulary in 2, 9:
+            self.assertIn('"vocab_size": 7', text)
+            description.write_text(text.replace('"vocab_size": 7', f'"vocab_size": {vocabulary}'))
+            said = self.data("verify", "made/train_000000.bin", code=1)
+            self.assertTrue(said.startswith("made/train_000000.bin: cannot be compared, 'made/data.json' has other "
+                                            "content than the manifest says; remove "), said)
+        description.unlink()
+        said = self.data("verify", "made/train_000000.bin", code=1)
+        self.assertIn("train_000000.bin: cannot be compared, 'made/data.json' is missing; remove ", said)
+
+    def test_what_a_manifest_says_of_a_shard_comes_first(self):
+        (self.made() / "train_000000.bin").write_text("x\n")
+        problem = "has 2 bytes, the manifest says 1030\n"
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1), f"made/train_000000.bin: {problem}")
+        said = self.data("verify", "made", code=1)
+        self.assertIn(f"made/train_000000.bin: {problem}", said)
+        self.assertNotIn("--format", said)
+
+    def test_a_link_to_a_shard_is_compared_with_its_set(self):
+        made = self.made()
+        (self.folder / "links").mkdir()
+        for link in "linked.bin", "links/linked.bin":
+            (self.folder / link).symlink_to(made / "train_000000.bin")
+            self.assertEqual(self.data("head", link), "abc\n")
+        self.data("verify", "linked.bin", "links")
+        with open(made / "train_000000.bin", "r+b") as file:
+            file.seek(1026)
+            file.write(b"\0")
+        self.assertEqual(self.data("verify", "linked.bin", "links", code=1),
+                         "linked.bin: has other content than the manifest says\n"
+                         "links/linked.bin: has other content than the manifest says\n")
+        moved = (made / "train_000000.bin").rename(self.folder / "elsewhere")  # to another disk, say
+        (made / "train_000000.bin").symlink_to(moved)
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
+                         "made/train_000000.bin: has other content than the manifest says\n")
+
+    def test_what_is_to_be_removed_is_named_wholly(self):
+        made = self.made()
+        (made / "MANIFEST.json").unlink()
+        (self.folder / "other").mkdir()
+        for here, name in (".", "made"), (".", "made/"), ("made", "."), ("made", "./"), ("other", "../made"):
+            self.folder = made.parent / here
+            self.assertIn(f"; remove '{made.resolve()}' and prepare the data again", self.data("verify", name, code=1))
+
+    def test_verify_names_its_own_options(self):
+        (self.folder / "page.html").write_text("<html></html")
+        (self.folder / "odd.bin").write_bytes(b"abc")
+        (self.folder / "short.bin").write_bytes(struct.pack("<2i", 20240520, 1))
+        said = self.data("verify", "page.html", "odd.bin", "short.bin", code=1)
+        said += self.data("verify", "page.html", "odd.bin", "short.bin", "--format", "raw_uint16", code=1)
+        self.assertNotIn("format =", said)
+        self.assertIn("odd.bin: begins with no header of a shard; if it", said)
+        self.assertIn("short.bin: begins with a shard's header; verify it with --format auto\n", said)
+
     def test_a_set_without_its_manifest_is_not_good(self):
         (self.made() / "MANIFEST.json").unlink()
-        again = "remove 'made' and prepare the data again, with exprun data prepare or by a run of the recipe"
+        again = f"remove '{self.folder.resolve()}/made' and prepare the data again, with exprun data prepare or by a run of the recipe"
         said = self.data("verify", "made", code=1)
         self.assertEqual(said.splitlines()[0], f"made: MANIFEST.json is missing; {again}")
         self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
                          f"made/train_000000.bin: cannot be compared, 'made/MANIFEST.json' is missing; {again}\n")
         self.folder /= "made"
-        self.assertIn(again.replace("made", str(self.folder)), self.data("verify", "train_000000.bin", code=1))
+        self.assertIn(again, self.data("verify", "train_000000.bin", code=1))
 
     def test_a_shard_that_is_no_part_of_the_set_is_not_good(self):
         made = self.made()
@@ -413,7 +473,7 @@ class Data(unittest.TestCase):
         self.made()
         (damaged / "data.json").write_text("{")
         problem = "prepared data: 'damaged/data.json' is damaged (parse error"
-        again = "remove 'damaged' and prepare the data again, with exprun data prepare or by a run of the recipe\n"
+        again = f"remove '{self.folder.resolve()}/damaged' and prepare the data again, with exprun data prepare or by a run of the recipe\n"
         said = self.data("verify", "damaged", "made", code=1)
         self.assertTrue(said.startswith(problem) and again in said, said)
         self.assertIn("made: good\n", said)

@@ -7,6 +7,7 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/data/looked_shards.h"
+#include "control/data/own_folder.h"
 #include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
 #include "control/report/terminal.h"
@@ -18,29 +19,30 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNotListed = "is not in the manifest; move it away";
 
-struct Verdict {
+struct Finding {
   bool good = false;
   std::string text;
 };
 
 // What it holds, whatever a manifest says.
-Verdict verdict_on_contents(const LookedShard& looked, ShardFormat format) try {
-  const KnownShard known = format == ShardFormat::raw_uint16
-                               ? KnownShard{inspect_shard(looked.file, ShardFormat::raw_uint16), ""}
-                               : recognise_shard(looked.file);
-  if (format == ShardFormat::with_header && !known.has_header())
+Finding finding_on_contents(const LookedShard& looked, ShardFormat format) try {
+  const bool has_header = begins_as_shard(looked.file);
+  if (has_header && format == ShardFormat::raw_uint16)
+    return {false, "begins with a shard's header; verify it with --format auto"};
+  if (!has_header && format == ShardFormat::with_header)
     return {false,
             "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify "
             "it with --format raw_uint16"};
-  const auto counts = count_tokens(known.shard);
+  const TokenShard shard = inspect_shard(looked.file, format);
+  const auto counts = count_tokens(shard);
   const std::optional<PreparedData>& set = looked.folder->set;
   if (set && set->vocab_size && static_cast<int64_t>(counts.size()) > *set->vocab_size)
     return {false, "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
                        std::to_string(*set->vocab_size)};
-  const std::string bits = std::to_string(8 * known.shard.token_bytes);
-  return {true, "good: " + counted(known.shard.tokens, "token") + ", " +
-                    (known.has_header() ? "uint" + bits + " behind a header"
-                                        : "raw uint" + bits + ", no header")};
+  const std::string bits = std::to_string(8 * shard.token_bytes);
+  return {true, "good: " + counted(shard.tokens, "token") + ", " +
+                    (has_header ? "uint" + bits + " behind a header"
+                                : "raw uint" + bits + ", no header")};
 } catch (const Error& error) {
   return {false, error.what()};
 }
@@ -52,15 +54,16 @@ class Verification {
   void of_path(const fs::path& path) try {
     const LookedShards looked = look_at_shards({path.string()});
     for (const std::string& problem : looked.problems) tell(problem);
-    std::map<fs::path, std::string> problems;
-    for (const auto& folder : looked.folders)
-      if (is_set(*folder)) problems = problems_of_set(*folder, looked.shards);
+    const auto set = looked.folders.empty() || !looked.folders.front()->is_set()
+                         ? nullptr
+                         : looked.folders.front();
+    const auto problems_of_set = set ? told_problems(*set, looked.shards) : ProblemsByName();
     for (const LookedShard& shard : looked.shards) {
-      if (looked.folders.empty() && is_set(*shard.folder))
-        problems[shard.file] = problem_in_its_set(shard);
-      const Verdict verdict = verdict_on_contents(shard, format_);
-      const std::string& problem = problems[shard.file];
-      tell(shard.file, verdict.good && !problem.empty() ? Verdict{false, problem} : verdict);
+      // Damage is no other format: where the set knows a problem, the contents say nothing.
+      const std::string problem =
+          shard.folder == set ? problem_of(shard, problems_of_set) : problem_in_its_set(shard);
+      tell(shard.file,
+           problem.empty() ? finding_on_contents(shard, format_) : Finding{false, problem});
     }
   } catch (const Error& unreadable) {
     tell(unreadable.what());
@@ -69,48 +72,50 @@ class Verification {
   bool found_problems() const { return found_problems_; }
 
  private:
-  static bool is_set(const ShardFolder& folder) {
-    std::error_code ignored;
-    return folder.is_described || fs::exists(folder.path / kManifestName, ignored);
-  }
+  using ProblemsByName = std::map<std::string, std::string>;
 
   void tell(const std::string& problem) {
     print(problem + "\n");
     found_problems_ = true;
   }
 
-  void tell(const fs::path& path, const Verdict& verdict) {
-    print(path.string() + ": " + verdict.text + "\n");
-    found_problems_ |= !verdict.good;
+  void tell(const fs::path& path, const Finding& finding) {
+    print(path.string() + ": " + finding.text + "\n");
+    found_problems_ |= !finding.good;
   }
 
-  // Of all files that the manifest lists, and of the shards that it does not list, by their paths.
-  std::map<fs::path, std::string> problems_of_set(const ShardFolder& folder,
-                                                  const std::vector<LookedShard>& shards) {
+  // Of all files that the manifest lists, and of the shards that it does not list.
+  ProblemsByName told_problems(const ShardFolder& folder, const std::vector<LookedShard>& shards) {
     auto problems = manifest_problems(folder.path, Verify::hashes);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     if (is_lost && folder.is_described)
       problems[0].what += "; " + how_to_prepare_again(folder.path);
     const auto listed = listed_files(folder.path);
     for (const LookedShard& shard : shards)
-      if (const auto name = shard.file.filename().string(); !is_lost && !listed.contains(name))
-        problems.push_back({name, kNotListed});
-    std::map<fs::path, std::string> by_path;
+      if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
+    ProblemsByName by_name;
     for (const auto& [file, what] : problems) {
       tell(folder.path, {false, file + " " + what});
-      by_path[folder.path / file] = what;
+      by_name[file] = what;
     }
     if (problems.empty()) tell(folder.path, {true, "good"});
-    return by_path;
+    return by_name;
   }
 
-  // Of a shard that is named alone.
+  static std::string problem_of(const LookedShard& shard, const ProblemsByName& problems) {
+    const auto found = problems.find(shard.name);
+    return found == problems.end() ? "" : found->second;
+  }
+
+  // Of a shard that is named alone. Its vocabulary is in the set's description.
   static std::string problem_in_its_set(const LookedShard& shard) {
+    if (!shard.folder->is_set()) return "";
     const fs::path& folder = shard.folder->path;
-    const std::string name = shard.file.filename().string();
-    const auto problems = manifest_problems(folder, Verify::hashes, name);
-    if (problems.empty()) return listed_files(folder).contains(name) ? "" : kNotListed;
-    if (problems[0].file == name) return problems[0].what;
+    auto problems = manifest_problems(folder, Verify::hashes, shard.name);
+    if (problems.empty() && !listed_files(folder).contains(shard.name)) return kNotListed;
+    if (problems.empty()) problems = manifest_problems(folder, Verify::hashes, kDataDescription);
+    if (problems.empty()) return "";
+    if (problems[0].file == shard.name) return problems[0].what;
     return "cannot be compared, '" + (folder / problems[0].file).string() + "' " +
            problems[0].what + "; " + how_to_prepare_again(folder);
   }

@@ -20,7 +20,7 @@ class Look {
   void at(const fs::path& path) try {
     if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
     if (fs::is_directory(path)) return at_folder(path);
-    looked_.shards.push_back({path, folder_at(folder_of(path)), nullptr});
+    looked_.shards.push_back(shard_at(path, folder_at(folder_of(path))));
   } catch (const Error& error) {
     looked_.problems.push_back(error.what());
   } catch (const fs::filesystem_error& error) {
@@ -43,7 +43,16 @@ class Look {
       throw Error("data: '" + path.string() +
                   "' has no token shards (*.bin); exprun data prepare makes some");
     std::sort(files.begin(), files.end());
-    for (fs::path& file : files) looked_.shards.push_back({std::move(file), folder, nullptr});
+    for (const fs::path& file : files) looked_.shards.push_back(shard_at(file, folder));
+  }
+
+  // A link to a shard of a set is one of that set, unless it stands in a set itself.
+  LookedShard shard_at(const fs::path& file, std::shared_ptr<const ShardFolder> folder) {
+    std::error_code error;
+    const fs::path real = fs::canonical(file, error);
+    if (error || folder->is_set() || !fs::is_symlink(file))
+      return {file, file.filename().string(), std::move(folder), nullptr};
+    return {file, real.filename().string(), folder_at(real.parent_path()), nullptr};
   }
 
   // Once, however many of its shards are named.
@@ -54,7 +63,8 @@ class Look {
   }
 
   ShardFolder described(const fs::path& path) {
-    ShardFolder folder{path, fs::exists(path / kDataDescription), std::nullopt};
+    ShardFolder folder{path, fs::exists(path / kDataDescription), fs::exists(path / kManifestName),
+                       std::nullopt};
     if (folder.is_described) try {
         folder.set = load_set(path);
       } catch (const Error& damaged) {

@@ -15,14 +15,17 @@ namespace exprun {
 struct ShardFolder {
   std::filesystem::path path;
   bool is_described = false;        // by a set's data.json, which may be damaged
+  bool has_manifest = false;        // which may be damaged too
   std::optional<PreparedData> set;  // as load_set() gives it
 
+  bool is_set() const { return is_described || has_manifest; }
   // A damaged description may have done so.
   bool names_tokenizer() const { return is_described && (!set || !set->tokenizer.is_null()); }
 };
 
 struct LookedShard {
   std::filesystem::path file;
+  std::string name;  // in the folder, which is another one than the file's for a link to it
   std::shared_ptr<const ShardFolder> folder;
   std::shared_ptr<const Tokenizer> tokenizer;  // null before find_tokenizers()
 };

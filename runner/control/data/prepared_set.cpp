@@ -31,8 +31,9 @@ PreparedData load_set(const fs::path& folder) {
 }
 
 std::string how_to_prepare_again(const fs::path& folder) {
-  std::error_code ignored;
-  return "remove '" + (folder == "." ? fs::current_path(ignored) : folder).string() +
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  return "remove '" + (error ? folder : whole).string() +
          "' and prepare the data again, with exprun data prepare or by a run of the recipe";
 }
 

@@ -39,17 +39,10 @@ void for_each_token(const TokenShard& shard, int64_t begin, int64_t end, Use use
 }  // namespace
 
 KnownShard recognise_shard(const fs::path& file) {
-  try {
-    const TokenShard shard = inspect_shard(file, ShardFormat::with_header);
-    return {shard, format_name(file)};
-  } catch (const Error&) {
-    // Broken as a shard with a header, it may be one without; what it is not is said as before.
-    try {
-      return {inspect_shard(file, ShardFormat::raw_uint16), "raw uint16, no header (nanoGPT)"};
-    } catch (const Error&) {
-    }
-    throw;
-  }
+  if (!begins_as_shard(file))
+    return {inspect_shard(file, ShardFormat::raw_uint16), "raw uint16, no header (nanoGPT)"};
+  const TokenShard shard = inspect_shard(file, ShardFormat::with_header);
+  return {shard, format_name(file)};
 }
 
 std::vector<int64_t> count_tokens(const TokenShard& shard) {

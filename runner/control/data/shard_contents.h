@@ -13,8 +13,6 @@ namespace exprun {
 struct KnownShard {
   TokenShard shard;
   std::string format;  // "llm.c uint16 (magic 20240520)", "raw uint16, no header (nanoGPT)"
-
-  bool has_header() const { return shard.first_byte > 0; }
 };
 
 // By its header; a file that begins with no known magic is taken for bare uint16 where its size is

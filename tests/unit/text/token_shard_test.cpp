@@ -109,6 +109,8 @@ TEST_CASE("token shard: a file that is no shard is told from one") {
   CHECK(complaint("abcd") ==
         "has 4 bytes, fewer than a shard's header of 1,024; fetch or make it again, or write "
         "format = \"raw_uint16\" if it holds tokens only");
+  CHECK(complaint(header({20240520, 1, 0}).substr(0, 8)) ==
+        "has 8 bytes, fewer than a shard's header of 1,024; fetch or make it again");
   CHECK(complaint(header({7, 1, 0})) ==
         "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it holds "
         "tokens only, write format = \"raw_uint16\"");
