@@ -11,6 +11,9 @@ from support import BUILD, TIMEOUT, fixture
 VOCABULARY_HASH = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 
 
+# What one whole answer that is not the published file ends with: another call may get the same.
+IF_CHANGED = "call again; if it stays so, the file has changed at its source: to take it as it is, give --no-checksum\n"
+
 class Fetch(FetchTest):
     def test_a_file_arrives_once(self):
         result = self.fetch("alpaca")
@@ -171,7 +174,8 @@ class Fetch(FetchTest):
         _, whole = self.vocabulary()
         self.server.faults = ["spoilt"]
         result = self.fetch("gpt2_tokenizer", "--retries", "0", "--parallel", "1", code=1)
-        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); call again\n", result.stderr)
+        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); " + IF_CHANGED,
+                      result.stderr)
         self.assertFalse((self.folder / "data/gpt2_tokenizer/vocab.bpe").exists())
         self.server.faults = ["spoilt"]
         self.fetch("gpt2_tokenizer", "--retries", "1", "--parallel", "1")
@@ -203,6 +207,28 @@ class Fetch(FetchTest):
         self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
 
     def test_answers_without_an_end_prove_no_change_at_the_source(self):
+    def test_without_checksums_what_lies_there_is_kept_only_where_it_is_the_published_or_was_taken_so(self):
+        path = "/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+        self.server.files[path] = b"changed"
+        file = self.folder / "data/tinyshakespeare.txt"
+        file.parent.mkdir()
+        file.write_bytes(b"stale")
+        self.assertIn("give --no-checksum\n", self.fetch("tinyshakespeare", code=1).stderr)
+        for there in b"stale", b"damaged":
+            file.write_bytes(there)
+            self.server.requests.clear()
+            for _ in range(2):
+                self.assertEqual(self.fetch("tinyshakespeare", "--no-checksum").stdout, "data/tinyshakespeare.txt\n")
+                self.assertEqual(file.read_bytes(), b"changed")
+            self.assertEqual(len(self.server.requests), 1)
+        whole = fixture(self, "data/tinyshakespeare.txt").read_bytes()
+        self.server.files[path] = whole
+        self.fetch("tinyshakespeare")
+        self.assertEqual(([part.name for part in file.parent.iterdir()], file.read_bytes()), (["tinyshakespeare.txt"], whole))
+        self.server.requests.clear()
+        self.fetch("tinyshakespeare", "--no-checksum")
+        self.assertEqual(self.server.requests, [])
+
         path, _ = self.vocabulary()
         self.server.faults = ["torn"] * 3
         result = self.fetch("gpt2_tokenizer", "--retries", "2", "--parallel", "1", code=1)
@@ -223,7 +249,7 @@ class Fetch(FetchTest):
         words = "fineweb10b", "--shards", "1", "--parallel", "1"
         where = f"exprun: error: data fetch: '{self.server.address}{path}': what arrived "
         self.assertEqual(self.fetch(*words, "--retries", "0", code=1).stderr,
-                         where + "has 1030 bytes instead of 200001024 (after 0 retries); call again\n")
+                         where + "has 1030 bytes instead of 200001024 (after 0 retries); " + IF_CHANGED)
         self.assertEqual(self.fetch(*words, code=1).stderr,
                          where + "has 1030 bytes instead of 200001024, and twice the same: the file has changed at its source; "
                          "to take it as it is, give --no-checksum\n")

@@ -50,11 +50,9 @@ std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
                                    const fs::path& folder, const std::string& mirror,
                                    bool as_they_are) {
   std::vector<Download> downloads;
-  for (const CatalogueFile& file : entry.files(shards)) {
+  for (const CatalogueFile& file : entry.files(shards))
     downloads.push_back({mirrored(file.address, mirror), folder / file.path, file.bytes,
-                         file.sha256, file.tokens, file.bytes});
-    if (as_they_are) downloads.back().bytes = 0, downloads.back().sha256.clear();
-  }
+                         file.sha256, file.tokens, as_they_are});
   return downloads;
 }
 
@@ -77,11 +75,13 @@ ResultTable table_of(const std::vector<Download>& downloads) {
                      {"file", "file"},
                      {"sha256", "SHA-256", false, true}},
                     {}};
-  for (const Download& wanted : downloads)
-    table.rows.push_back({Cell::word(wanted.address),
-                          wanted.bytes ? Cell::integer(wanted.bytes) : Cell::none(),
-                          Cell::word(wanted.file.string()),
-                          wanted.sha256.empty() ? Cell::none() : Cell::word(wanted.sha256)});
+  for (const Download& wanted : downloads) {
+    const bool has_bytes = wanted.bytes > 0 && !wanted.as_it_is;
+    const bool has_sha256 = !wanted.sha256.empty() && !wanted.as_it_is;
+    table.rows.push_back(
+        {Cell::word(wanted.address), has_bytes ? Cell::integer(wanted.bytes) : Cell::none(),
+         Cell::word(wanted.file.string()), has_sha256 ? Cell::word(wanted.sha256) : Cell::none()});
+  }
   return table;
 }
 
@@ -91,7 +91,7 @@ class Fetching {
   Fetching(std::vector<Download> downloads, const DownloadOptions& options)
       : downloads_(std::move(downloads)), options_(options) {
     for (const Download& download : downloads_) {
-      progress_.expected += download.expected;
+      progress_.expected += download.bytes;
       begun_ += bytes_begun(download);
     }
   }

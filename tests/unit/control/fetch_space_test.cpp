@@ -9,8 +9,7 @@ using namespace exprun;
 TEST_CASE("data fetch: parts that are there already need no more room") {
   const TemporaryFolder folder;
   const auto wanted = [&](const char* name, int64_t bytes) {
-    return Download{
-        "http://host/" + std::string(name), folder.path() / name, bytes, "", false, bytes};
+    return Download{"http://host/" + std::string(name), folder.path() / name, bytes, ""};
   };
   const std::vector<Download> downloads = {wanted("a", 3000), wanted("b", 2000),
                                            wanted("size is not known", 0)};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/signals.h"
@@ -66,6 +67,23 @@ std::string problem_of(const Download& wanted, const fs::path& file) {
   return difference.empty() ? damage_of(wanted, file) : difference;
 }
 
+// What is asked of a file that is wanted as it is: only what the file itself tells.
+Download demanded(Download wanted) {
+  if (wanted.as_it_is) wanted.bytes = 0, wanted.sha256.clear();
+  return wanted;
+}
+
+fs::path taken_path(const fs::path& file) {
+  return file.string() + ".taken";
+}
+
+// Whether the file is as it was when it was taken as it is.
+bool was_taken(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(taken_path(file), ignored) &&
+         read_file(taken_path(file)) == sha256_file_hex(file);
+}
+
 void wait(double seconds) {
   for (; seconds > 0 && !stopping(); seconds -= 0.1) {
     const timespec slice{0, 100'000'000};
@@ -78,14 +96,17 @@ class Fetch {
  public:
   Fetch(const Download& wanted, const DownloadOptions& options, PartFile& part,
         DownloadProgress& progress)
-      : wanted_(wanted), options_(options), part_(part), progress_(progress, wanted.expected) {}
+      : wanted_(demanded(wanted)),
+        options_(options),
+        part_(part),
+        progress_(progress, wanted.bytes) {}
 
   void run() {
     furthest_ = part_.size();
     while (!stopping()) {
       const std::string problem = attempt();
       if (stopping()) return;
-      if (problem.empty()) return part_.finish();
+      if (problem.empty()) return finish();
       count_failure(problem);
       wait(options_.first_wait * std::pow(2, failures_ - 1));
     }
@@ -94,7 +115,7 @@ class Fetch {
  private:
   // What is wrong with it, or nothing.
   std::string attempt() {
-    bool is_whole = false;
+    bool is_whole = has_changed_ = false;
     if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
       HttpRequest request(wanted_.address, part_, known(), progress_);
       const Verdict verdict = request.perform();
@@ -107,9 +128,22 @@ class Fetch {
     const std::string problem = problem_of(wanted_, part_.path());
     if (problem.empty()) return "";
     const std::string found = "what arrived " + problem;
-    if (is_whole && came_before()) refuse(found);
+    has_changed_ = is_whole && damage_of(wanted_, part_.path()).empty();
+    const bool is_certain = is_whole && came_before();
     begin_again();
+    if (is_certain) refuse(found);
     return found;
+  }
+
+  // A kill between the two leaves a file that is taken for none, and fetched again.
+  void finish() {
+    const fs::path taken = taken_path(wanted_.file);
+    std::error_code ignored;
+    if (wanted_.as_it_is)
+      write_file_atomically(taken, sha256_file_hex(part_.path()));
+    else
+      fs::remove(taken, ignored);
+    part_.finish();
   }
 
   // Whether the same bytes arrived the last time.
@@ -119,13 +153,19 @@ class Fetch {
   }
 
   // What comes twice the same, its source has.
-  [[noreturn]] void refuse(const std::string& problem) {
-    const bool usable = damage_of(wanted_, part_.path()).empty();
-    begin_again();
+  [[noreturn]] void refuse(const std::string& problem) const {
     throw error(problem + ", and twice the same: " +
-                (usable ? "the file has changed at its source; to take it as it is, give "
-                          "--no-checksum"
-                        : "it is so at its source; give --mirror ADDRESS of another"));
+                (has_changed_ ? "the file has changed at its source; to take it as it is, give "
+                                "--no-checksum"
+                              : "it is so at its source; give --mirror ADDRESS of another"));
+  }
+
+  // What another call would do.
+  std::string advice() const {
+    if (goes_on()) return "call again, it goes on where it was";
+    if (!has_changed_) return "call again";
+    return "call again; if it stays so, the file has changed at its source: to take it as it is, "
+           "give --no-checksum";
   }
 
   Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
@@ -146,8 +186,8 @@ class Fetch {
     furthest_ = std::max(furthest_, part_.size());
     failures_ = gained ? 1 : failures_ + 1;
     if (failures_ > options_.retries)
-      throw error(problem + " (after " + std::to_string(options_.retries) +
-                  " retries); call again" + (goes_on() ? ", it goes on where it was" : ""));
+      throw error(problem + " (after " + std::to_string(options_.retries) + " retries); " +
+                  advice());
     log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
   }
 
@@ -155,12 +195,13 @@ class Fetch {
     return Error("data fetch: '" + wanted_.address + "': " + problem);
   }
 
-  const Download& wanted_;
+  const Download wanted_;
   const DownloadOptions& options_;
   PartFile& part_;
   FileProgress progress_;
   bool has_ranges_ = true;
-  std::string wrong_;  // the hash of the last whole answer, which was no good
+  bool has_changed_ = false;  // whole, and usable, but not what was published
+  std::string wrong_;         // the hash of the last whole answer, which was no good
   int64_t furthest_ = 0;
   int failures_ = 0;
 };
@@ -175,7 +216,8 @@ int64_t bytes_begun(const Download& wanted) {
 
 bool is_downloaded(const Download& wanted) {
   std::error_code ignored;
-  return fs::is_regular_file(wanted.file, ignored) && problem_of(wanted, wanted.file).empty();
+  return fs::is_regular_file(wanted.file, ignored) &&
+         (problem_of(wanted, wanted.file).empty() || (wanted.as_it_is && was_taken(wanted.file)));
 }
 
 void download(const Download& wanted, const DownloadOptions& options, DownloadProgress& progress) {

@@ -1,6 +1,8 @@
 // One file from the net: into "<file>.part", gone on with where it stopped, checked, then renamed.
 // Without a checksum it is gone on with only where the server says that it is the same version, and
 // begun again otherwise.
+// A file that was taken as it is, whatever was published, is known again by its SHA-256 in
+// "<file>.taken".
 // Of several processes that fetch the same file one does, and the others wait for it.
 #pragma once
 
@@ -15,10 +17,10 @@ namespace exprun {
 struct Download {
   std::string address;
   std::filesystem::path file;
-  int64_t bytes = 0;     // 0: not known
-  std::string sha256;    // empty: not known
-  bool tokens = false;   // a token shard
-  int64_t expected = 0;  // bytes, good enough to show and to find room for; 0: not known
+  int64_t bytes = 0;      // as published; 0: not known
+  std::string sha256;     // as published; empty: not known
+  bool tokens = false;    // a token shard
+  bool as_it_is = false;  // whatever was published
 };
 
 struct DownloadOptions {
@@ -27,7 +29,7 @@ struct DownloadOptions {
 };
 
 // Whether the file is there and whole: by its size and checksum where they are known, a shard by
-// its header, and else JSON by its end.
+// its header, and else JSON by its end. One that is wanted as it is may be what was taken so.
 bool is_downloaded(const Download& download);
 
 // How much of it is in its part.

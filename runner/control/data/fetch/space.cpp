@@ -11,7 +11,7 @@ void check_space(const std::vector<Download>& downloads, const std::filesystem::
                  std::optional<int64_t> free) {
   int64_t needed = 0;
   for (const Download& download : downloads)
-    needed += std::max<int64_t>(0, download.expected - bytes_begun(download));
+    needed += std::max<int64_t>(0, download.bytes - bytes_begun(download));
   if (free && needed > *free)
     throw Error("data fetch: " + binary_bytes(static_cast<double>(needed)) + " are needed in '" +
                 folder.string() + "', and " + binary_bytes(static_cast<double>(*free)) +
