@@ -1,4 +1,5 @@
 """`exprun data fetch` against a server that fails in every way: what is kept, gone on with and begun again."""
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,9 @@ from support import BUILD, TIMEOUT, fixture
 
 VOCABULARY_HASH = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 
-
 # What one whole answer that is not the published file ends with: another call may get the same.
 IF_CHANGED = "call again; if it stays so, the file has changed at its source: to take it as it is, give --no-checksum\n"
+
 
 class Fetch(FetchTest):
     def test_a_file_arrives_once(self):
@@ -206,7 +207,6 @@ class Fetch(FetchTest):
         self.fetch("gpt2_tokenizer")  # again with them
         self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
 
-    def test_answers_without_an_end_prove_no_change_at_the_source(self):
     def test_without_checksums_what_lies_there_is_kept_only_where_it_is_the_published_or_was_taken_so(self):
         path = "/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
         self.server.files[path] = b"changed"
@@ -229,6 +229,7 @@ class Fetch(FetchTest):
         self.fetch("tinyshakespeare", "--no-checksum")
         self.assertEqual(self.server.requests, [])
 
+    def test_answers_without_an_end_prove_no_change_at_the_source(self):
         path, _ = self.vocabulary()
         self.server.faults = ["torn"] * 3
         result = self.fetch("gpt2_tokenizer", "--retries", "2", "--parallel", "1", code=1)
@@ -268,6 +269,27 @@ class Fetch(FetchTest):
                                (("gpt2", "--shards", "3"), "gpt2 is not in shards; leave --shards away")):
             self.assertEqual(self.fetch(*words, code=2).stderr, f"exprun: error: data fetch: {problem}\n")
         self.assertEqual(self.server.requests, [])
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        for option, *value in (("--dry-run",), ("--shards", "3"), ("--no-checksum",), ("--to", "there"), ("--mirror", "host"),
+                               ("--parallel", "2"), ("--retries", "2")):
+            result = self.fetch(option, *value, code=2)
+            self.assertEqual((result.stdout, result.stderr), ("", f"exprun: error: data fetch: {option} needs a NAME\n"))
+        result = self.fetch("alpaca", "--json", "--csv", code=2)
+        self.assertEqual(result.stderr, "exprun: error: command line: give one of --json, --csv and --markdown\n")
+        for number in "0", "65":
+            self.assertEqual(self.fetch("alpaca", "--parallel", number, code=2).stderr,
+                             f"exprun: error: data fetch: --parallel takes 1 to 64, not {number}\n")
+        self.assertEqual(self.server.requests, [])
+        self.fetch("alpaca", "--parallel", "64")
+
+    def test_what_was_fetched_is_told_in_every_form(self):
+        self.vocabulary()
+        plain = self.fetch("gpt2_tokenizer").stdout
+        self.assertEqual(plain, "data/gpt2_tokenizer/vocab.bpe\ndata/gpt2_tokenizer/encoder.json\n")
+        for form in "--json", "--csv", "--markdown":
+            self.assertEqual(self.fetch("gpt2_tokenizer", form).stdout, self.fetch("gpt2_tokenizer", "--dry-run", form).stdout)
+        self.assertEqual([row["file"] for row in json.loads(self.fetch("gpt2_tokenizer", "--json").stdout)], plain.splitlines())
 
     def moved_to(self, address, there):
         """What is behind a redirection is gone on with through it."""

@@ -1,4 +1,5 @@
 """What `exprun data fetch` has, where it comes from, and that every file is asked for there."""
+import csv
 import json
 import unittest
 
@@ -51,6 +52,15 @@ class Catalogue(FetchTest):
     def listed(self, *words):
         rows = json.loads(self.fetch(*words, "--dry-run", "--json", EXPRUN_MIRROR="").stdout)
         return [(row["address"], row["file"], row["bytes"], row["sha256"]) for row in rows]
+
+    def test_the_list_in_every_form(self):
+        rows = json.loads(self.fetch("--json").stdout)
+        self.assertEqual([row["name"] for row in rows], [line.split()[0] for line in self.fetch().stdout.splitlines()])
+        self.assertEqual([row["shards"] for row in rows], [None, 103, 99, None, None, None, None])
+        self.assertTrue(all(row["what"] and row["licence"] for row in rows))
+        read = list(csv.DictReader(self.fetch("--csv").stdout.splitlines()))
+        self.assertEqual(read, [{key: str(value or "") for key, value in row.items()} for row in rows])
+        self.assertIn("\n| tinyshakespeare | ", self.fetch("--markdown").stdout)
 
     def test_every_address_size_and_checksum(self):
         self.assertEqual([line.split()[0] for line in self.fetch().stdout.splitlines()], [

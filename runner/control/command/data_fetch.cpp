@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "base/file_error.h"
@@ -67,6 +69,15 @@ int64_t shards_of(const CatalogueEntry& entry, std::optional<int64_t> asked) {
                     " training shards, not " + std::to_string(*asked),
                 ExitCode::bad_recipe);
   return *asked;
+}
+
+size_t threads_of(int64_t parallel) {
+  constexpr int64_t kMost = 64;
+  if (parallel < 1 || parallel > kMost)
+    throw Error("data fetch: --parallel takes 1 to " + std::to_string(kMost) + ", not " +
+                    std::to_string(parallel),
+                ExitCode::bad_recipe);
+  return static_cast<size_t>(parallel);
 }
 
 ResultTable table_of(const std::vector<Download>& downloads) {
@@ -136,7 +147,20 @@ class Fetching {
   std::exception_ptr failure_;
 };
 
-int list_catalogue() {
+ResultTable table_of(std::span<const CatalogueEntry> entries) {
+  ResultTable table{{{"name", "name"},
+                     {"what", "what"},
+                     {"licence", "licence"},
+                     {"shards", "training shards", true}},
+                    {}};
+  for (const CatalogueEntry& entry : entries)
+    table.rows.push_back({Cell::word(entry.name), Cell::word(entry.what), Cell::word(entry.licence),
+                          entry.shards ? Cell::integer(entry.shards) : Cell::none()});
+  return table;
+}
+
+void list_catalogue(const TableFormat& format) {
+  if (!format.is_plain()) return format.print(table_of(catalogue()), "no data");
   std::string text;
   for (const CatalogueEntry& entry : catalogue()) {
     const std::string name = entry.name;
@@ -144,7 +168,19 @@ int list_catalogue() {
             entry.licence + ")\n";
   }
   print(text);
-  return 0;
+}
+
+// For people the paths alone.
+void list_fetched(const std::vector<Download>& all, const TableFormat& format) {
+  if (!format.is_plain()) return format.print(table_of(all), "no files");
+  for (const Download& wanted : all) print(wanted.file.string() + '\n');
+}
+
+// `given` are the options that say something of what is fetched.
+void refuse_without_name(const std::vector<std::pair<const char*, bool>>& given) {
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      throw Error("data fetch: " + std::string(option) + " needs a NAME", ExitCode::bad_recipe);
 }
 
 int code_of_stop() {
@@ -162,9 +198,8 @@ Words offered_sets(const Typed&) {
 
 int run_data_fetch(const Words& words, const Globals&) {
   const char* environment = std::getenv("EXPRUN_MIRROR");
-  std::string name, folder = "data", mirror = environment ? environment : "";
-  std::optional<int64_t> shards;
-  int64_t parallel = 4, retries = 5;
+  std::string name, folder, mirror;
+  std::optional<int64_t> shards, parallel, retries;
   bool no_checksum = false, dry_run = false;
   TableFormat format;
   Arguments arguments(
@@ -176,7 +211,7 @@ int run_data_fetch(const Words& words, const Globals&) {
       .number("--shards", shards, "only the first so many training shards")
       .option("--to", "FOLDER", folder, "where to (data)", offer::folders)
       .option("--mirror", "ADDRESS", mirror, "instead of https://host (default: EXPRUN_MIRROR)")
-      .number("--parallel", parallel, "files at once (4)")
+      .number("--parallel", parallel, "files at once, 1 to 64 (4)")
       .number("--retries", retries, "of each file (5)")
       .flag("--no-checksum", no_checksum,
             "take files as they are, whatever size and SHA-256 were published")
@@ -186,7 +221,21 @@ int run_data_fetch(const Words& words, const Globals&) {
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
-  if (name.empty()) return list_catalogue();
+  format.check();
+  if (name.empty()) {
+    refuse_without_name({{"--shards", shards.has_value()},
+                         {"--to", !folder.empty()},
+                         {"--mirror", !mirror.empty()},
+                         {"--parallel", parallel.has_value()},
+                         {"--retries", retries.has_value()},
+                         {"--no-checksum", no_checksum},
+                         {"--dry-run", dry_run}});
+    list_catalogue(format);
+    return 0;
+  }
+  const size_t threads = threads_of(parallel.value_or(4));
+  if (folder.empty()) folder = "data";
+  if (mirror.empty() && environment) mirror = environment;
   const CatalogueEntry& entry = entry_named(name);
   const auto all = downloads_of(entry, shards_of(entry, shards), folder, mirror, no_checksum);
   if (dry_run) {
@@ -202,11 +251,9 @@ int run_data_fetch(const Words& words, const Globals&) {
   }
   watch_stop_signals();
   check_space(missing, folder, free_space(folder));
-  if (!missing.empty())
-    Fetching(missing, {static_cast<int>(std::max<int64_t>(0, retries))})
-        .run(static_cast<size_t>(std::clamp<int64_t>(parallel, 1, 64)));
+  if (!missing.empty()) Fetching(missing, {retries.value_or(5)}).run(threads);
   if (stop_requested() != StopRequest::none) return code_of_stop();
-  for (const Download& wanted : all) print(wanted.file.string() + '\n');
+  list_fetched(all, format);
   return 0;
 }
 

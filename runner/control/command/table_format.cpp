@@ -25,9 +25,13 @@ void TableFormat::declare(Arguments& arguments) {
       .flag("--markdown", markdown, "as a table for a document");
 }
 
-void TableFormat::print(const ResultTable& table, const std::string& empty) const {
+void TableFormat::check() const {
   if (json + csv + markdown > 1)
     throw Error("command line: give one of --json, --csv and --markdown", ExitCode::bad_recipe);
+}
+
+void TableFormat::print(const ResultTable& table, const std::string& empty) const {
+  check();
   if (json) return exprun::print(to_json(table));
   if (csv) return exprun::print(to_csv(table));
   if (markdown) return exprun::print(to_markdown(table));

@@ -11,6 +11,9 @@ struct TableFormat {
 
   // Declares the options; at most one may be given.
   void declare(Arguments& arguments);
+  // Throws Error (wrong usage) where more than one was given: for a command that does something
+  // before it prints.
+  void check() const;
   // For people: none of them was given.
   bool is_plain() const { return !json && !csv && !markdown; }
   // To standard output. `empty` is said on standard error instead of a table without rows, where a

@@ -203,7 +203,7 @@ class Fetch {
   bool has_changed_ = false;  // whole, and usable, but not what was published
   std::string wrong_;         // the hash of the last whole answer, which was no good
   int64_t furthest_ = 0;
-  int failures_ = 0;
+  int64_t failures_ = 0;
 };
 
 }  // namespace

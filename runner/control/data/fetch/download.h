@@ -24,7 +24,7 @@ struct Download {
 };
 
 struct DownloadOptions {
-  int retries = 5;          // without having come further
+  int64_t retries = 5;      // without having come further
   double first_wait = 0.5;  // seconds before the first retry; each next one waits twice as long
 };
 
