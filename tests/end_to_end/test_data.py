@@ -210,6 +210,10 @@ class Data(unittest.TestCase):
         os.link(self.folder / "held.txt", self.folder / "linked.txt")
         said = "".join(f"  {split} {count} tokens in 1 shard\n" for split, count in (("train      ", 3), ("validation ", 4)))
         self.assertIn(said, self.data("prepare", 'path="*.txt"', "validation=held.txt", "--out", "made"))
+        described = json.loads((self.folder / "made/data.json").read_text())["made_from"]["files"]
+        self.assertEqual([(file["path"], file["split"]) for file in described],
+                         [("a.txt", "train"), ("held.txt", "validation")])
+        self.assertIn(" 2 files, 7 bytes: a.txt, held.txt (validation)\n", self.data("info", "made"))
         said = self.data("prepare", "path=held.txt", "validation=linked.txt", "--out", "made")
         self.assertIn("  train       4 tokens in 1 shard\n  validation  4 tokens in 1 shard\n", said)
         words = [BUILD / "exprun", "data", "prepare", 'path="*.txt"', 'validation="*.txt"', "--out", "made"]
@@ -503,9 +507,59 @@ class Data(unittest.TestCase):
         del described["made_from"]["working_directory"]  # as earlier versions wrote it
         (made / "data.json").write_text(json.dumps(described))
         self.assertIn("  sources     1,000 files, 7 bytes: a.txt, b.txt, c.txt and 997 more\n  text", self.data("info", "made"))
-        described["made_from"] = []
-        (made / "data.json").write_text(json.dumps(described))
-        self.assertIn("made/train_000001.bin", self.data("info", "made", code=1))
+        for wrong in {"files": {}}, {"files": []}, {"number_of_files": -5}, {"number_of_files": 3}, []:
+            text = json.dumps(described | {"made_from": wrong and described["made_from"] | wrong})
+            (made / "data.json").write_text(text)
+            result = subprocess.run([BUILD / "exprun", "data", "info", "made"], cwd=self.folder, text=True,
+                                    capture_output=True, timeout=TIMEOUT)
+            self.assertEqual(result.returncode, 1, wrong)
+            self.assertIn("error: prepared data: 'made/data.json' does not say what they were made from (", result.stderr)
+            self.assertIn("made/train_000001.bin", result.stdout)
+
+    def test_a_line_end_in_a_name_ends_no_line(self):
+        (self.folder / "a\nb.txt").write_text("abc")
+        self.data("prepare", 'path="*.txt"', "validation_fraction=0", "--out", "made")
+        self.assertIn("  sources     one file, 3 bytes: \"a\\nb.txt\"\n", self.data("info", "made"))
+
+    def test_sources_of_each_split_are_listed(self):
+        for name in ("a", 101), ("v", 2):
+            for number in range(name[1]):
+                (self.folder / f"{name[0]}{number:03}.txt").write_text(name[0])
+        self.data("prepare", 'path="a*.txt"', 'validation="v*.txt"', "--out", "made")
+        described = json.loads((self.folder / "made/data.json").read_text())["made_from"]
+        self.assertEqual([file["split"] for file in described["files"]], ["train"] * 100 + ["validation"] * 2)
+        self.assertIn(": a000.txt, a001.txt, a002.txt, v000.txt (validation), v001.txt (validation) and 98 more\n",
+                      self.data("info", "made"))
+
+    def test_a_folder_of_sets_names_them(self):
+        for name in "dcba":
+            self.made(f"sets/{name}")
+        for command in "info", "verify":
+            self.assertIn("data: 'sets' has no token shards (*.bin), but sets that have some: name 'sets/a', 'sets/b', "
+                          "'sets/c' and 1 more\n", self.data(command, "sets", code=1))
+
+    def test_a_set_that_lost_its_shards_is_to_be_prepared_again(self):
+        for shard in self.made().glob("*.bin"):
+            shard.unlink()
+        for command in "head", "verify":
+            self.assertIn(f"data: 'made' has lost its token shards (*.bin); remove '{self.folder.resolve()}/made' and "
+                          "prepare the data again", self.data(command, "made", code=1))
+
+    def test_a_vocabulary_that_is_missing_is_told(self):
+        self.made()
+        self.assertIn("'nothing'", self.data("info", "made", "--vocabulary", "nothing", code=1))
+
+    def test_head_names_all_that_it_cannot_show(self):
+        (self.folder / "raw.bin").write_bytes(struct.pack("<3H", 5, 6, 7))
+        said = self.data("head", "raw.bin", "nope", code=2)
+        self.assertIn("data: 'nope' does not exist\n", said)
+        self.assertIn("nothing says which tokenizer made 'raw.bin'", said)
+
+    def test_one_token_is_said_as_one(self):
+        (self.folder / "a.txt").write_text("a")
+        result = subprocess.run([BUILD / "exprun", "data", "prepare", "path=a.txt", "validation_fraction=0", "--out", "made"],
+                                cwd=self.folder, text=True, capture_output=True, timeout=TIMEOUT, check=True)
+        self.assertIn("exprun: prepared one token of byte text, vocabulary 256\n", result.stderr)
 
     def test_info_of_a_set_made_of_standard_input(self):
         self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"hello")
@@ -515,7 +569,7 @@ class Data(unittest.TestCase):
         (self.made() / "train_000001.bin").unlink()
         result = subprocess.run([BUILD / "exprun", "data", "info", "made"], cwd=self.folder, text=True,
                                 capture_output=True, timeout=TIMEOUT)
-        self.assertEqual(result.stderr, f"exprun: error: data: '{self.folder}/made/train_000001.bin' is missing, "
+        self.assertEqual(result.stderr, "exprun: error: data: 'made/train_000001.bin' is missing, "
                                         "'made/data.json' lists it\n")
         self.assertIn("made/train_000000.bin", result.stdout)
         self.assertEqual(result.returncode, 1)

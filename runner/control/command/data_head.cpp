@@ -14,22 +14,26 @@
 namespace exprun {
 namespace {
 
-struct Stretch {
+struct HeadOptions {
   int64_t from = 0, tokens = 256;
   bool ids = false;
 };
 
 // Throws Error.
-std::string shown_tokens(const LookedShard& looked, const Stretch& stretch) {
+std::string shown_tokens(const LookedShard& looked, const HeadOptions& options) {
   const TokenShard shard = recognise_shard(looked.file).shard;
-  if (stretch.from > 0 && stretch.from >= shard.tokens)
+  if (options.from > 0 && options.from >= shard.tokens)
     throw Error("data head: '" + looked.file.string() + "' has " + counted(shard.tokens, "token") +
-                ", none from " + with_thousands(stretch.from) + " on");
-  const auto tokens = read_tokens(shard, stretch.from, stretch.tokens);
-  if (!stretch.ids) return to_valid_utf8(looked.tokenizer->decode(tokens)) + "\n";
+                ", none from " + with_thousands(options.from) + " on");
+  const auto tokens = read_tokens(shard, options.from, options.tokens);
+  if (!options.ids) return to_valid_utf8(looked.tokenizer->decode(tokens)) + "\n";
   std::string text;
   for (const int64_t token : tokens) text += std::to_string(token) + "\n";
   return text;
+}
+
+void tell(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) log(LogLevel::error, problem);
 }
 
 }  // namespace
@@ -37,12 +41,12 @@ std::string shown_tokens(const LookedShard& looked, const Stretch& stretch) {
 int run_data_head(const Words& words, const Globals&) {
   Words paths;
   std::string vocabulary;
-  Stretch stretch;
+  HeadOptions options;
   Arguments arguments("data head PATH...", "Prints the first tokens of a shard as text.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
-      .number("--tokens", stretch.tokens, "how many (256)", 1)
-      .number("--from", stretch.from, "the first of them (0)")
-      .flag("--ids", stretch.ids, "as numbers")
+      .number("--tokens", options.tokens, "how many (256)", 1)
+      .number("--from", options.from, "the first of them (0)")
+      .flag("--ids", options.ids, "as numbers")
       .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own",
               offer::files)
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
@@ -50,20 +54,22 @@ int run_data_head(const Words& words, const Globals&) {
       .example("exprun data head data/corpus --ids", "as numbers");
   if (!arguments.parse(words)) return 0;
   LookedShards looked = look_at_shards(paths);
-  if (!stretch.ids) find_tokenizers(looked, vocabulary);
+  if (!options.ids) find_tokenizers(looked, vocabulary);
   for (const LookedShard& shard : looked.shards)
-    if (!stretch.ids && !shard.tokenizer && !shard.folder->names_tokenizer())
+    if (!options.ids && !shard.tokenizer && !shard.folder->names_tokenizer()) {
+      tell(looked.problems);
       throw Error("data head: nothing says which tokenizer made '" + shard.file.string() +
                       "'; give --vocabulary PATH, or --ids for the numbers",
                   ExitCode::bad_recipe);
+    }
   for (const LookedShard& shard : looked.shards) try {
-      if (!stretch.ids && !shard.tokenizer) continue;  // a problem of its set
-      const std::string text = shown_tokens(shard, stretch);
+      if (!options.ids && !shard.tokenizer) continue;  // a problem of its set
+      const std::string text = shown_tokens(shard, options);
       print((looked.shards.size() > 1 ? "==> " + shard.file.string() + "\n" : "") + text);
     } catch (const Error& error) {
       looked.problems.push_back(error.what());
     }
-  for (const std::string& problem : looked.problems) log(LogLevel::error, problem);
+  tell(looked.problems);
   return static_cast<int>(looked.problems.empty() ? ExitCode::done : ExitCode::failed);
 }
 

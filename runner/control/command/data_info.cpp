@@ -106,11 +106,17 @@ std::string described(const LookedShards& looked, std::vector<std::string>& prob
   std::string text;
   for (const auto& folder : looked.folders)
     if (folder->set) try {
-        text += folder->path.string() + '\n' + set_lines(*folder->set) + '\n';
+        text += folder->path.string() + '\n' +
+                set_lines(*folder->set, folder->path / kDataDescription) + '\n';
       } catch (const Error& error) {
-        problems.push_back("data: '" + folder->path.string() + "': " + error.what());
+        problems.push_back(error.what());
       }
   return text;
+}
+
+// As the table writes it.
+fs::path named_in(const fs::path& folder, const TokenShard& shard) {
+  return folder / fs::path(shard.path).lexically_proximate(fs::absolute(folder));
 }
 
 void find_missing(const LookedShards& looked, std::vector<std::string>& problems) {
@@ -119,8 +125,9 @@ void find_missing(const LookedShards& looked, std::vector<std::string>& problems
       for (const auto* split : {&folder->set->train, &folder->set->validation})
         for (const TokenShard& shard : *split)
           if (std::error_code ignored; !fs::exists(shard.path, ignored))
-            problems.push_back("data: '" + shard.path + "' is missing, '" +
-                               (folder->path / kDataDescription).string() + "' lists it");
+            problems.push_back("data: '" + named_in(folder->path, shard).string() +
+                               "' is missing, '" + (folder->path / kDataDescription).string() +
+                               "' lists it");
 }
 
 }  // namespace
@@ -143,7 +150,7 @@ int run_data_info(const Words& words, const Globals&) {
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   LookedShards looked = look_at_shards(paths);
-  if (most > 0) find_tokenizers(looked, vocabulary);
+  if (most > 0 || !vocabulary.empty()) find_tokenizers(looked, vocabulary);
   std::vector<std::string> problems = looked.problems;
   find_missing(looked, problems);
   const ResultTable table = most > 0 ? histogram(looked, static_cast<size_t>(most), problems)

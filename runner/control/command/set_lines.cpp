@@ -1,6 +1,6 @@
 #include "control/command/set_lines.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostNamed = 3;
+constexpr int64_t kMostNamed = 3;  // of each split
 
 std::string line_of(const std::string& title, const std::string& text) {
   return "  " + title + std::string(12 - title.size(), ' ') + text + '\n';
@@ -26,15 +26,32 @@ std::string line_of_split(const char* split, const std::vector<TokenShard>& shar
                             (shards.size() == 1 ? " shard" : " shards"));
 }
 
+// A name with a line end, say, as JSON writes it.
+std::string in_one_line(const std::string& name) {
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 127;
+  });
+  return has_control ? json_text(json(name), -1, NotUtf8::replaced) : name;
+}
+
 // Earlier versions listed names alone.
 std::string path_of(const json& file) {
   return (file.is_string() ? file : file.at("path")).get<std::string>();
 }
 
-std::string source_lines(const json& from) {
+// How many there were; the description lists the first of them.
+int64_t number_of_files(const json& from) {
   const auto count = from.at("number_of_files").get<int64_t>();
+  const auto listed = static_cast<int64_t>(from.at("files").get_ref<const json::array_t&>().size());
+  if (listed == 0 || count < listed)
+    throw Error("it lists " + counted(listed, "file") + " of " + with_thousands(count));
+  return count;
+}
+
+std::string source_lines(const json& from) {
+  const int64_t count = number_of_files(from);
   std::string names;
-  int64_t named = 0;
+  int64_t named = 0, named_for_validation = 0;
   bool is_relative = false;
   for (const json& file : from.at("files")) {
     const std::string path = path_of(file);
@@ -44,15 +61,22 @@ std::string source_lines(const json& from) {
           "standard input" +
               (file.is_string() ? "" : ", " + counted(file.at("bytes").get<int64_t>(), "byte")));
     is_relative |= std::filesystem::path(path).is_relative();
-    if (named == kMostNamed) continue;
-    names += (named++ > 0 ? ", " : "") + path;
+    const bool is_validation = file.is_object() && file.value("split", "") == "validation";
+    int64_t& of_split = is_validation ? named_for_validation : named;
+    if (of_split == kMostNamed) continue;
+    ++of_split;
+    names +=
+        (names.empty() ? "" : ", ") + in_one_line(path) + (is_validation ? " (validation)" : "");
   }
-  if (count > named) names += " and " + with_thousands(count - named) + " more";
+  if (const int64_t more = count - named - named_for_validation; more > 0)
+    names += " and " + with_thousands(more) + " more";
   const std::string bytes = counted(from.at("source_bytes").get<int64_t>(), "byte");
   const std::string lines =
       line_of("sources", counted(count, "file") + ", " + bytes + ": " + names);
   const bool is_below = is_relative && from.contains("working_directory");
-  return is_below ? lines + line_of("below", from["working_directory"].get<std::string>()) : lines;
+  return is_below
+             ? lines + line_of("below", in_one_line(from["working_directory"].get<std::string>()))
+             : lines;
 }
 
 // Those that change something: zeros, empty texts and "auto" say that nothing is asked for.
@@ -67,21 +91,27 @@ std::string chosen_options(const json& options) {
   return chosen;
 }
 
+Error unsaid(const std::filesystem::path& description, const std::string& problem) {
+  return Error("prepared data: '" + description.string() +
+               "' does not say what they were made from (" + problem + ")");
+}
+
 }  // namespace
 
 std::string split_lines(const PreparedData& data) {
   return line_of_split("train", data.train) + line_of_split("validation", data.validation);
 }
 
-std::string set_lines(const PreparedData& data) try {
+std::string set_lines(const PreparedData& data, const std::filesystem::path& description) try {
   const json& from = data.made_from;
   std::string lines;
   if (!data.tokenizer.is_null()) {
     const std::string name = from.is_null() ? data.tokenizer.at("type").get<std::string>()
                                             : from.at("options").at("tokenizer").get<std::string>();
-    lines += line_of(
-        "tokenizer",
-        name + (data.vocab_size ? ", vocabulary of " + with_thousands(*data.vocab_size) : ""));
+    lines +=
+        line_of("tokenizer",
+                in_one_line(name) +
+                    (data.vocab_size ? ", vocabulary of " + with_thousands(*data.vocab_size) : ""));
   }
   lines += split_lines(data);
   if (from.is_null()) return lines;
@@ -90,8 +120,9 @@ std::string set_lines(const PreparedData& data) try {
                              counted(from.at("text_bytes").get<int64_t>(), "byte")) +
          line_of("options", chosen_options(from.at("options")));
 } catch (const json::exception& error) {
-  throw Error("prepared data: the description does not say what they were made from (" +
-              json_problem(error) + ")");
+  throw unsaid(description, json_problem(error));
+} catch (const Error& error) {
+  throw unsaid(description, error.what());
 }
 
 }  // namespace exprun

@@ -6,6 +6,8 @@
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/manifest.h"
+#include "base/number.h"
+#include "base/word_list.h"
 #include "control/data/own_folder.h"
 #include "control/data/prepared_set.h"
 #include "text/bpe_tokenizer.h"
@@ -14,6 +16,30 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kMostNamed = 3;
+
+// A store's folder of data has a set in each of its folders.
+std::vector<std::string> sets_below(const fs::path& folder) {
+  std::vector<std::string> sets;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (std::error_code ignored; fs::exists(entry.path() / kDataDescription, ignored) &&
+                                 fs::exists(entry.path() / kManifestName, ignored))
+      sets.push_back("'" + entry.path().string() + "'");
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+std::string why_without_shards(const fs::path& folder) {
+  if (listed_files(folder).contains(kDataDescription))
+    return "has lost its token shards (*.bin); " + how_to_prepare_again(folder);
+  auto sets = sets_below(folder);
+  if (sets.empty()) return "has no token shards (*.bin); exprun data prepare makes some";
+  const size_t more = sets.size() - std::min(sets.size(), kMostNamed);
+  sets.resize(sets.size() - more);
+  if (more > 0) sets.push_back(with_thousands(static_cast<int64_t>(more)) + " more");
+  return "has no token shards (*.bin), but sets that have some: name " + listed(sets);
+}
 
 class Look {
  public:
@@ -39,9 +65,7 @@ class Look {
     const bool is_set = !files.empty() || fs::exists(path / kManifestName);
     const auto folder = is_set ? folder_at(path) : nullptr;
     if (folder) looked_.folders.push_back(folder);
-    if (files.empty())
-      throw Error("data: '" + path.string() +
-                  "' has no token shards (*.bin); exprun data prepare makes some");
+    if (files.empty()) throw Error("data: '" + path.string() + "' " + why_without_shards(path));
     std::sort(files.begin(), files.end());
     for (const fs::path& file : files) looked_.shards.push_back(shard_at(file, folder));
   }

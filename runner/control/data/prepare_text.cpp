@@ -6,12 +6,12 @@
 
 #include "base/atomic_file.h"
 #include "base/atomic_folder.h"
+#include "base/counted.h"
 #include "base/diagnostic.h"
 #include "base/file_error.h"
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "base/machine/cores.h"
-#include "base/number.h"
 #include "base/utf8.h"
 #include "control/data/input_files.h"
 #include "control/data/known_sources.h"
@@ -227,9 +227,9 @@ class Preparation {
   }
 
   PreparedData told(PreparedData data) const {
-    log_info("prepared " + with_thousands(token_count(data.train) + token_count(data.validation)) +
-             " tokens of " + options_.tokenizer + " text, vocabulary " +
-             std::to_string(*data.vocab_size));
+    log_info("prepared " +
+             counted(token_count(data.train) + token_count(data.validation), "token") + " of " +
+             options_.tokenizer + " text, vocabulary " + std::to_string(*data.vocab_size));
     return data;
   }
 

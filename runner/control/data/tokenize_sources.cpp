@@ -174,13 +174,22 @@ class Tokenizing {
     saved_ = Clock::now();
   }
 
-  // The first of them, as they were written: relative paths are below the working directory.
+  // The first of each split, as they were written: relative paths are below the working directory.
+  // Where none was named for validation, documents of the same files may be.
   json files_of(const SourcesRead& read) const {
+    const auto& sources = job_.inputs.sources();
+    const auto is_validation = [](const RawSource& one) { return one.part == Part::validation; };
+    const bool are_told_apart = std::any_of(sources.begin(), sources.end(), is_validation);
     json files = json::array();
-    for (size_t i = 0; i < std::min(read.files.size(), kMostListed); ++i)
-      files.push_back({{"path", to_valid_utf8(job_.inputs.sources()[i].source.file.string())},
+    size_t listed[2] = {};
+    for (size_t i = 0; i < read.files.size(); ++i) {
+      if (listed[is_validation(sources[i])]++ >= kMostListed) continue;
+      files.push_back({{"path", to_valid_utf8(sources[i].source.file.string())},
                        {"bytes", read.files[i].bytes},
                        {"xxh3_128", read.files[i].hash}});
+      if (are_told_apart)
+        files.back()["split"] = is_validation(sources[i]) ? "validation" : "train";
+    }
     return files;
   }
 
