@@ -437,6 +437,20 @@ class Data(unittest.TestCase):
         self.assertIn("odd.bin: begins with no header of a shard; if it", said)
         self.assertIn("short.bin: begins with a shard's header; verify it with --format auto\n", said)
 
+    def test_what_verify_finds_can_be_read_by_a_script(self):
+        (self.made() / "train_000001.bin").unlink()
+        name = os.fsdecode(b"caf\xe9.bin")
+        (self.folder / name).write_bytes(b"")
+        found = json.loads(self.data("verify", "--json", "made", name, "nothing.bin", code=1))
+        good = "good: 3 tokens, uint16 behind a header"
+        self.assertEqual([(one["path"], one["good"], one["finding"]) for one in found],
+                         [("made", False, "train_000001.bin is missing"),
+                          ("made/train_000000.bin", True, good), ("made/validation_000000.bin", True, good),
+                          ("caf\ufffd.bin", False, "token shard: 'caf\ufffd.bin' is empty; fetch or make it again"),
+                          ("nothing.bin", False, "data: 'nothing.bin' does not exist")])
+        found = json.loads(self.data("verify", "--json", "made/train_000000.bin"))
+        self.assertEqual(found, [{"path": "made/train_000000.bin", "good": True, "finding": good}])
+
     def test_a_set_without_its_manifest_is_not_good(self):
         (self.made() / "MANIFEST.json").unlink()
         again = f"remove '{self.folder.resolve()}/made' and prepare the data again, with exprun data prepare or by a run of the recipe"

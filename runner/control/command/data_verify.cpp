@@ -1,8 +1,10 @@
 // exprun data verify PATH...
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/counted.h"
 #include "base/diagnostic.h"
+#include "base/json_text.h"
 #include "base/manifest.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
@@ -49,11 +51,11 @@ Finding finding_on_contents(const LookedShard& looked, ShardFormat format) try {
 
 class Verification {
  public:
-  explicit Verification(ShardFormat format) : format_(format) {}
+  Verification(ShardFormat format, bool as_json) : format_(format), as_json_(as_json) {}
 
   void of_path(const fs::path& path) try {
     const LookedShards looked = look_at_shards({path.string()});
-    for (const std::string& problem : looked.problems) tell(problem);
+    for (const std::string& problem : looked.problems) tell_problem(path, problem);
     const auto set = looked.folders.empty() || !looked.folders.front()->is_set()
                          ? nullptr
                          : looked.folders.front();
@@ -66,7 +68,12 @@ class Verification {
            problem.empty() ? finding_on_contents(shard, format_) : Finding{false, problem});
     }
   } catch (const Error& unreadable) {
-    tell(unreadable.what());
+    tell_problem(path, unreadable.what());
+  }
+
+  // Lines were printed as they were found.
+  void finish() const {
+    if (as_json_) print(json_text(findings_, 2, NotUtf8::replaced) + "\n");
   }
 
   bool found_problems() const { return found_problems_; }
@@ -74,13 +81,21 @@ class Verification {
  private:
   using ProblemsByName = std::map<std::string, std::string>;
 
-  void tell(const std::string& problem) {
-    print(problem + "\n");
-    found_problems_ = true;
+  // One that names its path itself.
+  void tell_problem(const fs::path& path, const std::string& problem) {
+    tell(path, {false, problem}, problem);
   }
 
   void tell(const fs::path& path, const Finding& finding) {
-    print(path.string() + ": " + finding.text + "\n");
+    tell(path, finding, path.string() + ": " + finding.text);
+  }
+
+  void tell(const fs::path& path, const Finding& finding, const std::string& line) {
+    if (as_json_)
+      findings_.push_back(
+          {{"path", path.string()}, {"good", finding.good}, {"finding", finding.text}});
+    else
+      print(line + "\n");
     found_problems_ |= !finding.good;
   }
 
@@ -121,6 +136,8 @@ class Verification {
   }
 
   const ShardFormat format_;
+  const bool as_json_;
+  nlohmann::json findings_ = nlohmann::json::array();
   bool found_problems_ = false;
 };
 
@@ -136,6 +153,7 @@ ShardFormat format_named(const std::string& name) {
 int run_data_verify(const Words& words, const Globals&) {
   Words paths;
   std::string format = "auto";
+  bool json = false;
   Arguments arguments("data verify PATH...",
                       "Reads every token and compares: headers with sizes, tokens with the "
                       "vocabulary, prepared folders and what lies in them with their checksums.");
@@ -144,11 +162,13 @@ int run_data_verify(const Words& words, const Globals&) {
               "auto: a header says what follows, and a file without one is not good; raw_uint16: "
               "tokens without a header, as nanoGPT writes them",
               offer::one_of({"auto", "raw_uint16"}))
+      .flag("--json", json, "an array of what was found, for a script")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data verify data/corpus", "1 where a file is not good");
   if (!arguments.parse(words)) return 0;
-  Verification verification(format_named(format));
+  Verification verification(format_named(format), json);
   for (const std::string& path : paths) verification.of_path(path);
+  verification.finish();
   return static_cast<int>(verification.found_problems() ? ExitCode::failed : ExitCode::done);
 }
 
