@@ -107,7 +107,7 @@ else()
 endif()
 
 # Headers only: the library is opened when something is fetched, so that no other command loads it.
-exprun_pkg_config(curl libcurl)
+exprun_pkg_config(curl libcurl>=7.32)  # CURLOPT_XFERINFOFUNCTION
 add_library(exprun_curl INTERFACE)
 if(curl_FOUND)
   target_include_directories(exprun_curl SYSTEM INTERFACE ${curl_INCLUDE_DIRS})

@@ -19,6 +19,7 @@ HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known
       lines_(nullptr, curl_.slist_free_all),
       part_(part),
       progress_(progress),
+      redirections_(redirections_from(address)),
       known_(known),
       version_(known.content ? "" : part.version()),
       from_(known.content || !version_.empty() ? part.size() : 0) {
@@ -26,7 +27,7 @@ HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known
   if (from_ > 0) ask_for_range();
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kRedirections);
-  set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  keep_to(redirections_, curl_, easy_.get());
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -70,8 +71,8 @@ Verdict HttpRequest::verdict_on(CURLcode failure) const {
     return {Refusal::final, "the server redirects more than " + std::to_string(kRedirections) +
                                 " times; give --mirror ADDRESS"};
   if (failure == CURLE_UNSUPPORTED_PROTOCOL && head_.status != 0)
-    return {Refusal::final, "the server redirects to '" + redirected_to() +
-                                "', and only http and https are followed; give --mirror ADDRESS"};
+    return {Refusal::final, "the server redirects to '" + redirected_to() + "', and " +
+                                redirections_.followed + " followed; give --mirror ADDRESS"};
   if (failure == CURLE_UNSUPPORTED_PROTOCOL || failure == CURLE_URL_MALFORMAT)
     return {Refusal::final, curl_.easy_strerror(failure)};
   const Verdict found = verdict();

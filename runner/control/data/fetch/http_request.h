@@ -9,6 +9,7 @@
 #include "control/data/fetch/curl_library.h"
 #include "control/data/fetch/download_progress.h"
 #include "control/data/fetch/part_file.h"
+#include "control/data/fetch/redirections.h"
 #include "control/data/fetch/reply_head.h"
 
 namespace exprun {
@@ -47,6 +48,7 @@ class HttpRequest {
   PartFile& part_;
   FileProgress& progress_;
   ReplyHead head_;
+  const Redirections& redirections_;
   Known known_;
   std::string version_;  // of the part, where it matters
   int64_t from_;
