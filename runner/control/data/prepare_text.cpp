@@ -71,9 +71,10 @@ class Preparation {
   InputFiles find_inputs(const Table& table) {
     auto sources = raw_sources(table, how_.libtorch);
     options_.vocabulary = expand_path(options_.vocabulary, how_.libtorch);
-    if (!is_bpe(options_)) return {std::move(sources), {}, options_.identity()};
+    std::string identity = options_.identity(sources);
+    if (!is_bpe(options_)) return {std::move(sources), {}, std::move(identity)};
     try {
-      return {std::move(sources), vocabulary_files(options_.vocabulary), options_.identity()};
+      return {std::move(sources), vocabulary_files(options_.vocabulary), std::move(identity)};
     } catch (const Error& error) {
       throw dataset_.error("vocabulary", error.what(), vocabulary_remedy(options_.tokenizer));
     }

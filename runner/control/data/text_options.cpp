@@ -46,8 +46,14 @@ nlohmann::json TextOptions::to_json() const {
           {"block_documents", block_documents}};
 }
 
-std::string TextOptions::identity() const {
-  return std::string(kMethod) + " " + json_text(to_json());
+// The same bytes are other records as a.jsonl than as a.txt; a text's format is not said.
+std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
+  std::string formats;
+  for (const RawSource& source : sources)
+    formats += " " + format_of_file(source.source.file, format);
+  const bool all_are_texts = formats.find("json") == formats.npos;
+  return std::string(kMethod) + " " + json_text(to_json()) +
+         (format == "auto" && !all_are_texts ? formats : "");
 }
 
 TextOptions text_options(const Section& dataset, bool fraction_written) {

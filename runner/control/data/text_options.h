@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "control/data/read/document_chunks.h"
 #include "recipe/section.h"
 
 namespace exprun {
@@ -23,8 +25,9 @@ struct TextOptions {
 
   // All that decides which tokens come out, the vocabulary's place left out.
   nlohmann::json to_json() const;
-  // The same with the way in which data are prepared: part of what they are known by.
-  std::string identity() const;
+  // The same with the way in which data are prepared, and the formats that "auto" found by the
+  // names of the sources: part of what they are known by.
+  std::string identity(const std::vector<RawSource>& sources) const;
 };
 
 // One rule of validation, which leaves out the default of validation_fraction. Throws RecipeError

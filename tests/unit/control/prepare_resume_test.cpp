@@ -50,8 +50,8 @@ struct OwnData {
     const ResolvedRecipe recipe = recipe_with(file, rule);
     const Section dataset = recipe.section("dataset");
     const TextOptions options = text_options(dataset, true);
-    const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
-                            options.identity());
+    const auto sources = raw_sources(*recipe.find("dataset")->as<Table>(), "");
+    const InputFiles inputs(sources, {}, options.identity(sources));
     const auto tokenizer = make_byte_tokenizer();
     fs::create_directories(partial_folder(mine));
     tokenize_sources({dataset, options, inputs, *tokenizer, partial_folder(mine), 1,

@@ -369,6 +369,24 @@ TEST_CASE("prepare: a document that the border divides is counted once") {
   CHECK(documents("abc\ndef\n", lines + "validation_fraction = 0.0\n") == 2);
 }
 
+TEST_CASE("prepare: the same bytes are other data where their name says another format") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "data";
+  const std::string records = "{\"text\": \"aa\"}\n{\"text\": \"bb\"}\n";
+  const std::string rule = "validation_fraction = 0.0\nend_of_text = \"none\"\n";
+  for (const auto& [name, text] :
+       {std::pair("a.txt", records), std::pair("a.jsonl", std::string("aabb")),
+        std::pair("b.txt", records), std::pair("b.ndjson", std::string("aabb"))}) {
+    CAPTURE(name);
+    const fs::path file = folder.write(name, records);
+    CHECK(text_of(prepare(file, store, rule).train) == text);
+    PrepareOptions options;
+    options.folder = folder.path() / "mine";
+    CHECK(text_of(prepare(file, store, rule, options).train) == text);
+  }
+  CHECK(std::distance(fs::directory_iterator(store), {}) == 2);
+}
+
 TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
   const std::pair<size_t, size_t> cuts[] = {{1, kChunkPieces}, {kChunkBytes, 1}};
   for (const auto& [bytes, pieces] : cuts) {
@@ -378,8 +396,9 @@ TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
     PrepareOptions options;
     options.folder = folder.path() / "mine";
     const ResolvedRecipe recipe = recipe_with(file, rule);
-    const InputFiles inputs(raw_sources(*recipe.find("dataset")->as<Table>(), ""), {},
-                            text_options(recipe.section("dataset"), true).identity());
+    const auto sources = raw_sources(*recipe.find("dataset")->as<Table>(), "");
+    const InputFiles inputs(sources, {},
+                            text_options(recipe.section("dataset"), true).identity(sources));
     const nlohmann::json split = {{"shards", 0}, {"open", 0}};
     const auto none = nlohmann::json::array();
     const nlohmann::json one_chunk = {{"key", inputs.key()},
