@@ -63,6 +63,7 @@ if(xxhash_FOUND)
 #include <xxh_x86dispatch.h>
 int main() { return static_cast<int>(XXH3_128bits_dispatch(nullptr, 0).low64); }" exprun_xxhash_dispatches)
   unset(CMAKE_REQUIRED_LIBRARIES)
+  unset(CMAKE_REQUIRED_QUIET)
 else()
   exprun_fetch(xxhash Cyan4973/xxHash 35b0373c697b5f160d3db26b1cbb45a0d5ba788c)  # 0.8.1
   add_library(xxhash STATIC ${xxhash_SOURCE_DIR}/xxhash.c)
