@@ -158,6 +158,8 @@ TEST_CASE("sources: a byte order mark before JSON is none of it") {
   const TemporaryFolder folder;
   const std::string mark = "\xef\xbb\xbf";
   CHECK(read(folder.write("a.jsonl", mark + "{\"text\": \"a\"}"), folder.path() / "data") == "a");
+  CHECK(read(folder.write("b.jsonl", mark + "\r\n {\"text\": \"a\"}"), folder.path() / "data") ==
+        "a");
   CHECK(read(folder.write("a.json", mark + " [{\"text\": \"a\"}]"), folder.path() / "data") == "a");
   CHECK(complaint_about(folder, "b.json", "\xef\xbb[]")
             .starts_with("data: 'FILE' does not begin with '['"));

@@ -35,9 +35,10 @@ class JsonLines final : public RecordReader {
 
   bool next(Record& record) override {
     for (;;) {
-      const std::string_view line = take_line();
+      std::string_view line = take_line();
       if (line.data() == nullptr) return false;
-      ++line_;
+      if (++line_ == 1 && line.starts_with(kByteOrderMark))
+        line.remove_prefix(kByteOrderMark.size());
       record = {trimmed(line), true, true, line_};
       if (!record.bytes.empty()) return true;
     }
