@@ -245,6 +245,13 @@ TEST_CASE(
         "data: record 2 of 'FILE' (line 2) is no JSON object");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")
             .starts_with("data: record 2 of 'FILE' (line 2) is no JSON: "));
+  CHECK(
+      message("b.jsonl", "   {\"text\": x}")
+          .starts_with("data: record 1 of 'FILE' (line 1) is no JSON: parse error at column 10 of "
+                       "the record: syntax error "));
+  CHECK(message("b.json", "[\n{\"text\": \"a\"},\n {\n  x}]")
+            .starts_with("data: record 2 of 'FILE' is no JSON: parse error at line 2, column 3 of "
+                         "the record: syntax error "));
   CHECK(message("b.jsonl", "\n{\"text\": \"a\"}\n \r\n\n[1]\n") ==
         "data: record 2 of 'FILE' (line 5) is no JSON object");
   CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==

@@ -33,11 +33,14 @@ std::string text_of(const json& record, const std::string& field) {
   return json_text(*found);
 }
 
-// Its line is that of the record's text, and would be taken for the file's.
+// Its place is in the record, and would be taken for one in the file.
 std::string problem_of_record(const json::exception& error) {
   std::string problem = to_valid_utf8(json_problem(error));
-  constexpr std::string_view kLine = "line 1, ";
-  if (const size_t at = problem.find(kLine); at != problem.npos) problem.erase(at, kLine.size());
+  constexpr std::string_view kPlace = "parse error at ", kFirstLine = "line 1, ";
+  if (!problem.starts_with(kPlace)) return problem;
+  problem.insert(std::min(problem.find(':'), problem.size()), " of the record");
+  if (problem.compare(kPlace.size(), kFirstLine.size(), kFirstLine) == 0)
+    problem.erase(kPlace.size(), kFirstLine.size());
   return problem;
 }
 
