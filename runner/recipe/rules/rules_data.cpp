@@ -85,20 +85,21 @@ void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
     return std::any_of(parts.begin(), parts.end(),
                        [](const TemplatePart& part) { return !part.field.empty(); });
   };
-  const auto judge = [&](const std::string& key, const std::string& text) {
-    const SourceSpan place = place_of(input.root, "dataset." + key);
+  // Only records with an empty field become the fallback's text: that may be the same for all.
+  for (const auto& [key, may_be_fixed] :
+       {std::pair{"template", false}, {"fallback_template", true}}) {
+    const auto text = text_at(input.root, join_path("dataset", key));
+    if (!text) continue;
+    const SourceSpan place = place_of(input.root, join_path("dataset", key));
     try {
-      if (!has_field(text))
+      if (!has_field(*text) && !may_be_fixed)
         diagnostics.push_back(
-            tolerable({place, "'" + key + "' has no field: every record would be the same text",
+            tolerable({place, "'template' has no field: every record would be the same text",
                        "fields stand in braces: {text}"}));
     } catch (const Error& error) {
       diagnostics.push_back({place, error.what()});
     }
-  };
-  if (const auto text = text_at(input.root, "dataset.template")) judge("template", *text);
-  const auto fallback = text_at(input.root, "dataset.fallback_template").value_or("");
-  if (!fallback.empty()) judge("fallback_template", fallback);
+  }
 }
 
 void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {

@@ -31,7 +31,6 @@ const std::vector<std::vector<std::string>> kRefusedSince = {
     {"dataset.separator=\\n\\n"},
     {"block_tokens=8", "validation_tokens=10"},
     {"dataset.template=text"},
-    {"fallback_template=text"},
     {"schedule.type=linear", "warmup=200 steps"},
     {"keep_last=1"},
     {"lr=-1"}};
