@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -143,6 +144,26 @@ class GzipBytes final : public ByteStream {
   bool whole_ = false;
 };
 
+// How much memory the frame that begins so takes: the window that its header names, or else its
+// whole content.
+uint64_t window_of_zstd(std::string_view header) {
+  constexpr size_t kDescriptor = 4, kWindow = 5;  // behind the magic number
+  constexpr unsigned kSingleSegment = 1u << 5;
+  if (header.size() <= kWindow) return 0;
+  if (static_cast<unsigned char>(header[kDescriptor]) & kSingleSegment)
+    return ZSTD_getFrameContentSize(header.data(), header.size());
+  const auto window = static_cast<unsigned char>(header[kWindow]);
+  const uint64_t base = uint64_t{1} << (10 + (window >> 3));
+  return base + base / 8 * (window & 7);
+}
+
+// No mistake in the file: a machine with more memory unpacks it.
+FileError no_memory_for_zstd(const fs::path& file, std::string_view header) {
+  return FileError("data: there is not enough memory to unpack '" + file.string() +
+                   "': its window takes " + std::to_string(window_of_zstd(header)) +
+                   " bytes; pack it with a smaller one, or unpack it elsewhere");
+}
+
 class ZstdBytes final : public ByteStream {
  public:
   explicit ZstdBytes(std::unique_ptr<PlainBytes> plain)
@@ -161,8 +182,12 @@ class ZstdBytes final : public ByteStream {
         return 0;
       }
       ZSTD_inBuffer in{packed_.data(), packed_.size(), 0};
+      if (left_ == 0) header_.clear();
+      header_.append(packed_.data(), std::min(packed_.size(), kHeader - header_.size()));
       left_ = ZSTD_decompressStream(state_.get(), &out, &in);
       packed_.take(in.pos);
+      if (ZSTD_getErrorCode(left_) == ZSTD_error_memory_allocation)
+        throw no_memory_for_zstd(packed_.plain().file(), header_);
       if (ZSTD_isError(left_))
         throw damaged(packed_.plain().file(), "zstd", ZSTD_getErrorName(left_));
     }
@@ -172,8 +197,11 @@ class ZstdBytes final : public ByteStream {
   std::string hash() const override { return packed_.plain().hash(); }
 
  private:
+  static constexpr size_t kHeader = 18;  // the longest header of a frame
+
   Packed packed_;
   std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> state_;
+  std::string header_;  // how the frame begins
   size_t left_ = 0;
 };
 
