@@ -273,6 +273,10 @@ class Data(unittest.TestCase):
         (self.folder / "large.jsonl").write_bytes(b'{"text":""}\n' * 1_000_000 + b'{"text":"some text"}\n')
         self.assert_bounded("path=large.jsonl", "validation_fraction=0")
 
+    def test_memory_is_bounded_for_a_text_that_begins_as_a_record(self):
+        (self.folder / "large").write_bytes(b'{"a":[' + b"{}," * 2_700_000 + b"\nsome text")
+        self.assert_bounded("path=large", "validation_fraction=0")
+
     def test_foreign_and_damaged_files(self):
         header = struct.pack("<256i", 20240801, 7, 2, *[0] * 253)
         (self.folder / "llama3.bin").write_bytes(header + struct.pack("<2I", 1, 128_000))

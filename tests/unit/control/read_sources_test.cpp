@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kAll = "validation_fraction = 0.0\n";
+const std::string kAsItIs = ", or take it as it is with format = \"text\"";
 
 std::string read(const fs::path& path, const fs::path& store, const std::string& more = "") {
   return text_of(prepare(path, store, kAll + more).train);
@@ -174,17 +175,25 @@ TEST_CASE("sources: records are no text unless somebody says so") {
       for (const auto& [name, bytes] :
            {std::pair{"a", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
         CHECK(complaint_about(folder, name, bytes) ==
-              "data: 'FILE' holds JSON Lines, and nothing says so; write format = "
-              "\"json_lines\", or \"text\" to take it as it is");
+              "data: 'FILE' begins with a line that is a JSON object, and nothing says what it "
+              "holds; write format = \"json_lines\"" +
+                  kAsItIs);
       CHECK(read(folder.write("a.md", lines), folder.path() / "data") == lines);
       CHECK(read(folder.write("a", lines), folder.path() / "data", "format = \"text\"\n") == lines);
     }
   for (const char* array : {"[{\"text\": \"a\"}]", " [\n  {\n    \"text\": \"a\"\n  }\n]"})
     CHECK(complaint_about(folder, "a", array) ==
-          "data: 'FILE' holds a JSON array of records, and nothing says so; write format = "
-          "\"json\", or \"text\" to take it as it is");
+          "data: 'FILE' begins with an array of JSON objects, and nothing says what it holds; "
+          "write format = \"json\"" +
+              kAsItIs);
+}
+
+TEST_CASE("sources: a text that begins as records do is one") {
+  const TemporaryFolder folder;
   for (const char* text :
-       {"{", "{a}\n", "{}x\n{}", "[1] is a number", "[[a link]]", "[{x", "\n \n", "{\n\"a\": 1}"})
+       {"{", "{a}\n", "{}x\n{}", "[1] is a number", "[[a link]]", "[{x", "\n \n", "{\n\"a\": 1}",
+        "{}\nint main(){}", "{}", "{\"level\": 3}\n\nstarted\n", "{\"a\": 1}\n{\"b\"\n",
+        "[ {\"note\"} ] is what he said", "[{\"a\\\": 1", "[{}]", "[{\"a\nb\": 1}]"})
     CHECK(read(folder.write("b", text), folder.path() / "data") == text);
 }
 
@@ -195,11 +204,12 @@ TEST_CASE("sources: an archive and a token shard are no text unless somebody say
   for (const auto& [name, bytes] :
        {std::pair{"a.tar", tar}, {"a.txt", tar}, {"a.tgz", gzip(tar)}, {"a.tar.zst", zstd(tar)}})
     CHECK(complaint_about(folder, name, bytes) ==
-          "data: 'FILE' is a tar archive; unpack it and name the files that it holds");
+          "data: 'FILE' is a tar archive; unpack it and name the files that it holds" + kAsItIs);
   for (const uint32_t magic : {20240520u, 20240801u, 20250211u})
     CHECK(complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
           "data: 'FILE' is a token shard, no text; write type = \"token_shards\", with its path in "
-          "'train'");
+          "'train'" +
+              kAsItIs);
   CHECK(read(folder.write("a.tar", tar), folder.path() / "data", "format = \"text\"\n") == tar);
 }
 

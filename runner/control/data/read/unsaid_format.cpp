@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
-#include "base/json_text.h"
 #include "control/data/read/extension.h"
 #include "text/token_shard.h"
 
@@ -15,10 +14,10 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr const char* kBlanks = " \t\r\n";
 constexpr size_t kMostOfLine = size_t{16} << 20;  // a longer line is judged by nobody
+constexpr size_t kMostOfName = size_t{64} << 10;  // with what stands before it in an array
 
 constexpr size_t kTarMarkAt = 257;
 constexpr std::string_view kTarMark = "ustar";
@@ -39,32 +38,52 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(std::min(text.size(), text.find_first_not_of(kBlanks)));
 }
 
-// Of what is in sight, without the blanks before it.
-std::string_view first_bytes(const StreamBuffer& buffer) {
-  std::string_view text = buffer.rest();
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return without_blanks(text);
+// What is in sight from the first byte at or behind `from` that is no blank; of a line that may be
+// an object all of it.
+std::string_view line_from(StreamBuffer& buffer, size_t from) {
+  const auto text = [&] { return without_blanks(buffer.rest().substr(from)); };
+  const auto is_enough = [&] {
+    return text().find('\n') != std::string_view::npos ||
+           (!text().empty() && !text().starts_with('{'));
+  };
+  while (!is_enough() && buffer.rest().size() - from < kMostOfLine && buffer.fill()) continue;
+  return text().substr(0, text().find('\n'));
 }
 
-bool is_json_lines(StreamBuffer& buffer) {
-  while (first_bytes(buffer).empty() && buffer.rest().size() < kMostOfLine && buffer.fill())
-    continue;
-  if (!first_bytes(buffer).starts_with('{')) return false;
-  while (first_bytes(buffer).find('\n') == std::string_view::npos &&
-         buffer.rest().size() < kMostOfLine && buffer.fill())
-    continue;
-  const std::string_view text = first_bytes(buffer);
-  return parse_json_or_discard<json>(text.substr(0, text.find('\n'))).is_object();
-}
-
-// '[' begins many a text, not with a '{' and a '"' behind it.
-bool is_json_array(const StreamBuffer& buffer) {
-  std::string_view text = first_bytes(buffer);
-  for (const char c : {'[', '{', '"'}) {
+// '[' and '{' begin many a text, not with a name and a colon behind them.
+bool begins_with_field(std::string_view text) {
+  for (const char c : {'{', '"'}) {
+    text = without_blanks(text);
     if (!text.starts_with(c)) return false;
-    text = without_blanks(text.substr(1));
+    text.remove_prefix(1);
   }
-  return true;
+  size_t at = text.find_first_of("\"\\\n");
+  while (at != std::string_view::npos && text[at] == '\\')
+    at = text.find_first_of("\"\\\n", at + 2);
+  return at != std::string_view::npos && text[at] == '"' &&
+         without_blanks(text.substr(at + 1)).starts_with(':');
+}
+
+// Without a tree of its values, which takes tens of times the memory of its text.
+bool is_object(std::string_view line) {
+  return line.starts_with('{') && nlohmann::json::accept(line);
+}
+
+// One object on a line may be a text's own: a second line must be one too, if there is any.
+bool is_json_lines(StreamBuffer& buffer, size_t begin) {
+  const std::string_view first = line_from(buffer, begin);
+  if (!begins_with_field(first) || !is_object(first)) return false;
+  const std::string_view second =
+      line_from(buffer, static_cast<size_t>(first.data() + first.size() - buffer.rest().data()));
+  return second.empty() || is_object(second);
+}
+
+bool is_json_array(StreamBuffer& buffer, size_t begin) {
+  const std::string_view line = line_from(buffer, begin);
+  if (!line.starts_with('[')) return false;
+  const auto at = static_cast<size_t>(line.data() - buffer.rest().data());
+  buffer.has(at + kMostOfName);
+  return begins_with_field(buffer.rest().substr(at + 1, kMostOfName));
 }
 
 bool is_named_text(const fs::path& file) {
@@ -75,18 +94,22 @@ bool is_named_text(const fs::path& file) {
 }  // namespace
 
 void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
-  const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
-  const auto refuse = [&](const std::string& why) { throw Error("data: " + shown + " " + why); };
-  if (is_tar(buffer)) refuse("is a tar archive; unpack it and name the files that it holds");
-  if (is_shard(buffer))
-    refuse("is a token shard, no text; write type = \"token_shards\", with its path in 'train'");
-  if (is_named_text(file)) return;
-  const auto refuse_records = [&](const std::string& what, const std::string& format) {
-    refuse("holds " + what + ", and nothing says so; write format = \"" + format +
-           "\", or \"text\" to take it as it is");
+  const auto refuse = [&](const std::string& what, const std::string& remedy) {
+    const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
+    throw Error("data: " + shown + " " + what + "; " + remedy +
+                ", or take it as it is with format = \"text\"");
   };
-  if (is_json_lines(buffer)) refuse_records("JSON Lines", "json_lines");
-  if (is_json_array(buffer)) refuse_records("a JSON array of records", "json");
+  if (is_tar(buffer)) refuse("is a tar archive", "unpack it and name the files that it holds");
+  if (is_shard(buffer))
+    refuse("is a token shard, no text", "write type = \"token_shards\", with its path in 'train'");
+  if (is_named_text(file)) return;
+  const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  if (is_json_lines(buffer, begin))
+    refuse("begins with a line that is a JSON object, and nothing says what it holds",
+           "write format = \"json_lines\"");
+  if (is_json_array(buffer, begin))
+    refuse("begins with an array of JSON objects, and nothing says what it holds",
+           "write format = \"json\"");
 }
 
 }  // namespace exprun
