@@ -210,7 +210,15 @@ TEST_CASE("sources: an archive and a token shard are no text unless somebody say
           "data: 'FILE' is a token shard, no text; write type = \"token_shards\", with its path in "
           "'train'" +
               kAsItIs);
-  CHECK(read(folder.write("a.tar", tar), folder.path() / "data", "format = \"text\"\n") == tar);
+  const std::string parquet("PAR1\x15\x04 and more PAR1");
+  for (const auto& [name, bytes] :
+       {std::pair{"a.parquet", parquet}, {"b.txt", parquet}, {"c.gz", gzip(parquet)}})
+    CHECK(complaint_about(folder, name, bytes) ==
+          "data: 'FILE' is a Parquet file, no text; export it as JSON Lines" + kAsItIs);
+  for (const auto& [name, bytes] : {std::pair{"a.tar", tar}, {"a.parquet", parquet}})
+    CHECK(read(folder.write(name, bytes), folder.path() / "data", "format = \"text\"\n") == bytes);
+  for (const std::string text : {"PAR1", "PAR1\nis the mark", "PAR1 is the mark"})
+    CHECK(read(folder.write("b", text), folder.path() / "data") == text);
 }
 
 TEST_CASE("sources: a pipe is refused, with the way to read it") {

@@ -21,6 +21,7 @@ constexpr size_t kMostOfName = size_t{64} << 10;  // with what stands before it 
 
 constexpr size_t kTarMarkAt = 257;
 constexpr std::string_view kTarMark = "ustar";
+constexpr std::string_view kParquetMark = "PAR1";
 
 bool is_tar(StreamBuffer& buffer) {
   return buffer.has(kTarMarkAt + kTarMark.size()) &&
@@ -32,6 +33,14 @@ bool is_shard(StreamBuffer& buffer) {
   if (!buffer.has(sizeof magic)) return false;
   std::memcpy(&magic, buffer.rest().data(), sizeof magic);
   return is_shard_magic(magic);
+}
+
+// Behind the mark stands a header in Thrift's compact protocol, or zeros: in a text neither does.
+bool is_parquet(StreamBuffer& buffer) {
+  if (!buffer.has(kParquetMark.size() + 1) || !buffer.rest().starts_with(kParquetMark))
+    return false;
+  const char behind = buffer.rest()[kParquetMark.size()];
+  return behind >= 0 && behind < ' ' && std::string_view(kBlanks).find(behind) == std::string::npos;
 }
 
 std::string_view without_blanks(std::string_view text) {
@@ -102,6 +111,7 @@ void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
   if (is_tar(buffer)) refuse("is a tar archive", "unpack it and name the files that it holds");
   if (is_shard(buffer))
     refuse("is a token shard, no text", "write type = \"token_shards\", with its path in 'train'");
+  if (is_parquet(buffer)) refuse("is a Parquet file, no text", "export it as JSON Lines");
   if (is_named_text(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))

@@ -7,8 +7,8 @@
 
 namespace exprun {
 
-// Throws Error, with what to do, for a stream that is a tar archive or a token shard, and for one
-// of JSON records, unless its name says that it is text. Nothing of it is taken.
+// Throws Error, with what to do, for a stream that is a tar archive, a token shard or Parquet, and
+// for one of JSON records, unless its name says that it is text. Nothing of it is taken.
 void refuse_unsaid_format(StreamBuffer& buffer, const std::filesystem::path& file);
 
 }  // namespace exprun
