@@ -16,6 +16,7 @@ from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
+FAKE_DRIVER = BUILD / "fake_nvml"
 TIMEOUT = 120
 
 # Whatever ran the tests may have had these ignored (nohup, a shell's background job), and children inherit that.
@@ -101,10 +102,15 @@ class ExprunTest(unittest.TestCase):
         hidden.start()
         self.addCleanup(hidden.stop)
 
+    def expect_fake_driver(self):
+        self.assertTrue((FAKE_DRIVER / "libnvidia-ml.so.1").exists(),
+                        "what stands in for NVIDIA's driver is not built: tools/setup/all fake_nvml")
+
     @contextlib.contextmanager
     def fake_driver(self, **environment):
         """Within it the machine's GPUs are those of a library that stands in for NVIDIA's."""
-        libraries = [str(BUILD / "fake_nvml"), *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
+        self.expect_fake_driver()
+        libraries = [str(FAKE_DRIVER), *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
         with mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}):
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
             os.environ.update(environment)

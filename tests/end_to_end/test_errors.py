@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import BUILD, ROOT, TIMEOUT, ExprunTest
+from support import BUILD, FAKE_DRIVER, ROOT, TIMEOUT, ExprunTest
 
 CASES = sorted(file.parent for file in (ROOT / "tests/errors").glob("*/commands"))
 
@@ -29,6 +29,8 @@ class Errors(ExprunTest):
                 if os.environ.get("EXPRUN_UPDATE_ERRORS"):
                     update(case, text, code)
                 with self.subTest(case=case.name):
+                    if FAKE_DRIVER.name in (case / "commands").read_text():
+                        self.expect_fake_driver()
                     self.assertEqual((text, code), expected(case))
                     self.assertNotEqual(text, "")
 
