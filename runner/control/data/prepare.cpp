@@ -30,7 +30,7 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
 Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const bool text = recipe.section("dataset").type() == "text";
   const Value* validation = recipe.find("dataset.validation");
-  if (!text && !validation) return {};
+  if (!validation && !(text && may_have_unused_keys(dataset_table(recipe)))) return {};
   const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
   const SplitSources sources = find_split_sources(*train, validation, libtorch);
   Diagnostics warnings = trained_validation(sources);

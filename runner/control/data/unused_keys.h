@@ -7,6 +7,9 @@
 
 namespace exprun {
 
+// Whether a key is written that a kind of source has no use for: else nothing need be looked for.
+bool may_have_unused_keys(const Table& dataset);
+
 // Warnings. `dataset` is of type "text". No source is opened.
 Diagnostics unused_keys(const Table& dataset, const SplitSources& sources);
 
