@@ -69,7 +69,10 @@ std::string problem_of(const Download& wanted, const fs::path& file) {
 
 // What is asked of a file that is wanted as it is: only what the file itself tells.
 Download demanded(Download wanted) {
-  if (wanted.as_it_is) wanted.bytes = 0, wanted.sha256.clear();
+  if (wanted.as_it_is) {
+    wanted.bytes = 0;
+    wanted.sha256.clear();
+  }
   return wanted;
 }
 

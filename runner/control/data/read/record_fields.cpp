@@ -99,7 +99,8 @@ size_t size_of_escape(std::string_view text) {
   return escape ? escape->size : 0;
 }
 
-// Copies what stands before the next backslash, if there is one.
+// Copies what stands before the next backslash, or all: whether there is one. Sixteen bytes at a
+// time are written where as many are left to read, so that `to` needs no more room than they have.
 bool copy_to_escape(const char*& at, const char* end, char*& to) {
 #ifdef __SSE2__
   for (; end - at >= 16; at += 16, to += 16) {
