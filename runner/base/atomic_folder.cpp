@@ -12,7 +12,6 @@
 
 #include "base/atomic_file.h"
 #include "base/file_error.h"
-#include "base/manifest.h"
 #include "base/temporary_name.h"
 
 namespace exprun {
@@ -105,7 +104,7 @@ AtomicFolder::~AtomicFolder() {
 void AtomicFolder::commit(const std::string& progress, const std::function<void()>& check) {
   // The disk writes while the hashes are computed; the manifest itself is written after both.
   auto synced = std::async(std::launch::async, sync_folder_content, temporary_);
-  const std::string manifest = manifest_of(temporary_, progress);
+  const std::string manifest = manifest_of(temporary_, progress, known_);
   synced.get();
   write_file_atomically(temporary_ / kManifestName, manifest);
   std::error_code ignored;

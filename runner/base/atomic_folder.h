@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
+
+#include "base/manifest.h"
 
 namespace exprun {
 
@@ -24,6 +27,9 @@ class AtomicFolder {
   // The name to take, where it is known only now: beside the first one.
   void rename_target(std::filesystem::path target) { target_ = std::move(target); }
 
+  // Of files that stay as they are: commit() need not read them.
+  void know(FileHashes hashes) { known_ = std::move(hashes); }
+
   // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent. A file
   // named `progress`, with which work goes on, stays until all else is durable. `check` is for a
   // folder that others may put something into: what it throws, right before the rename, leaves a
@@ -37,6 +43,7 @@ class AtomicFolder {
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   bool stays_;  // after this object
+  FileHashes known_;
 };
 
 // "<target>.partial"

@@ -25,12 +25,14 @@ std::vector<std::string> files_below(const fs::path& folder) {
   return names;
 }
 
-json describe(const fs::path& folder, const std::string& left_out) {
+json describe(const fs::path& folder, const std::string& left_out, const FileHashes& known) {
   json files = json::object();
-  for (const std::string& name : files_below(folder))
-    if (name != left_out)
-      files[name] = {{"bytes", fs::file_size(folder / name)},
-                     {"xxh3_128", hash_file_hex(folder / name)}};
+  for (const std::string& name : files_below(folder)) {
+    if (name == left_out) continue;
+    const auto hash = known.find(name);
+    files[name] = {{"bytes", fs::file_size(folder / name)},
+                   {"xxh3_128", hash == known.end() ? hash_file_hex(folder / name) : hash->second}};
+  }
   return files;
 }
 
@@ -68,8 +70,9 @@ std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, 
 
 }  // namespace
 
-std::string manifest_of(const fs::path& folder, const std::string& left_out) try {
-  const json manifest = {{"version", 1}, {"files", describe(folder, left_out)}};
+std::string manifest_of(const fs::path& folder, const std::string& left_out,
+                        const FileHashes& known) try {
+  const json manifest = {{"version", 1}, {"files", describe(folder, left_out, known)}};
   return json_text(manifest, 2) + "\n";
 } catch (const fs::filesystem_error& error) {
   throw Error("manifest: cannot list '" + folder.string() + "': " + error.code().message());

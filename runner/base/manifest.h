@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,9 +13,13 @@ namespace exprun {
 
 inline constexpr const char* kManifestName = "MANIFEST.json";
 
-// The text of the folder's manifest: every regular file below it is hashed, but the one named
-// `left_out`. Throws Error.
-std::string manifest_of(const std::filesystem::path& folder, const std::string& left_out = "");
+// XXH3-128 by a file's name in the folder.
+using FileHashes = std::map<std::string, std::string>;
+
+// The text of the folder's manifest, of every regular file below it but the one named `left_out`.
+// A file whose hash is not known is read. Throws Error.
+std::string manifest_of(const std::filesystem::path& folder, const std::string& left_out = "",
+                        const FileHashes& known = {});
 
 // The names, below the folder, that its manifest lists; none without a valid manifest.
 std::set<std::string> listed_files(const std::filesystem::path& folder);

@@ -155,7 +155,7 @@ class Preparation {
     if (const auto data = same_data(data_folder)) return *data;  // another process was first
     remove_unfinished_folders(data_folder);
     AtomicFolder target = AtomicFolder::resumable(data_folder / inputs_.key());
-    const fs::path path = data_folder / made(target.path());
+    const fs::path path = data_folder / made(target);
     target.rename_target(path);
     target.commit(kProgressFile);
     return told(load_set(path));
@@ -172,7 +172,7 @@ class Preparation {
     if (is_there(path)) return load_set(path);  // another process was first
     refuse_foreign(path);
     AtomicFolder target = AtomicFolder::resumable(path);
-    made(target.path());
+    made(target);
     target.commit(kProgressFile, [&] {
       refuse_put_there(path, !inputs_.has_standard_input());
       tell_what_is_replaced(path);
@@ -195,9 +195,10 @@ class Preparation {
   }
 
   // The fingerprint of the whole set that an unfinished folder then holds.
-  std::string made(const fs::path& folder) {
+  std::string made(AtomicFolder& target) {
+    const fs::path folder = target.path();
     if (!is_there(folder)) try {  // else killed right before the commit
-        fingerprint_ = fill(folder);
+        fingerprint_ = fill(target);
       } catch (const RecipeError&) {  // what was begun of it would never be gone on with
         std::error_code ignored;
         if (is_begun(folder))
@@ -216,10 +217,12 @@ class Preparation {
     return begun && (begun->empty() || *begun == inputs_.key());
   }
 
-  std::string fill(const fs::path& folder) const {
+  std::string fill(AtomicFolder& target) const {
+    const fs::path folder = target.path();
     const auto tokenizer = this->tokenizer();
-    PreparedData data = tokenize_sources(
+    auto [data, hashes] = tokenize_sources(
         {dataset_, options_, inputs_, *tokenizer, folder, threads(), how_.save_seconds});
+    target.know(std::move(hashes));
     data.tokenizer = tokenizer->to_json();
     data.vocab_size = tokenizer->vocab_size();
     if (is_bpe(options_)) keep_vocabulary(folder, data);

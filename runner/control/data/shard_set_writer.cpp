@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace exprun {
 namespace {
 
@@ -31,10 +33,23 @@ void SplitWriter::append(std::span<const uint32_t> tokens) {
     open_->append(tokens.first(count));
     tokens = tokens.subspan(count);
     if (open_->tokens() < options_.shard_tokens) continue;
-    shards_.push_back(open_->finish());
-    open_->sync();
-    open_.reset();
+    end_full_shard();
   }
+}
+
+// It is hashed while the next one is written, and mostly before it leaves the system's cache.
+void SplitWriter::end_full_shard() {
+  hashes();
+  shards_.push_back(open_->finish());
+  open_->sync();
+  full_ = open_->file().filename().string();
+  hash_ = std::async(hash_file_hex, open_->file());
+  open_.reset();
+}
+
+FileHashes SplitWriter::hashes() {
+  if (hash_.valid()) hashes_[full_] = hash_.get();
+  return hashes_;
 }
 
 std::vector<TokenShard> SplitWriter::finish() {
@@ -97,6 +112,12 @@ void ShardSetWriter::append_blocks(Part part, std::span<const uint32_t> tokens,
 
 std::vector<TokenShard> ShardSetWriter::finish(Part part) {
   return writer(part).finish();
+}
+
+FileHashes ShardSetWriter::hashes() {
+  FileHashes all = train_.hashes();
+  all.merge(validation_.hashes());
+  return all;
 }
 
 json ShardSetWriter::save() {

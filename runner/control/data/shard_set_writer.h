@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/manifest.h"
 #include "control/data/read/document_chunks.h"
 #include "text/token_shard.h"
 
@@ -30,11 +32,13 @@ class SplitWriter {
   void append(std::span<const uint32_t> tokens);
   int64_t tokens() const { return tokens_; }
   std::vector<TokenShard> finish();  // with names, no folders: the folder may move
+  FileHashes hashes();               // of the full shards that this writer wrote
   nlohmann::json save();             // and makes durable what was written
   void restore(const nlohmann::json& state);
 
  private:
   std::filesystem::path file(size_t number) const;
+  void end_full_shard();
 
   std::filesystem::path folder_;
   std::string name_;
@@ -42,6 +46,9 @@ class SplitWriter {
   std::vector<TokenShard> shards_;
   std::optional<ShardWriter> open_;
   int64_t tokens_ = 0;
+  FileHashes hashes_;
+  std::string full_;               // the name of the full shard that was written last,
+  std::future<std::string> hash_;  // and its hash to come
 };
 
 class ShardSetWriter {
@@ -51,6 +58,7 @@ class ShardSetWriter {
   void append(Part part, std::span<const uint32_t> tokens, bool ends_document);
   // The whole sets; of an unfinished block the rest is dropped.
   std::vector<TokenShard> finish(Part part);
+  FileHashes hashes();
   nlohmann::json save();
   void restore(const nlohmann::json& state);
 

@@ -79,7 +79,7 @@ class Tokenizing {
         rule_(end_of_text_rule(job)),
         template_(job.options.text_template, job.options.fallback_template) {}
 
-  PreparedData run() {
+  TokenizedSources run() {
     const ChunkOptions options = chunk_options(job_);
     const int64_t done = restore();
     ByteProgress progress("preparing", job_.inputs.source_bytes());
@@ -100,7 +100,8 @@ class Tokenizing {
     });
     workers.finish();
     warn_of_separator(read);
-    return finish(read);
+    PreparedData data = finish(read);
+    return {std::move(data), writer_->hashes()};
   }
 
  private:
@@ -233,7 +234,7 @@ std::optional<std::string> key_of_begun(const fs::path& folder) {
   }
 }
 
-PreparedData tokenize_sources(const TokenizeJob& job) {
+TokenizedSources tokenize_sources(const TokenizeJob& job) {
   return Tokenizing(job).run();
 }
 

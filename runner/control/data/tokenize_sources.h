@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/manifest.h"
 #include "control/data/input_files.h"
 #include "control/data/text_options.h"
 #include "recipe/section.h"
@@ -30,8 +31,12 @@ struct TokenizeJob {
 // the first place to go on from.
 std::optional<std::string> key_of_begun(const std::filesystem::path& folder);
 
-// The shards, with names in the folder, what they were made from, and the fingerprint. Throws
-// RecipeError, for a split without a token too, and Error.
-PreparedData tokenize_sources(const TokenizeJob& job);
+struct TokenizedSources {
+  PreparedData data;  // shards with names in the folder, what they were made from, the fingerprint
+  FileHashes hashes;  // of shards, where they are known
+};
+
+// Throws RecipeError, for a split without a token too, and Error.
+TokenizedSources tokenize_sources(const TokenizeJob& job);
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/atomic_file.h"
+#include "base/hash.h"
 #include "base/manifest.h"
 #include "support/temporary_folder.h"
 
@@ -20,6 +21,17 @@ TEST_CASE("atomic folder: appears whole, with a manifest") {
   CHECK(read_file(target / "deep" / "a") == "one");
   CHECK_FALSE(manifest_problem(target, Verify::hashes));
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("atomic folder: a file whose hash is known is not read for the manifest") {
+  const TemporaryFolder folder;
+  AtomicFolder writing(folder.path() / "set");
+  write_file_atomically(writing.path() / "a", "one");
+  write_file_atomically(writing.path() / "b", "two");
+  writing.know({{"a", hash_hex("of the writer")}});
+  writing.commit();
+  CHECK(manifest_problem(folder.path() / "set", Verify::hashes) ==
+        "a has other content than the manifest says");
 }
 
 TEST_CASE("atomic folder: an older one is replaced as a whole") {

@@ -15,6 +15,7 @@
 #include "base/atomic_file.h"
 #include "base/atomic_folder.h"
 #include "base/diagnostic.h"
+#include "base/hash.h"
 #include "base/manifest.h"
 #include "control/data/input_files.h"
 #include "control/data/ordered_workers.h"
@@ -45,8 +46,8 @@ struct OwnData {
     return prepare(file, folder.path() / "store", rule, options);
   }
 
-  // As if killed while the whole set was being committed.
-  void leave_uncommitted() const {
+  // As if killed while the whole set was being committed. Returns the hashes that were known.
+  FileHashes leave_uncommitted() const {
     const ResolvedRecipe recipe = recipe_with(file, rule);
     const Section dataset = recipe.section("dataset");
     const TextOptions options = text_options(dataset, true);
@@ -54,8 +55,9 @@ struct OwnData {
     const InputFiles inputs(sources, {}, options.identity(sources));
     const auto tokenizer = make_byte_tokenizer();
     fs::create_directories(partial_folder(mine));
-    tokenize_sources({dataset, options, inputs, *tokenizer, partial_folder(mine), 1,
-                      /*save_seconds=*/0});
+    return tokenize_sources({dataset, options, inputs, *tokenizer, partial_folder(mine), 1,
+                             /*save_seconds=*/0})
+        .hashes;
   }
 
   // The first letter of the first shard becomes a capital: what is tokenized again shows.
@@ -179,6 +181,17 @@ TEST_CASE("prepare: a source that the disk does not give is no mistake of the re
   options.records.format = "text";
   CHECK_THROWS_AS(read_chunks({source}, options, [](const Chunk&) {}), Error);
   CHECK_THROWS_AS(content_of({source}, [](int64_t) {}), Error);  // what was begun stays
+}
+
+TEST_CASE("prepare: full shards are hashed before the end, those of an earlier life at it") {
+  const OwnData data;
+  const FileHashes hashes = data.leave_uncommitted();
+  REQUIRE(hashes.size() == 2);  // of 3, 3 and 2 tokens
+  for (const auto& [name, hash] : hashes)
+    CHECK(hash == hash_file_hex(partial_folder(data.mine) / name));
+  CHECK(data.leave_uncommitted().empty());  // it goes on where the last one ended
+  data.made();
+  CHECK_FALSE(manifest_problem(data.mine, Verify::hashes));
 }
 
 TEST_CASE("resume: files that were being written when it was killed are no part of the data") {
