@@ -18,7 +18,7 @@ using nlohmann::json;
 std::vector<std::string> files_below(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string name = fs::relative(entry.path(), folder).generic_string();
+    const std::string name = entry.path().lexically_relative(folder).generic_string();
     if (entry.is_regular_file() && name != kManifestName) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
