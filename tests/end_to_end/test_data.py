@@ -305,6 +305,7 @@ class Data(unittest.TestCase):
             file.write(struct.pack("<H", 60_000))
         self.assertEqual(self.data("verify", "made", code=1),
                          "made: train_000000.bin has other content than the manifest says\n"
+                         f"made: {self.again('made')}\n"
                          "made/train_000000.bin: has other content than the manifest says\n")
         (self.folder / "made/MANIFEST.json").unlink()
         self.assertIn("made/train_000000.bin: token 60000 is not in the vocabulary of 50257\n",
@@ -351,11 +352,16 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("verify", "made", code=1),
                          "made: train_000001.bin has other content than the manifest says\n"
                          "made: train_000002.bin has other content than the manifest says\n"
+                         f"made: {self.again('made')}\n"
                          f"made/train_000000.bin: {good}\n"
                          "made/train_000001.bin: has other content than the manifest says\n"
                          "made/train_000002.bin: has other content than the manifest says\n"
                          f"made/validation_000000.bin: {good}\nmade/validation_000001.bin: {good}\n"
                          f"made/validation_000002.bin: {good.replace('4', '2')}\n")
+
+    def again(self, folder):
+        return (f"remove '{self.folder.resolve()}/{folder}' and prepare the data again, "
+                "with exprun data prepare or by a run of the recipe")
 
     def made(self, name="made"):
         """A set of four and three tokens, in three shards."""
@@ -429,7 +435,7 @@ class Data(unittest.TestCase):
         (self.folder / "other").mkdir()
         for here, name in (".", "made"), (".", "made/"), ("made", "."), ("made", "./"), ("other", "../made"):
             self.folder = made.parent / here
-            self.assertIn(f"; remove '{made.resolve()}' and prepare the data again", self.data("verify", name, code=1))
+            self.assertIn(f": remove '{made.resolve()}' and prepare the data again", self.data("verify", name, code=1))
 
     def test_verify_names_its_own_options(self):
         (self.folder / "page.html").write_text("<html></html")
@@ -448,18 +454,26 @@ class Data(unittest.TestCase):
         found = json.loads(self.data("verify", "--json", "made", name, "nothing.bin", code=1))
         good = "good: 3 tokens, uint16 behind a header"
         self.assertEqual([(one["path"], one["good"], one["finding"]) for one in found],
-                         [("made", False, "train_000001.bin is missing"),
+                         [("made", False, "train_000001.bin is missing"), ("made", False, self.again("made")),
                           ("made/train_000000.bin", True, good), ("made/validation_000000.bin", True, good),
                           ("caf\ufffd.bin", False, "token shard: 'caf\ufffd.bin' is empty; fetch or make it again"),
                           ("nothing.bin", False, "data: 'nothing.bin' does not exist")])
         found = json.loads(self.data("verify", "--json", "made/train_000000.bin"))
         self.assertEqual(found, [{"path": "made/train_000000.bin", "good": True, "finding": good}])
 
+    def test_what_describes_a_set_is_no_shard(self):
+        self.made()
+        for name in "data.json", "MANIFEST.json":
+            said = f"data: 'made/{name}' describes a set and holds no tokens; name its folder 'made'\n"
+            self.assertEqual(self.data("verify", f"made/{name}", code=1), said)
+            for command in "info", "head":
+                self.assertIn(said, self.data(command, f"made/{name}", code=1))
+
     def test_a_set_without_its_manifest_is_not_good(self):
         (self.made() / "MANIFEST.json").unlink()
-        again = f"remove '{self.folder.resolve()}/made' and prepare the data again, with exprun data prepare or by a run of the recipe"
+        again = self.again("made")
         said = self.data("verify", "made", code=1)
-        self.assertEqual(said.splitlines()[0], f"made: MANIFEST.json is missing; {again}")
+        self.assertEqual(said.splitlines()[:2], ["made: MANIFEST.json is missing", f"made: {again}"])
         self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
                          f"made/train_000000.bin: cannot be compared, 'made/MANIFEST.json' is missing; {again}\n")
         self.folder /= "made"
@@ -495,7 +509,7 @@ class Data(unittest.TestCase):
         self.made()
         (damaged / "data.json").write_text("{")
         problem = "prepared data: 'damaged/data.json' is damaged (parse error"
-        again = f"remove '{self.folder.resolve()}/damaged' and prepare the data again, with exprun data prepare or by a run of the recipe\n"
+        again = self.again("damaged") + "\n"
         said = self.data("verify", "damaged", "made", code=1)
         self.assertTrue(said.startswith(problem) and again in said, said)
         self.assertIn("made: good\n", said)

@@ -103,8 +103,7 @@ class Verification {
   ProblemsByName told_problems(const ShardFolder& folder, const std::vector<LookedShard>& shards) {
     auto problems = manifest_problems(folder.path, Verify::hashes);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
-    if (is_lost && folder.is_described)
-      problems[0].what += "; " + how_to_prepare_again(folder.path);
+    const bool is_damaged = !problems.empty();
     const auto listed = listed_files(folder.path);
     for (const LookedShard& shard : shards)
       if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
@@ -113,6 +112,8 @@ class Verification {
       tell(folder.path, {false, file + " " + what});
       by_name[file] = what;
     }
+    if (is_damaged && folder.is_described)
+      tell(folder.path, {false, how_to_prepare_again(folder.path)});
     if (problems.empty()) tell(folder.path, {true, "good"});
     return by_name;
   }

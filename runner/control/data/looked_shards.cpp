@@ -46,7 +46,13 @@ class Look {
   void at(const fs::path& path) try {
     if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
     if (fs::is_directory(path)) return at_folder(path);
-    looked_.shards.push_back(shard_at(path, folder_at(folder_of(path))));
+    const fs::path name = path.filename(), folder = folder_of(path);
+    const bool describes = name == kManifestName || name == kDataDescription;
+    if (describes && fs::exists(folder / kManifestName))
+      throw Error("data: '" + path.string() +
+                  "' describes a set and holds no tokens; name its folder '" + folder.string() +
+                  "'");
+    looked_.shards.push_back(shard_at(path, folder_at(folder)));
   } catch (const Error& error) {
     looked_.problems.push_back(error.what());
   } catch (const fs::filesystem_error& error) {
