@@ -4,13 +4,25 @@
 #include <bit>
 
 namespace exprun {
+namespace {
+
+constexpr size_t kAhead = 16;  // merges whose slots are on their way from memory
+
+}  // namespace
 
 MergeTable::MergeTable(std::span<const BpeMerge> merges) {
   const size_t capacity = std::bit_ceil(std::max<size_t>(2, merges.size() * 2));
   slots_.assign(capacity, {kFree, kNone});
   mask_ = capacity - 1;
   shift_ = 64 - std::countr_zero(capacity);
-  for (const BpeMerge& merge : merges) insert(merge);
+  for (size_t i = 0; i < merges.size(); ++i) {
+    if (i + kAhead < merges.size()) expect(merges[i + kAhead]);
+    insert(merges[i]);
+  }
+}
+
+void MergeTable::expect(const BpeMerge& merge) const {
+  __builtin_prefetch(&slots_[slot_of(key_of(merge.left, merge.right))]);
 }
 
 // Of a pair that is there twice the first merge counts.
