@@ -70,25 +70,31 @@ std::optional<size_t> first_invalid_byte(std::string_view text) {
   return std::nullopt;
 }
 
-void append_code_point(std::string& text, char32_t code_point) {
+char* write_code_point(char* at, char32_t code_point) {
   const auto continuation = [&](int shift) {
-    text += static_cast<char>(0x80 | (code_point >> shift & 0x3f));
+    *at++ = static_cast<char>(0x80 | (code_point >> shift & 0x3f));
   };
   if (code_point < 0x80) {
-    text += static_cast<char>(code_point);
+    *at++ = static_cast<char>(code_point);
   } else if (code_point < 0x800) {
-    text += static_cast<char>(0xc0 | code_point >> 6);
+    *at++ = static_cast<char>(0xc0 | code_point >> 6);
     continuation(0);
   } else if (code_point < 0x10000) {
-    text += static_cast<char>(0xe0 | code_point >> 12);
+    *at++ = static_cast<char>(0xe0 | code_point >> 12);
     continuation(6);
     continuation(0);
   } else {
-    text += static_cast<char>(0xf0 | code_point >> 18);
+    *at++ = static_cast<char>(0xf0 | code_point >> 18);
     continuation(12);
     continuation(6);
     continuation(0);
   }
+  return at;
+}
+
+void append_code_point(std::string& text, char32_t code_point) {
+  char bytes[4];
+  text.append(bytes, write_code_point(bytes, code_point));
 }
 
 std::string to_valid_utf8(std::string_view text) {

@@ -30,6 +30,8 @@ std::vector<CodePoint> code_points(std::string_view text);
 // The offset of the first byte that is no UTF-8, or nothing.
 std::optional<size_t> first_invalid_byte(std::string_view text);
 
+// At most four bytes. Returns their end.
+char* write_code_point(char* at, char32_t code_point);
 void append_code_point(std::string& text, char32_t code_point);
 
 // Every byte that is no UTF-8 becomes U+FFFD: fit to show and for JSON.

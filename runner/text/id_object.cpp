@@ -14,19 +14,28 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// RFC 8259, of what is allowed here.
+std::optional<uint32_t> hex_digit(char c) {
+  if (is_digit(c)) return static_cast<uint32_t>(c - '0');
+  const char lower = static_cast<char>(c | 0x20);
+  if (lower >= 'a' && lower <= 'f') return static_cast<uint32_t>(lower - 'a' + 10);
+  return std::nullopt;
+}
+
+// RFC 8259, of what is allowed here. Names are decoded where they lie: none becomes longer.
 class IdObject {
  public:
-  explicit IdObject(std::string_view json) : at_(json.data()), end_(json.data() + json.size()) {
+  explicit IdObject(std::string& json) : at_(json.data()), end_(json.data() + json.size()) {
     if (json.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
   }
 
-  bool read(const std::function<void(const std::string&, uint64_t)>& use) {
+  bool read(const std::function<void(std::string_view, uint64_t)>& use) {
     if (!take('{')) return false;
     if (!take('}')) {
       do {
-        if (!take('"') || !read_string() || !take(':') || !read_number()) return false;
-        use(name_, id_);
+        if (!take('"')) return false;
+        const char* const name = at_;
+        if (!read_string() || !take(':') || !read_number()) return false;
+        use({name, name_end_}, id_);
       } while (take(','));
       if (!take('}')) return false;
     }
@@ -48,18 +57,20 @@ class IdObject {
 
   // Behind its first quote.
   bool read_string() {
-    name_.clear();
-    bool ascii = true;
+    const char* const begin = name_end_ = at_;
+    unsigned char bits = 0;
     for (;;) {
-      const char* const begin = at_;
-      while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= ' ')
-        ascii &= static_cast<unsigned char>(*at_++) < 0x80;
-      name_.append(begin, at_);
+      // The end is the zero behind a std::string, which is no character of a name either.
+      for (; !ends_run(*at_); ++at_) bits |= static_cast<unsigned char>(*name_end_++ = *at_);
       if (at_ == end_) return false;
       const char behind = *at_++;
-      if (behind == '"') return ascii || !first_invalid_byte(name_);
+      if (behind == '"') return bits < 0x80 || !first_invalid_byte({begin, name_end_});
       if (behind != '\\' || !read_escape()) return false;
     }
+  }
+
+  static bool ends_run(char c) {
+    return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ';
   }
 
   // Behind its backslash.
@@ -70,7 +81,7 @@ class IdObject {
     if (name == 'u') return read_code_point();
     const size_t known = kNames.find(name);
     if (known == std::string_view::npos) return false;
-    name_ += kMeant[known];
+    *name_end_++ = kMeant[known];
     return true;
   }
 
@@ -84,15 +95,18 @@ class IdObject {
       if (!low || *low < 0xdc00 || *low >= 0xe000) return false;
       value = 0x10000 + ((*value - 0xd800) << 10) + (*low - 0xdc00);
     }
-    append_code_point(name_, *value);
+    name_end_ = write_code_point(name_end_, *value);
     return true;
   }
 
   std::optional<uint32_t> read_hex() {
+    if (end_ - at_ < 4) return std::nullopt;
     uint32_t value = 0;
-    if (end_ - at_ < 4 || std::from_chars(at_, at_ + 4, value, 16).ptr != at_ + 4)
-      return std::nullopt;
-    at_ += 4;
+    for (int i = 0; i < 4; ++i) {
+      const auto digit = hex_digit(*at_++);
+      if (!digit) return std::nullopt;
+      value = value << 4 | *digit;
+    }
     return value;
   }
 
@@ -100,20 +114,19 @@ class IdObject {
     skip_space();
     if (end_ - at_ > 1 && at_[0] == '0' && is_digit(at_[1])) return false;
     const auto [behind, error] = std::from_chars(at_, end_, id_);
-    at_ = behind;
+    at_ += behind - at_;
     return error == std::errc();
   }
 
-  const char* at_;
-  const char* const end_;
-  std::string name_;
+  char* at_;
+  char* const end_;
+  char* name_end_ = nullptr;
   uint64_t id_ = 0;
 };
 
 }  // namespace
 
-bool read_id_object(std::string_view json,
-                    const std::function<void(const std::string&, uint64_t)>& use) {
+bool read_id_object(std::string json, const std::function<void(std::string_view, uint64_t)>& use) {
   return IdObject(json).read(use);
 }
 

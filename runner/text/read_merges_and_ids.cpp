@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 // What is not of the alphabet of bytes is a special token: <|endoftext|> is of it, but no merge
 // makes it.
 void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) {
-  const auto add = [&](const std::string& name, uint64_t id) {
+  const auto add = [&](std::string_view name, uint64_t id) {
     const bool special = name.starts_with("<|") && name.ends_with("|>");
     auto bytes = special ? std::nullopt : bytes_of_alphabet(name);
-    ids.add(bytes ? std::move(*bytes) : name, id);
+    ids.add(bytes ? std::move(*bytes) : std::string(name), id);
     if (!bytes) vocabulary.special.emplace_back(name, static_cast<uint32_t>(id));
   };
   if (!read_id_object(read_file(file), add))

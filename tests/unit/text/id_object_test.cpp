@@ -17,7 +17,7 @@ using Ids = std::vector<std::pair<std::string, uint64_t>>;
 std::optional<Ids> ids_in(std::string_view text) {
   Ids ids;
   const bool good = read_id_object(
-      text, [&](const std::string& name, uint64_t id) { ids.emplace_back(name, id); });
+      std::string(text), [&](std::string_view name, uint64_t id) { ids.emplace_back(name, id); });
   return good ? std::optional(ids) : std::nullopt;
 }
 
