@@ -24,28 +24,39 @@ constexpr std::array<int, kCharacters + 1> byte_of_characters() {
 
 constexpr std::array<int, kCharacters + 1> kByteOf = byte_of_characters();
 
-// Passes it. All of the alphabet have one byte or two in UTF-8; for others stands kCharacters.
-size_t character_at(std::string_view text, size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  if (first < 0x80) return first;
-  if (first < 0xc2 || at == text.size()) return kCharacters;
-  const auto second = static_cast<unsigned char>(text[at++]);
+// All of the alphabet have one byte or two in UTF-8; for others stands kCharacters.
+size_t character_of(unsigned char first, unsigned char second) {
   const size_t value = size_t{first & 0x1fu} << 6 | (second & 0x3fu);
-  const bool of_two = first < 0xe0 && (second & 0xc0) == 0x80;
+  const bool of_two = first >= 0xc2 && first < 0xe0 && (second & 0xc0) == 0x80;
   return of_two && value < kCharacters ? value : kCharacters;
 }
 
 }  // namespace
 
+size_t decode_alphabet(std::string_view text, char*& bytes) {
+  const char *at = text.data(), *const end = at + text.size();
+  char* out = bytes;
+  for (; at != end; ++at) {
+    const auto first = static_cast<unsigned char>(*at);
+    if (first > ' ' && first < 0x7f) {
+      *out++ = *at;
+      continue;
+    }
+    if (end - at < 2) break;
+    const int byte = kByteOf[character_of(first, static_cast<unsigned char>(at[1]))];
+    if (byte == kNoByte) break;
+    *out++ = static_cast<char>(byte);
+    ++at;
+  }
+  bytes = out;
+  return static_cast<size_t>(at - text.data());
+}
+
 std::optional<std::string> bytes_of_alphabet(std::string_view token) {
   std::string bytes(token.size(), '\0');
-  size_t count = 0;
-  for (size_t at = 0; at < token.size();) {
-    const int byte = kByteOf[character_at(token, at)];
-    if (byte == kNoByte) return std::nullopt;
-    bytes[count++] = static_cast<char>(byte);
-  }
-  bytes.resize(count);
+  char* end = bytes.data();
+  if (decode_alphabet(token, end) < token.size()) return std::nullopt;
+  bytes.resize(static_cast<size_t>(end - bytes.data()));
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include "text/byte_alphabet.h"
 #include "text/gpt2_split.h"
 #include "text/id_object.h"
+#include "text/merge_sides.h"
 #include "text/token_ids.h"
 #include "text/vocabulary_readers.h"
 
@@ -13,39 +14,67 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// On average, at least.
+constexpr size_t kBytesOfId = 16, kBytesOfMerge = 8;
+
 // What is not of the alphabet of bytes is a special token: <|endoftext|> is of it, but no merge
 // makes it.
 void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) {
+  std::string bytes;
   const auto add = [&](std::string_view name, uint64_t id) {
-    const bool special = name.starts_with("<|") && name.ends_with("|>");
-    auto bytes = special ? std::nullopt : bytes_of_alphabet(name);
-    ids.add(bytes ? std::move(*bytes) : std::string(name), id);
-    if (!bytes) vocabulary.special.emplace_back(name, static_cast<uint32_t>(id));
+    bytes.resize(name.size());
+    char* end = bytes.data();
+    const bool special = (name.starts_with("<|") && name.ends_with("|>")) ||
+                         decode_alphabet(name, end) < name.size();
+    ids.add(special ? name : std::string_view(bytes.data(), end), id);
+    if (special) vocabulary.special.emplace_back(name, static_cast<uint32_t>(id));
   };
-  if (!read_id_object(read_file(file), add))
+  std::string json = read_file(file);
+  vocabulary.tokens.reserve(json.size() / kBytesOfId);
+  const bool good = read_id_object(std::move(json), add);
+  ids.index();
+  if (!good)
     throw Error("tokenizer: '" + file.string() +
                 "' is no JSON object of tokens and ids; fetch it again");
 }
 
-void read_merges(TokenIds& ids, const fs::path& file) {
-  const std::string text = read_file(file);
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    size_t end = text.find('\n', begin);
-    if (end == std::string::npos) end = text.size();
-    const auto line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    ++number;
-    if (line.empty() || (number == 1 && line.starts_with("#"))) continue;
-    const size_t space = line.find(' ');
-    const auto left = bytes_of_alphabet(line.substr(0, space));
-    const auto right =
-        space == std::string_view::npos ? std::nullopt : bytes_of_alphabet(line.substr(space + 1));
-    if (!left || !right || left->empty() || right->empty())
-      throw Error("tokenizer: line " + std::to_string(number) + " of '" + file.string() +
-                  "' is no merge of two tokens; fetch it again");
-    ids.add_merge(*left, *right);
+struct Lines {
+  MergeSides merges;
+  size_t wrong = 0;  // the number of the first that is no merge: those before it are read
+};
+
+// The lines are decoded where they lie: neither a space nor a line feed is of the alphabet.
+Lines read_lines(const fs::path& file) {
+  Lines lines;
+  auto& [text, sizes] = lines.merges;
+  text = read_file(file);
+  if (!text.ends_with('\n')) text += '\n';
+  sizes.reserve(text.size() / kBytesOfMerge);
+  std::string_view rest = text;
+  char* bytes = text.data();
+  // Its size; 0 where `end` does not follow.
+  const auto read_side = [&](char end) {
+    const char* const begin = bytes;
+    rest.remove_prefix(decode_alphabet(rest, bytes));
+    if (!rest.starts_with(end)) return uint32_t{0};
+    rest.remove_prefix(1);
+    return static_cast<uint32_t>(bytes - begin);
+  };
+  for (size_t number = 1; !rest.empty(); ++number) {
+    if (number == 1 && rest.starts_with('#')) rest.remove_prefix(rest.find('\n'));
+    if (rest.starts_with('\n')) {
+      rest.remove_prefix(1);
+      continue;
+    }
+    const uint32_t left = read_side(' '), right = left > 0 ? read_side('\n') : 0;
+    if (right == 0) {
+      lines.wrong = number;
+      break;
+    }
+    sizes.push_back({left, right});
   }
+  text.resize(static_cast<size_t>(bytes - text.data()));
+  return lines;
 }
 
 }  // namespace
@@ -55,7 +84,11 @@ BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
   vocabulary.patterns = {kGpt2Pattern};
   TokenIds tokens(vocabulary, merges);
   read_ids(vocabulary, tokens, ids);
-  read_merges(tokens, merges);
+  const Lines lines = read_lines(merges);
+  tokens.add_merges(lines.merges);
+  if (lines.wrong > 0)
+    throw Error("tokenizer: line " + std::to_string(lines.wrong) + " of '" + merges.string() +
+                "' is no merge of two tokens; fetch it again");
   return vocabulary;
 }
 

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kGpt2Ranks = 50256;
+constexpr std::string_view kEndOfText = "<|endoftext|>";  // no rank has it
 
 int digit_of(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -82,14 +83,17 @@ BpeVocabulary read_ranks(const fs::path& file) {
     if (end > begin) read_line(std::string_view(text).substr(begin, end - begin), number, ids);
     begin = end + 1;
   }
+  ids.index();
   if (vocabulary.tokens.size() != kGpt2Ranks)
     throw Error("tokenizer: '" + file.string() + "' has " +
                 counted(static_cast<int64_t>(vocabulary.tokens.size()), "rank") +
                 ", GPT-2 has 50,256; a tiktoken file does not say how its text is cut into "
                 "words: give the tokenizer.json of this vocabulary");
   add_merges(vocabulary, ids);
-  ids.add("<|endoftext|>", kGpt2Ranks);
-  vocabulary.special.emplace_back("<|endoftext|>", kGpt2Ranks);
+  if (ids.find(kEndOfText))
+    throw ids.error("has the token '" + std::string(kEndOfText) + "' twice");
+  ids.add(kEndOfText, kGpt2Ranks);
+  vocabulary.special.emplace_back(kEndOfText, kGpt2Ranks);
   return vocabulary;
 }
 

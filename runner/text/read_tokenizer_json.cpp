@@ -98,11 +98,14 @@ class Reader {
     vocabulary_.whole_words = model.value("ignore_merges", false);
     for (const auto& [name, id] : model.at("vocab").items())
       ids_.add(bytes_of_alphabet(name).value_or(name), id.get<uint64_t>());
-    for (const json& merge : model.at("merges")) read_merge(merge);
+    ids_.index();
+    MergeSides merges;
+    for (const json& merge : model.at("merges")) read_merge(merge, merges);
+    ids_.add_merges(merges);
   }
 
   // "a b", or ["a", "b"] since 2024.
-  void read_merge(const json& merge) {
+  void read_merge(const json& merge, MergeSides& merges) {
     std::string left, right;
     if (merge.is_array()) {
       left = merge.at(0).get<std::string>();
@@ -114,7 +117,8 @@ class Reader {
     }
     const auto a = bytes_of_alphabet(left), b = bytes_of_alphabet(right);
     if (!a || !b) refuse("merges what stands for no bytes, '" + left + "' and '" + right + "'");
-    ids_.add_merge(*a, *b);
+    merges.bytes.append(*a).append(*b);
+    merges.sizes.push_back({static_cast<uint32_t>(a->size()), static_cast<uint32_t>(b->size())});
   }
 
   // Tokenizers numbers them anew: as the model does, or behind all before.
@@ -137,7 +141,7 @@ class Reader {
         refuse("has the added token " + json_text(json(text)) + " with " + key);
     const bool known = id < vocabulary_.tokens.size() && vocabulary_.tokens[id] == text;
     if (!known) {
-      ids_.add_apart(text, id);
+      ids_.add(text, id);
       vocabulary_.beside_model.push_back(id);
     }
     vocabulary_.added.push_back({text, id, special, added.value("normalized", !special)});

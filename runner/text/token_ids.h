@@ -1,4 +1,5 @@
-// Ids by the bytes of their tokens, while a vocabulary is read.
+// Ids by the bytes of their tokens, while a vocabulary is read: tokens are added, then indexed,
+// then found.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "text/bpe_vocabulary.h"
+#include "text/merge_sides.h"
 
 namespace exprun {
 
@@ -18,12 +20,12 @@ class TokenIds {
   TokenIds(BpeVocabulary& vocabulary, std::filesystem::path file);
 
   // Throws Error for an id that another token has, or that is absurdly large.
-  void add(std::string bytes, uint64_t id);
-  // Of a token beside the model, which may have another of the same bytes: find() does not know it.
-  // Behind all merges.
-  void add_apart(std::string bytes, uint64_t id);
-  // A merge of the next rank; throws Error if it is of unknown tokens.
-  void add_merge(std::string_view left, std::string_view right);
+  void add(std::string_view bytes, uint64_t id);
+  // What was added is what find() knows; a token that comes later may have the bytes of another.
+  // Throws Error for a token that was added twice.
+  void index();
+  // Throws Error for a merge of unknown tokens.
+  void add_merges(const MergeSides& merges);
   // nothing if no token has these bytes
   std::optional<uint32_t> find(std::string_view bytes) const;
 
@@ -37,19 +39,28 @@ class TokenIds {
     uint32_t id;
   };
 
-  // Where the bytes of a new id belong.
-  std::string& bytes_of(uint64_t id, const std::string& bytes);
+  struct Merge {
+    std::string_view left, right, both;
+    uint64_t left_key, right_key;
+  };
+
+  // Where a look-up begins.
+  size_t home_of(uint64_t key) const;
+  // Memory answers the look-ups of a block at once rather than one after the other.
+  void expect(uint64_t key) const { __builtin_prefetch(&slots_[home_of(key)]); }
   // Of the token, or the free one where it belongs.
   size_t slot_of(std::string_view bytes, uint64_t key) const;
-  std::optional<uint32_t> find_merged(std::string_view left, std::string_view right) const;
-  void grow();
+  void index(uint32_t id, uint64_t key);
+  void add_merge(const Merge& merge);
+  std::optional<uint32_t> find(std::string_view bytes, uint64_t key) const;
+  std::optional<uint32_t> find_merged(std::string_view bytes) const;
 
   BpeVocabulary& vocabulary_;
   std::filesystem::path file_;
+  size_t added_ = 0;
   // Open addressing by the bytes, at most half full: a vocabulary is read with every command that
-  // needs one, and takes 200,000 look-ups.
+  // needs one, and takes 150,000 look-ups.
   std::vector<Slot> slots_;
-  size_t used_ = 0;
 };
 
 }  // namespace exprun

@@ -280,6 +280,34 @@ TEST_CASE("BPE: what would give other tokens is refused by its name") {
   CHECK(refused(tokenizer) == "falls back to bytes");
 }
 
+TEST_CASE("BPE: lines of merges may be empty, and the last may have no end") {
+  const TemporaryFolder folder;
+  small_vocabulary(folder, {{"a", "b"}, {"ab", "c"}});
+  for (const std::string lines : {"a b\nab c", "\n\na b\n\nab c\n\n", "# a b\na b\nab c\n"}) {
+    CAPTURE(lines);
+    folder.write("vocab.bpe", lines);
+    CHECK(load_bpe_tokenizer(folder.path())->encode("abc ab") == Tokens{257, ' ', 256});
+  }
+}
+
+TEST_CASE("BPE: tokens of any size are found as sides of merges") {
+  const TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> merges;
+  for (size_t size = 1; size < 40; ++size) merges.emplace_back(std::string(size, 'a'), "a");
+  for (size_t size = 1; size < 40; ++size) merges.emplace_back("b", std::string(size, 'a'));
+  small_vocabulary(folder, merges);
+  const BpeVocabulary vocabulary = load_bpe_vocabulary(folder.path());
+  REQUIRE(vocabulary.merges.size() == merges.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    CAPTURE(i);
+    const BpeMerge& merge = vocabulary.merges[i];
+    CHECK(vocabulary.tokens[merge.left] == merges[i].first);
+    CHECK(vocabulary.tokens[merge.right] == merges[i].second);
+    CHECK(vocabulary.tokens[merge.merged] == merges[i].first + merges[i].second);
+    CHECK(merge.rank == i);
+  }
+}
+
 TEST_CASE("BPE: damaged vocabularies are told") {
   const TemporaryFolder folder;
   small_vocabulary(folder, {{"a", "b"}});
@@ -295,6 +323,25 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   folder.write("vocab.bpe", "#version: 0.2\nab\n");
   CHECK(message() ==
         "tokenizer: line 2 of " + merges + " is no merge of two tokens; fetch it again");
+  for (const std::string line : {"a ", " a", "a b c", "a b\r", "a  b"}) {
+    CAPTURE(line);
+    folder.write("vocab.bpe", "\na b\n\n" + line);
+    CHECK(message() ==
+          "tokenizer: line 4 of " + merges + " is no merge of two tokens; fetch it again");
+  }
+  std::string many = "b c\n";
+  for (int i = 0; i < 70; ++i) many = "a b\n" + many;
+  folder.write("vocab.bpe", many + "ab\n");
+  CHECK(message().starts_with("tokenizer: " + merges + " merges 'b' with 'c', but not all three"));
+  folder.write("encoder.json", "{\"\\u0120a\": 0, \"b\": 1, \"\u0120a\": 2}");
+  CHECK(message() == "tokenizer: " + merges +
+                         " has the token ' a' twice; fetch it again, or give another vocabulary");
+  folder.write("encoder.json", "{\"a\": 1, \"b\": 1}");
+  CHECK(message() ==
+        "tokenizer: " + merges + " has the id 1 twice; fetch it again, or give another vocabulary");
+  folder.write("encoder.json", "{");
+  CHECK(message() ==
+        "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
   folder.write("vocab.bpe", "");
   folder.write("encoder.json", "{\"a\": 0}");
   CHECK(message() == "tokenizer: '" + folder.path().string() +
@@ -312,4 +359,8 @@ TEST_CASE("BPE: damaged vocabularies are told") {
         "tokenizer: '" + ranks.string() +
             "' has 2 ranks, GPT-2 has 50,256; a tiktoken file does not say how its text is cut "
             "into words: give the tokenizer.json of this vocabulary");
+  folder.write("x.tiktoken", "YQ== 0\nYQ== 1\n");
+  CHECK(complaint([&] { load_bpe_tokenizer(ranks); }) ==
+        "tokenizer: '" + ranks.string() +
+            "' has the token 'a' twice; fetch it again, or give another vocabulary");
 }
