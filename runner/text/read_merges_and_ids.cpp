@@ -1,4 +1,5 @@
 // vocab.bpe and encoder.json: the merges a line, by rank, and the ids.
+#include <future>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -80,11 +81,13 @@ Lines read_lines(const fs::path& file) {
 }  // namespace
 
 BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
+  // In a thread of its own if one can be had; what is wrong with the ids is told before.
+  auto reading = std::async(std::launch::async | std::launch::deferred, read_lines, merges);
   BpeVocabulary vocabulary;
   vocabulary.patterns = {kGpt2Pattern};
   TokenIds tokens(vocabulary, merges);
   read_ids(vocabulary, tokens, ids);
-  const Lines lines = read_lines(merges);
+  const Lines lines = reading.get();
   tokens.add_merges(lines.merges);
   if (lines.wrong > 0)
     throw Error("tokenizer: line " + std::to_string(lines.wrong) + " of '" + merges.string() +
