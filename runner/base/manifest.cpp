@@ -36,15 +36,41 @@ json describe(const fs::path& folder, const std::string& left_out, const FileHas
   return files;
 }
 
-// What is wrong with one file that the manifest lists.
-std::optional<std::string> file_problem(const fs::path& file, const json& listed, Verify verify) {
+struct ListedFile {
+  std::string name, hash;
+  uintmax_t bytes = 0;
+};
+
+bool stays_inside(const fs::path& name) {
+  const fs::path normal = name.lexically_normal();
+  return !normal.empty() && normal.is_relative() && *normal.begin() != "..";
+}
+
+// By name. Nothing for a manifest that no exprun wrote so.
+std::optional<std::vector<ListedFile>> read_manifest(const fs::path& folder) try {
+  std::vector<ListedFile> files;
+  const json manifest = parse_json<json>(read_file(folder / kManifestName));
+  for (const auto& [name, file] : manifest.at("files").get_ref<const json::object_t&>()) {
+    if (!stays_inside(name)) return std::nullopt;
+    files.push_back(
+        {name, file.at("xxh3_128").get<std::string>(), file.at("bytes").get<uintmax_t>()});
+  }
+  return files;
+} catch (const json::exception&) {
+  return std::nullopt;
+}
+
+// What is wrong with one file.
+std::optional<std::string> file_problem(const fs::path& folder, const ListedFile& listed,
+                                        Verify verify) {
+  const fs::path file = folder / listed.name;
   std::error_code error;
   const uintmax_t size = fs::file_size(file, error);
   if (error) return "is missing";
-  const auto expected = listed.at("bytes").get<uintmax_t>();
-  if (size != expected)
-    return "has " + std::to_string(size) + " bytes, the manifest says " + std::to_string(expected);
-  if (verify == Verify::hashes && hash_file_hex(file) != listed.at("xxh3_128").get<std::string>())
+  if (size != listed.bytes)
+    return "has " + std::to_string(size) + " bytes, the manifest says " +
+           std::to_string(listed.bytes);
+  if (verify == Verify::hashes && hash_file_hex(file) != listed.hash)
     return "has other content than the manifest says";
   return std::nullopt;
 }
@@ -53,19 +79,15 @@ std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, 
                                          const std::string& only = "") {
   std::error_code error;
   if (!fs::exists(folder / kManifestName, error)) return {{kManifestName, "is missing"}};
-  try {
-    std::vector<ManifestProblem> problems;
-    const json manifest = parse_json<json>(read_file(folder / kManifestName));
-    for (const auto& [name, listed] : manifest.at("files").items()) {
-      if (problems.size() == most) break;
-      if (!only.empty() && name != only) continue;
-      if (auto what = file_problem(folder / name, listed, verify))
-        problems.push_back({name, *what});
-    }
-    return problems;
-  } catch (const json::exception&) {
-    return {{kManifestName, "is damaged"}};
+  const auto files = read_manifest(folder);
+  if (!files) return {{kManifestName, "is damaged"}};
+  std::vector<ManifestProblem> problems;
+  for (const ListedFile& listed : *files) {
+    if (problems.size() == most) break;
+    if (!only.empty() && listed.name != only) continue;
+    if (auto what = file_problem(folder, listed, verify)) problems.push_back({listed.name, *what});
   }
+  return problems;
 }
 
 }  // namespace
@@ -80,10 +102,10 @@ std::string manifest_of(const fs::path& folder, const std::string& left_out,
 
 std::set<std::string> listed_files(const fs::path& folder) try {
   std::set<std::string> names;
-  const json manifest = parse_json<json>(read_file(folder / kManifestName));
-  for (const auto& [name, listed] : manifest.at("files").items()) names.insert(name);
+  if (const auto files = read_manifest(folder))
+    for (const ListedFile& listed : *files) names.insert(listed.name);
   return names;
-} catch (const std::exception&) {
+} catch (const Error&) {
   return {};
 }
 

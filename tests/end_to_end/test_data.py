@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import struct
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 import unittest
 
 from byte_level import ALPHABET, ALPHABET_BYTES, tokenizer_json
+from shells import has_terminals
 from support import BUILD, TIMEOUT, fixture
 
 F_OFD_SETLK = 37  # of Linux; Python's module has it not
@@ -383,12 +385,11 @@ class Data(unittest.TestCase):
         with open(made / "train_000000.bin", "r+b") as file:
             file.seek(1026)
             file.write(b"\0")
+        damaged = f"has other content than the manifest says; {self.again('made')}\n"
         self.assertEqual(self.data("verify", "made/train_000000.bin", "made/validation_000000.bin", code=1),
-                         "made/train_000000.bin: has other content than the manifest says\n"
-                         f"made/validation_000000.bin: {good}\n")
+                         f"made/train_000000.bin: {damaged}made/validation_000000.bin: {good}\n")
         self.folder = made
-        self.assertEqual(self.data("verify", "train_000000.bin", code=1),
-                         "train_000000.bin: has other content than the manifest says\n")
+        self.assertEqual(self.data("verify", "train_000000.bin", code=1), f"train_000000.bin: {damaged}")
 
     def test_a_shard_named_alone_needs_the_description_of_its_set(self):
         description = self.made() / "data.json"
@@ -405,10 +406,11 @@ class Data(unittest.TestCase):
 
     def test_what_a_manifest_says_of_a_shard_comes_first(self):
         (self.made() / "train_000000.bin").write_text("x\n")
-        problem = "has 2 bytes, the manifest says 1030\n"
-        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1), f"made/train_000000.bin: {problem}")
+        problem = "has 2 bytes, the manifest says 1030"
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
+                         f"made/train_000000.bin: {problem}; {self.again('made')}\n")
         said = self.data("verify", "made", code=1)
-        self.assertIn(f"made/train_000000.bin: {problem}", said)
+        self.assertIn(f"made/train_000000.bin: {problem}\n", said)
         self.assertNotIn("--format", said)
 
     def test_a_link_to_a_shard_is_compared_with_its_set(self):
@@ -421,13 +423,12 @@ class Data(unittest.TestCase):
         with open(made / "train_000000.bin", "r+b") as file:
             file.seek(1026)
             file.write(b"\0")
+        damaged = f"has other content than the manifest says; {self.again('made')}\n"
         self.assertEqual(self.data("verify", "linked.bin", "links", code=1),
-                         "linked.bin: has other content than the manifest says\n"
-                         "links/linked.bin: has other content than the manifest says\n")
+                         f"linked.bin: {damaged}links/linked.bin: {damaged}")
         moved = (made / "train_000000.bin").rename(self.folder / "elsewhere")  # to another disk, say
         (made / "train_000000.bin").symlink_to(moved)
-        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
-                         "made/train_000000.bin: has other content than the manifest says\n")
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1), f"made/train_000000.bin: {damaged}")
 
     def test_what_is_to_be_removed_is_named_wholly(self):
         made = self.made()
@@ -461,13 +462,71 @@ class Data(unittest.TestCase):
         found = json.loads(self.data("verify", "--json", "made/train_000000.bin"))
         self.assertEqual(found, [{"path": "made/train_000000.bin", "good": True, "finding": good}])
 
-    def test_what_describes_a_set_is_no_shard(self):
-        self.made()
-        for name in "data.json", "MANIFEST.json":
-            said = f"data: 'made/{name}' describes a set and holds no tokens; name its folder 'made'\n"
+    def test_what_of_a_set_is_no_shard(self):
+        vocabulary = fixture(self, "data/vocab.bpe").resolve()
+        (self.folder / "a.txt").write_text("hello")
+        self.data("prepare", "path=a.txt", "tokenizer=gpt2", f"vocabulary={vocabulary}", "validation_fraction=0", "--out", "made")
+        for name in "data.json", "MANIFEST.json", "vocabulary", "vocabulary/vocab.bpe":
+            said = f"data: 'made/{name}' is a part of the set '{self.folder}/made' that holds no tokens; name the set\n"
             self.assertEqual(self.data("verify", f"made/{name}", code=1), said)
             for command in "info", "head":
-                self.assertIn(said, self.data(command, f"made/{name}", code=1))
+                self.assertEqual(self.data(command, f"made/{name}", code=1), f"exprun: error: {said}")
+
+    def test_a_manifest_of_something_else(self):
+        manifest = self.made() / "MANIFEST.json"
+        description = json.loads(manifest.read_text())["files"]["data.json"]
+        damaged = "MANIFEST.json is damaged"
+        for files, problem in ({}, "MANIFEST.json does not list data.json"), (3, damaged), ([], damaged), (
+                {"data.json": {"bytes": 1}}, damaged), ({"data.json": description, "../a.txt": description}, damaged), (
+                {"data.json": description, "/etc/passwd": description}, damaged):
+            manifest.write_text(json.dumps({"version": 1, "files": files}))
+            self.assertEqual(self.data("verify", "made", code=1).splitlines()[:2],
+                             [f"made: {problem}", f"made: {self.again('made')}"])
+            name, what = problem.split(" ", 1)
+            self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
+                             f"made/train_000000.bin: cannot be compared, 'made/{name}' {what}; {self.again('made')}\n")
+
+    def test_a_manifest_without_a_description_may_be_of_others(self):
+        made = self.made()
+        (made / "data.json").unlink()
+        manifest = json.loads((made / "MANIFEST.json").read_text())
+        del manifest["files"]["data.json"]
+        (made / "MANIFEST.json").write_text(json.dumps(manifest))
+        (made / "train_000000.bin").write_bytes((made / "train_000000.bin").read_bytes()[:-1] + b"x")
+        for name in "made", "made/train_000000.bin":
+            said = self.data("verify", name, code=1)
+            self.assertIn("has other content than the manifest says\n", said)
+            self.assertNotIn("remove", said)
+
+    def test_a_damaged_shard_is_told_before_its_tokenizer_is_missed(self):
+        (self.folder / "bad.bin").write_bytes(struct.pack("<256i", 20240520, 1, -4, *[0] * 253))
+        (self.folder / "none.bin").write_bytes(struct.pack("<256i", 20240520, 1, 0, *[0] * 253))
+        damaged = "token shard: 'bad.bin' has a damaged header (-4 tokens); fetch or make it again\n"
+        self.assertEqual(self.data("head", "bad.bin", code=1), f"exprun: error: {damaged}")
+        self.assertEqual(self.data("info", "bad.bin", code=1), f"exprun: error: {damaged}")
+        self.assertEqual(self.data("verify", "none.bin", code=1), "none.bin: holds no token; fetch or make it again\n")
+
+    def test_head_does_nothing_to_a_terminal(self):
+        (self.folder / "a.txt").write_bytes(b"a\033]0;title\007\tred\x9b\r\n\xc2\x9bz")
+        self.data("prepare", "path=a.txt", "tokenizer=byte", "validation_fraction=0", "--out", "made")
+        self.assertEqual(self.data("head", "made"), "a\033]0;title\007\tred\ufffd\r\n\x9bz\n")
+        if not has_terminals():
+            self.skipTest("this machine has no pseudo-terminals")
+        reader, writer = pty.openpty()
+        self.addCleanup(os.close, reader)
+        with os.fdopen(writer, "wb") as terminal:
+            subprocess.run([BUILD / "exprun", "data", "head", "made"], cwd=self.folder, stdout=terminal, timeout=TIMEOUT, check=True)
+            self.assertEqual(os.read(reader, 1000).decode(), "a\ufffd]0;title\ufffd\tred\ufffd\ufffd\r\n\ufffdz\r\n")
+
+    def test_a_limit_of_file_sizes_is_an_error(self):
+        (self.folder / "a.txt").write_text("a" * 1_000_000)
+        words = "data", "prepare", "path=a.txt", "tokenizer=byte", "validation_fraction=0", "--out", "made"
+        command = ["sh", "-c", 'ulimit -f 100; exec "$@"', "-", BUILD / "exprun", *words]
+        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, f"exprun: error: file: cannot write '{self.folder}/made.partial/train_000000.bin': File too large\n"))
+        self.data(*words[1:])
+        self.data("verify", "made")
 
     def test_a_set_without_its_manifest_is_not_good(self):
         (self.made() / "MANIFEST.json").unlink()

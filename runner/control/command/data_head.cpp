@@ -1,4 +1,5 @@
 // exprun data head PATH...
+#include <vector>
 
 #include "base/counted.h"
 #include "base/diagnostic.h"
@@ -32,6 +33,19 @@ std::string shown_tokens(const LookedShard& looked, const HeadOptions& options) 
   return text;
 }
 
+// What is wrong with them is told, rather than what they would need.
+void drop_damaged(LookedShards& looked) {
+  std::erase_if(looked.shards, [&](const LookedShard& shard) {
+    try {
+      recognise_shard(shard.file);
+      return false;
+    } catch (const Error& error) {
+      looked.problems.push_back(error.what());
+      return true;
+    }
+  });
+}
+
 void tell(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) log(LogLevel::error, problem);
 }
@@ -54,7 +68,9 @@ int run_data_head(const Words& words, const Globals&) {
       .example("exprun data head data/corpus --ids", "as numbers");
   if (!arguments.parse(words)) return 0;
   LookedShards looked = look_at_shards(paths);
+  const bool several = looked.shards.size() > 1;
   if (!options.ids) find_tokenizers(looked, vocabulary);
+  drop_damaged(looked);
   for (const LookedShard& shard : looked.shards)
     if (!options.ids && !shard.tokenizer && !shard.folder->names_tokenizer()) {
       tell(looked.problems);
@@ -65,7 +81,8 @@ int run_data_head(const Words& words, const Globals&) {
   for (const LookedShard& shard : looked.shards) try {
       if (!options.ids && !shard.tokenizer) continue;  // a problem of its set
       const std::string text = shown_tokens(shard, options);
-      print((looked.shards.size() > 1 ? "==> " + shard.file.string() + "\n" : "") + text);
+      if (several) print("==> " + in_one_line(shard.file.string()) + "\n");
+      print_foreign(text);
     } catch (const Error& error) {
       looked.problems.push_back(error.what());
     }

@@ -106,7 +106,7 @@ std::string described(const LookedShards& looked, std::vector<std::string>& prob
   std::string text;
   for (const auto& folder : looked.folders)
     if (folder->set) try {
-        text += folder->path.string() + '\n' +
+        text += in_one_line(folder->path.string()) + '\n' +
                 set_lines(*folder->set, folder->path / kDataDescription) + '\n';
       } catch (const Error& error) {
         problems.push_back(error.what());
@@ -156,7 +156,8 @@ int run_data_info(const Words& words, const Globals&) {
   const ResultTable table = most > 0 ? histogram(looked, static_cast<size_t>(most), problems)
                                      : overview(looked, problems);
   if (most == 0 && format.is_plain()) print(described(looked, problems));
-  format.print(table, "no shards");
+  const bool says_why = format.is_plain() && !problems.empty();
+  if (!table.rows.empty() || !says_why) format.print(table, "no shards");
   for (const std::string& problem : problems) log(LogLevel::error, problem);
   return static_cast<int>(problems.empty() ? ExitCode::done : ExitCode::failed);
 }

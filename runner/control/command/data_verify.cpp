@@ -36,6 +36,7 @@ Finding finding_on_contents(const LookedShard& looked, ShardFormat format) try {
             "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify "
             "it with --format raw_uint16"};
   const TokenShard shard = inspect_shard(looked.file, format);
+  if (shard.tokens == 0) return {false, "holds no token; fetch or make it again"};
   const auto counts = count_tokens(shard);
   const std::optional<PreparedData>& set = looked.folder->set;
   if (set && set->vocab_size && static_cast<int64_t>(counts.size()) > *set->vocab_size)
@@ -87,7 +88,7 @@ class Verification {
   }
 
   void tell(const fs::path& path, const Finding& finding) {
-    tell(path, finding, path.string() + ": " + finding.text);
+    tell(path, finding, in_one_line(path.string()) + ": " + finding.text);
   }
 
   void tell(const fs::path& path, const Finding& finding, const std::string& line) {
@@ -99,9 +100,24 @@ class Verification {
     found_problems_ |= !finding.good;
   }
 
+  // Otherwise its manifest may be of anybody's, a checkpoint's too: to remove it is no remedy.
+  static bool is_prepared(const ShardFolder& folder) {
+    return folder.is_described || listed_files(folder.path).contains(kDataDescription);
+  }
+
+  // A set's manifest that does not list its description is of something else.
+  static std::vector<ManifestProblem> what_is_wrong(const ShardFolder& folder,
+                                                    const std::string& only = "") {
+    auto problems = manifest_problems(folder.path, Verify::hashes, only);
+    const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
+    if (is_lost || !folder.is_described || listed_files(folder.path).contains(kDataDescription))
+      return problems;
+    return {{kManifestName, std::string("does not list ") + kDataDescription}};
+  }
+
   // Of all files that the manifest lists, and of the shards that it does not list.
   ProblemsByName told_problems(const ShardFolder& folder, const std::vector<LookedShard>& shards) {
-    auto problems = manifest_problems(folder.path, Verify::hashes);
+    auto problems = what_is_wrong(folder);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     const bool is_damaged = !problems.empty();
     const auto listed = listed_files(folder.path);
@@ -112,7 +128,7 @@ class Verification {
       tell(folder.path, {false, file + " " + what});
       by_name[file] = what;
     }
-    if (is_damaged && folder.is_described)
+    if (is_damaged && is_prepared(folder))
       tell(folder.path, {false, how_to_prepare_again(folder.path)});
     if (problems.empty()) tell(folder.path, {true, "good"});
     return by_name;
@@ -127,13 +143,14 @@ class Verification {
   static std::string problem_in_its_set(const LookedShard& shard) {
     if (!shard.folder->is_set()) return "";
     const fs::path& folder = shard.folder->path;
-    auto problems = manifest_problems(folder, Verify::hashes, shard.name);
+    auto problems = what_is_wrong(*shard.folder, shard.name);
     if (problems.empty() && !listed_files(folder).contains(shard.name)) return kNotListed;
-    if (problems.empty()) problems = manifest_problems(folder, Verify::hashes, kDataDescription);
+    if (problems.empty()) problems = what_is_wrong(*shard.folder, kDataDescription);
     if (problems.empty()) return "";
-    if (problems[0].file == shard.name) return problems[0].what;
-    return "cannot be compared, '" + (folder / problems[0].file).string() + "' " +
-           problems[0].what + "; " + how_to_prepare_again(folder);
+    const auto& [file, what] = problems[0];
+    return (file == shard.name ? what
+                               : "cannot be compared, '" + (folder / file).string() + "' " + what) +
+           (is_prepared(*shard.folder) ? "; " + how_to_prepare_again(folder) : "");
   }
 
   const ShardFormat format_;

@@ -41,18 +41,22 @@ std::string why_without_shards(const fs::path& folder) {
   return "has no token shards (*.bin), but sets that have some: name " + listed(sets);
 }
 
+// The set that a path lies in without being one of its shards.
+std::optional<fs::path> set_around(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  if (whole.extension() == ".bin") return std::nullopt;
+  for (const fs::path& folder : {folder_of(whole), folder_of(folder_of(whole))})
+    if (fs::exists(folder / kManifestName) && fs::exists(folder / kDataDescription)) return folder;
+  return std::nullopt;
+}
+
 class Look {
  public:
   void at(const fs::path& path) try {
     if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
     if (fs::is_directory(path)) return at_folder(path);
-    const fs::path name = path.filename(), folder = folder_of(path);
-    const bool describes = name == kManifestName || name == kDataDescription;
-    if (describes && fs::exists(folder / kManifestName))
-      throw Error("data: '" + path.string() +
-                  "' describes a set and holds no tokens; name its folder '" + folder.string() +
-                  "'");
-    looked_.shards.push_back(shard_at(path, folder_at(folder)));
+    if (const auto set = set_around(path)) throw part_of(*set, path);
+    looked_.shards.push_back(shard_at(path, folder_at(folder_of(path))));
   } catch (const Error& error) {
     looked_.problems.push_back(error.what());
   } catch (const fs::filesystem_error& error) {
@@ -63,6 +67,11 @@ class Look {
   LookedShards found() { return std::move(looked_); }
 
  private:
+  static Error part_of(const fs::path& set, const fs::path& path) {
+    return Error("data: '" + path.string() + "' is a part of the set '" + set.string() +
+                 "' that holds no tokens; name the set");
+  }
+
   void at_folder(const fs::path& path) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(path))
@@ -71,6 +80,8 @@ class Look {
     const bool is_set = !files.empty() || fs::exists(path / kManifestName);
     const auto folder = is_set ? folder_at(path) : nullptr;
     if (folder) looked_.folders.push_back(folder);
+    if (const auto set = files.empty() && !is_set ? set_around(path) : std::nullopt)
+      throw part_of(*set, path);
     if (files.empty()) throw Error("data: '" + path.string() + "' " + why_without_shards(path));
     std::sort(files.begin(), files.end());
     for (const fs::path& file : files) looked_.shards.push_back(shard_at(file, folder));
