@@ -103,7 +103,7 @@ AtomicFolder::~AtomicFolder() {
 
 void AtomicFolder::commit(const std::string& progress, const std::function<void()>& check) {
   // The disk writes while the hashes are computed; the manifest itself is written after both.
-  auto synced = std::async(std::launch::async, sync_folder_content, temporary_);
+  auto synced = std::async(sync_folder_content, temporary_);  // or after them, without a thread
   const std::string manifest = manifest_of(temporary_, progress, known_);
   synced.get();
   write_file_atomically(temporary_ / kManifestName, manifest);

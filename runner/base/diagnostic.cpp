@@ -29,8 +29,8 @@ std::string_view line_of(const SourceFile& file, uint32_t line) {
 
 // One code point as a terminal may show it: control characters and broken bytes could do harm.
 std::string printable(const CodePoint& c) {
-  const bool control = (c.value < 0x20 && c.value != '\t') || (c.value >= 0x7f && c.value < 0xa0);
-  return c.valid && !control ? std::string(c.bytes) : "\xEF\xBF\xBD";
+  const bool harmless = c.value == '\t' || !is_control(c.value);
+  return c.valid && harmless ? std::string(c.bytes) : "\xEF\xBF\xBD";
 }
 
 // Names in a message are what the user wrote.

@@ -70,6 +70,10 @@ std::optional<size_t> first_invalid_byte(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_control(char32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
+}
+
 char* write_code_point(char* at, char32_t code_point) {
   const auto continuation = [&](int shift) {
     *at++ = static_cast<char>(0x80 | (code_point >> shift & 0x3f));

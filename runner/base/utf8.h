@@ -30,6 +30,9 @@ std::vector<CodePoint> code_points(std::string_view text);
 // The offset of the first byte that is no UTF-8, or nothing.
 std::optional<size_t> first_invalid_byte(std::string_view text);
 
+// C0, DEL and C1: a terminal acts on them.
+bool is_control(char32_t code_point);
+
 // At most four bytes. Returns their end.
 char* write_code_point(char* at, char32_t code_point);
 void append_code_point(std::string& text, char32_t code_point);

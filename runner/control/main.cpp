@@ -1,4 +1,5 @@
 // exprun: the one place that catches, and the exit codes.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -20,6 +21,7 @@ int finish(int code) {
 
 int main(int argc, char** argv) {
   using namespace exprun;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes (ulimit -f) is an error of its write
   try {
     return finish(dispatch(Words(argv + 1, argv + argc)));
   } catch (const std::exception& error) {

@@ -153,6 +153,7 @@ ExitCode explain(const TrainerOptions& options) {
 int main(int argc, char** argv) {
   using namespace exprun;
   std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to ranks that may be gone: an error, no end
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes (ulimit -f) is an error of its write
   SpareMemory spare(size_t{256} << 20);
   TrainerOptions options;
   try {

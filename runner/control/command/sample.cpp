@@ -52,7 +52,7 @@ int run_sample(const Words& words, const Globals& globals) {
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
-  print(results->at("texts").at("sample").get<std::string>() + "\n");
+  print_foreign(results->at("texts").at("sample").get<std::string>() + "\n");
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "base/number.h"
 #include "control/data/read/byte_stream.h"
+#include "control/report/terminal.h"
 
 namespace exprun {
 namespace {
@@ -24,14 +25,6 @@ std::string line_of_split(const char* split, const std::vector<TokenShard>& shar
   return line_of(split, with_thousands(token_count(shards)) + " tokens in " +
                             std::to_string(shards.size()) +
                             (shards.size() == 1 ? " shard" : " shards"));
-}
-
-// A name with a line end, say, as JSON writes it.
-std::string in_one_line(const std::string& name) {
-  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == 127;
-  });
-  return has_control ? json_text(json(name), -1, NotUtf8::replaced) : name;
 }
 
 // Earlier versions listed names alone.

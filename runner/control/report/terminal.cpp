@@ -3,8 +3,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+#include "base/utf8.h"
 
 namespace exprun {
 
@@ -24,6 +29,26 @@ bool wants_colours() {
 
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_foreign(std::string_view text) {
+  if (!isatty(STDOUT_FILENO)) return print(text);
+  std::string harmless;
+  for (const CodePoint& c : code_points(text)) {
+    const bool acts = is_control(c.value) && c.value != '\n' && c.value != '\t';
+    if (acts || !c.valid)
+      append_code_point(harmless, kReplacementCharacter);
+    else
+      harmless += c.bytes;
+  }
+  print(harmless);
+}
+
+std::string in_one_line(const std::string& name) {
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 127;
+  });
+  return has_control ? json_text(nlohmann::json(name), -1, NotUtf8::replaced) : name;
 }
 
 }  // namespace exprun

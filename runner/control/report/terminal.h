@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace exprun {
@@ -14,5 +15,12 @@ bool wants_colours();
 
 // To standard output. A write that fails is seen by main when it ends.
 void print(std::string_view text);
+
+// The same of a text that anybody may have written. At a terminal its control characters, but for
+// line ends and tabs, become U+FFFD.
+void print_foreign(std::string_view text);
+
+// A name, where a line has one: with a line end, say, as JSON writes it.
+std::string in_one_line(const std::string& name);
 
 }  // namespace exprun
