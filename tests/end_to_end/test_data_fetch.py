@@ -345,11 +345,21 @@ class Fetch(FetchTest):
         self.server.faults = [404]
         result = self.fetch("hellaswag", "--mirror", host, code=1)
         self.assertIn("': the server answers 404; it may have moved: give --mirror ADDRESS\n", result.stderr)
-        for mirror, problem in ("gopher2://a", "Unsupported protocol"), ("http://a b", "URL using bad/illegal format"):
-            result = self.fetch("hellaswag", "--mirror", mirror, code=1)
-            self.assertIn(f"exprun: error: data fetch: '{mirror}/rowanz/", result.stderr)
-            self.assertIn(problem, result.stderr)
-            self.assertNotIn("retries", result.stderr)
+        for mirror in ("gopher2://a", "FTP://" + host, f"file://{self.folder}", f"file:{self.folder}", str(self.folder), "file:",
+                       "http:", "https://"):
+            problem = f"is '{mirror}'; a mirror's address begins with http:// or https://, or with its host\n"
+            self.assertEqual(self.fetch("hellaswag", "--mirror", mirror, code=2).stderr,
+                             "exprun: error: data fetch: --mirror " + problem)
+            self.assertEqual(self.fetch("hellaswag", "--dry-run", code=2, EXPRUN_MIRROR=mirror).stderr,
+                             "exprun: error: data fetch: EXPRUN_MIRROR " + problem)
+        result = self.fetch("hellaswag", "--mirror", "http://a b", code=1)
+        self.assertIn("exprun: error: data fetch: 'http://a b/rowanz/", result.stderr)
+        self.assertIn("URL using bad/illegal format", result.stderr)
+        self.assertNotIn("retries", result.stderr)
+
+    def test_a_host_is_asked_by_http_whatever_its_name(self):
+        self.fetch("alpaca", "--mirror", "ftp.nowhere.invalid", http_proxy=self.server.address)
+        self.assertEqual(self.server.requests[0][0], "http://ftp.nowhere.invalid" + ADDRESS)
 
     def test_files_come_side_by_side(self):
         self.vocabulary()

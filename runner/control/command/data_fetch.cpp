@@ -19,6 +19,7 @@
 #include "control/data/byte_progress.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/fetch/download.h"
+#include "control/data/fetch/mirror.h"
 #include "control/data/fetch/space.h"
 #include "control/report/terminal.h"
 
@@ -41,19 +42,11 @@ const CatalogueEntry& entry_named(const std::string& name) {
               ExitCode::bad_recipe);
 }
 
-// "https://host/path" becomes "<mirror>/path".
-std::string mirrored(const std::string& address, std::string mirror) {
-  if (mirror.empty()) return address;
-  while (mirror.ends_with('/')) mirror.pop_back();
-  return mirror + address.substr(address.find('/', address.find("://") + 3));
-}
-
 std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
-                                   const fs::path& folder, const std::string& mirror,
-                                   bool as_they_are) {
+                                   const fs::path& folder, const Mirror& mirror, bool as_they_are) {
   std::vector<Download> downloads;
   for (const CatalogueFile& file : entry.files(shards))
-    downloads.push_back({mirrored(file.address, mirror), folder / file.path, file.bytes,
+    downloads.push_back({mirror.stands_for(file.address), folder / file.path, file.bytes,
                          file.sha256, file.tokens, as_they_are});
   return downloads;
 }
@@ -197,8 +190,7 @@ Words offered_sets(const Typed&) {
 }  // namespace
 
 int run_data_fetch(const Words& words, const Globals&) {
-  const char* environment = std::getenv("EXPRUN_MIRROR");
-  std::string name, folder, mirror;
+  std::string name, folder, mirror_option;
   std::optional<int64_t> shards, parallel, retries;
   bool no_checksum = false, dry_run = false;
   TableFormat format;
@@ -210,7 +202,8 @@ int run_data_fetch(const Words& words, const Globals&) {
   arguments.optional_word("NAME", name, "what the list says", offered_sets)
       .number("--shards", shards, "only the first so many training shards")
       .option("--to", "FOLDER", folder, "where to (data)", offer::folders)
-      .option("--mirror", "ADDRESS", mirror, "instead of https://host (default: EXPRUN_MIRROR)")
+      .option("--mirror", "ADDRESS", mirror_option,
+              "instead of https://host (default: EXPRUN_MIRROR)")
       .number("--parallel", parallel, "files at once, 1 to 64 (4)")
       .number("--retries", retries, "of each file (5)")
       .flag("--no-checksum", no_checksum,
@@ -225,7 +218,7 @@ int run_data_fetch(const Words& words, const Globals&) {
   if (name.empty()) {
     refuse_without_name({{"--shards", shards.has_value()},
                          {"--to", !folder.empty()},
-                         {"--mirror", !mirror.empty()},
+                         {"--mirror", !mirror_option.empty()},
                          {"--parallel", parallel.has_value()},
                          {"--retries", retries.has_value()},
                          {"--no-checksum", no_checksum},
@@ -235,7 +228,7 @@ int run_data_fetch(const Words& words, const Globals&) {
   }
   const size_t threads = threads_of(parallel.value_or(4));
   if (folder.empty()) folder = "data";
-  if (mirror.empty() && environment) mirror = environment;
+  const Mirror mirror = Mirror::of(mirror_option, std::getenv("EXPRUN_MIRROR"));
   const CatalogueEntry& entry = entry_named(name);
   const auto all = downloads_of(entry, shards_of(entry, shards), folder, mirror, no_checksum);
   if (dry_run) {

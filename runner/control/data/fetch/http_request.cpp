@@ -24,6 +24,7 @@ HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known
       version_(known.content ? "" : part.version()),
       from_(known.content || !version_.empty() ? part.size() : 0) {
   set(CURLOPT_URL, address.c_str());
+  set(CURLOPT_DEFAULT_PROTOCOL, "http");  // curl takes one of its own for ftp.host
   if (from_ > 0) ask_for_range();
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kRedirections);
@@ -60,7 +61,7 @@ Verdict HttpRequest::perform() {
   return {};
 }
 
-// Other protocols than HTTP have no answer to judge.
+// Before an answer there is none to judge.
 Verdict HttpRequest::verdict() const {
   return head_.status != 0 ? judge(head_, from_, version_, known_) : Verdict{};
 }

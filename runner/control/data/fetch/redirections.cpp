@@ -9,14 +9,28 @@
 namespace exprun {
 namespace {
 
-// By number: headers before 7.85 lack the first, and those since call the second deprecated. The
+// The same by name and by bits.
+struct Limit {
+  CURLoption by_name, by_bits;
+};
+
+// By number: headers before 7.85 lack the names, and those since call the bits deprecated. The
 // library may be older or newer than either.
-constexpr auto kRedirectionsByName = static_cast<CURLoption>(CURLOPTTYPE_OBJECTPOINT + 319);
-constexpr auto kRedirectionsByBits = static_cast<CURLoption>(CURLOPTTYPE_LONG + 182);
+constexpr Limit limit_of(int name, int bits) {
+  return {static_cast<CURLoption>(CURLOPTTYPE_OBJECTPOINT + name),
+          static_cast<CURLoption>(CURLOPTTYPE_LONG + bits)};
+}
+
+constexpr Limit kOfRequests = limit_of(318, 181), kOfRedirections = limit_of(319, 182);
 
 constexpr Redirections kBehindHttps{"https", CURLPROTO_HTTPS, "behind https only https is"};
 constexpr Redirections kBehindOthers{"http,https", CURLPROTO_HTTP | CURLPROTO_HTTPS,
                                      "only http and https are"};
+
+bool is_kept(const Limit& limit, const Redirections& to, const CurlLibrary& curl, CURL* easy) {
+  return curl.easy_setopt(easy, limit.by_name, to.protocols) == CURLE_OK ||
+         curl.easy_setopt(easy, limit.by_bits, to.bits) == CURLE_OK;
+}
 
 }  // namespace
 
@@ -27,11 +41,9 @@ const Redirections& redirections_from(const std::string& address) {
 }
 
 void keep_to(const Redirections& redirections, const CurlLibrary& curl, CURL* easy) {
-  if (curl.easy_setopt(easy, kRedirectionsByName, redirections.protocols) != CURLE_OK &&
-      curl.easy_setopt(easy, kRedirectionsByBits, redirections.bits) != CURLE_OK)
-    throw Error(
-        "data fetch: this libcurl cannot be kept from following a server to other protocols than "
-        "http and https; install another one");
+  if (!is_kept(kOfRequests, kBehindOthers, curl, easy) ||
+      !is_kept(kOfRedirections, redirections, curl, easy))
+    throw Error("data fetch: this libcurl cannot be kept to http and https; install another one");
 }
 
 }  // namespace exprun

@@ -1,5 +1,5 @@
-// Where a server may send a request on to: to http and https, and from https to https alone, so
-// that nobody on the way can put another file in place.
+// Where a request may go, http and https, and where a server may send it on to: the same, and from
+// https to https alone, so that nobody on the way can put another file in place.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace exprun {
 
 struct Redirections {
-  const char* protocols;  // as CURLOPT_REDIR_PROTOCOLS_STR takes them
-  long bits;              // as CURLOPT_REDIR_PROTOCOLS takes them
+  const char* protocols;  // as CURLOPT_PROTOCOLS_STR takes them
+  long bits;              // as CURLOPT_PROTOCOLS takes them
   const char* followed;   // for people, before "followed"
 };
 
 const Redirections& redirections_from(const std::string& address);
 
-// Throws Error where this libcurl cannot be kept to them.
+// Keeps the request too. Throws Error where this libcurl cannot be kept to them.
 void keep_to(const Redirections& redirections, const CurlLibrary& curl, CURL* easy);
 
 }  // namespace exprun

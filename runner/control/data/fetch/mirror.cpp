@@ -1,0 +1,44 @@
+#include "control/data/fetch/mirror.h"
+
+#include <strings.h>
+
+#include <string_view>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+bool starts_with_scheme(const std::string& address, std::string_view scheme) {
+  return ::strncasecmp(address.c_str(), scheme.data(), scheme.size()) == 0 &&
+         address.size() > scheme.size() && address[scheme.size()] != '/';
+}
+
+// Where there is no scheme, curl takes http.
+bool is_of_http(const std::string& address) {
+  const std::string start = address.substr(0, address.find('/'));
+  const bool is_host = !start.empty() && !start.ends_with(':');
+  return is_host || starts_with_scheme(address, "http://") ||
+         starts_with_scheme(address, "https://");
+}
+
+}  // namespace
+
+Mirror Mirror::of(const std::string& option, const char* variable) {
+  Mirror mirror{option, "--mirror"};
+  if (option.empty() && variable) mirror = {variable, "EXPRUN_MIRROR"};
+  if (!mirror.address.empty() && !is_of_http(mirror.address))
+    throw Error("data fetch: " + mirror.named_by + " is '" + mirror.address +
+                    "'; a mirror's address begins with http:// or https://, or with its host",
+                ExitCode::bad_recipe);
+  return mirror;
+}
+
+std::string Mirror::stands_for(const std::string& catalogued) const {
+  if (address.empty()) return catalogued;
+  const size_t end = address.find_last_not_of('/') + 1;
+  return address.substr(0, end) +
+         catalogued.substr(catalogued.find('/', catalogued.find("://") + 3));
+}
+
+}  // namespace exprun
