@@ -11,11 +11,16 @@ from support import BUILD, TIMEOUT, fixture
 
 VOCABULARY_HASH = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 
-# What one whole answer that is not the published file ends with: another call may get the same.
-IF_CHANGED = "call again; if it stays so, the file has changed at its source: to take it as it is, give --no-checksum\n"
+# What else whole answers that are not the published file end with: they may be a newer version.
+IF_TRUSTED = "; to take it as it is, only if you trust it, give --no-checksum"
 
 
 class Fetch(FetchTest):
+    def setUp(self):
+        super().setUp()
+        self.elsewhere = f"name another mirror than '{self.server.address}' (EXPRUN_MIRROR), or none"
+        self.sent_so = "the mirror sends it so, or something in between (a proxy, a login page) answers; " + self.elsewhere
+
     def test_a_file_arrives_once(self):
         result = self.fetch("alpaca")
         self.assertEqual(result.stdout, "data/alpaca_data.json\n")
@@ -104,18 +109,17 @@ class Fetch(FetchTest):
 
     def test_what_is_not_the_whole_file_is_not_kept(self):
         self.server.faults = ["torn"]
-        self.refused("the server does not say where the file ends, so that a part of it would look whole; "
-                     "give --mirror ADDRESS of one that does")
+        self.refused("the server does not say where the file ends, so that a part of it would look whole; " + self.elsewhere)
         self.server.faults = ["page"]
-        self.refused("the server sends a page (text/html), not the file; is there a login or a proxy before it? "
-                     "or give --mirror ADDRESS")
+        self.refused("the server sends a page (text/html), not the file: a login or a proxy may be before it; " + self.elsewhere)
         self.server.faults = [204]
         self.refused("the server answers 204")
         self.assertEqual(len(self.server.requests), 3)
         self.assertEqual(list((self.folder / "data").iterdir()), [])
         for body, problem in ((b"", "is empty"), (ALPACA[:-1], "is no JSON, or not all of it")):
             self.server.files[ADDRESS] = body
-            self.refused(f"what arrived {problem} (after 0 retries); call again", "--retries", "0")
+            self.refused(f"what arrived {problem} (after 0 retries); call again; if it stays so, " + self.sent_so,
+                         "--retries", "0")
 
     def test_only_what_goes_on_is_said_to_go_on(self):
         partial = "Transferred a partial file (after 0 retries); call again"
@@ -127,8 +131,7 @@ class Fetch(FetchTest):
 
     def test_a_part_is_kept_from_a_page(self):
         self.server.faults = [("drop", 100_000), "page"]
-        self.refused("the server sends a page (text/html), not the file; is there a login or a proxy before it? "
-                     "or give --mirror ADDRESS")
+        self.refused("the server sends a page (text/html), not the file: a login or a proxy may be before it; " + self.elsewhere)
         self.fetch("alpaca")
         self.assertEqual(self.server.requests[-1][1], "bytes=100000-")
 
@@ -160,7 +163,7 @@ class Fetch(FetchTest):
 
     def test_not_found_is_an_error_at_once(self):
         self.server.files = {}
-        self.refused("the server answers 404; it may have moved: give --mirror ADDRESS")
+        self.refused("the server answers 404: it is not there, or no longer; " + self.elsewhere)
         self.assertEqual(len(self.server.requests), 1)
         self.assertEqual(list((self.folder / "data").iterdir()), [])
 
@@ -175,8 +178,8 @@ class Fetch(FetchTest):
         _, whole = self.vocabulary()
         self.server.faults = ["spoilt"]
         result = self.fetch("gpt2_tokenizer", "--retries", "0", "--parallel", "1", code=1)
-        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); " + IF_CHANGED,
-                      result.stderr)
+        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); call again; if it stays so, "
+                      + self.sent_so + IF_TRUSTED + "\n", result.stderr)
         self.assertFalse((self.folder / "data/gpt2_tokenizer/vocab.bpe").exists())
         self.server.faults = ["spoilt"]
         self.fetch("gpt2_tokenizer", "--retries", "1", "--parallel", "1")
@@ -189,8 +192,7 @@ class Fetch(FetchTest):
         self.server.faults = ["spoilt"]  # what is wrong in another way proves nothing
         result = self.fetch("gpt2_tokenizer", "--parallel", "1", code=1)
         self.assertEqual(result.stderr, f"exprun: error: data fetch: '{self.server.address}{path}': what arrived has another "
-                         f"SHA-256 than {VOCABULARY_HASH}, and twice the same: the file has changed at its source; to take it "
-                         "as it is, give --no-checksum\n")
+                         f"SHA-256 than {VOCABULARY_HASH}, and twice the same: {self.sent_so}{IF_TRUSTED}\n")
         self.assertEqual(len(self.server.requests), 3)
         self.assertEqual(list((self.folder / "data/gpt2_tokenizer").iterdir()), [])
 
@@ -240,9 +242,29 @@ class Fetch(FetchTest):
         for body, problem in (b"", "is empty"), (ALPACA[:-1], "is no JSON, or not all of it"):
             self.server.files[ADDRESS] = body
             self.server.requests.clear()
-            self.refused(f"what arrived {problem}, and twice the same: it is so at its source; give --mirror ADDRESS of "
-                         "another")
+            self.refused(f"what arrived {problem}, and twice the same: {self.sent_so}")
             self.assertEqual(len(self.server.requests), 2)
+
+    def test_a_page_is_taken_for_no_file(self):
+        path = "/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+        for page in b"<html>login</html>", b"\xEF\xBB\xBF\r\n <!DOCTYPE HTML>\n<html>":
+            self.server.files[path] = page
+            for words in (), ("--no-checksum",):
+                self.assertEqual(self.fetch("tinyshakespeare", *words, code=1).stderr,
+                                 f"exprun: error: data fetch: '{self.server.address}{path}': what arrived is a page of HTML, "
+                                 f"and twice the same: {self.sent_so}\n")
+                self.assertEqual(list((self.folder / "data").iterdir()), [])
+
+    def test_a_mirror_is_named_as_what_sends_other_bytes(self):
+        path = "/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+        whole = fixture(self, "data/tinyshakespeare.txt").read_bytes()
+        for body, problem in ((whole[:-1000], "has 1114394 bytes instead of 1115394"),
+                              (whole + bytes(40), "has 1115434 bytes instead of 1115394"),
+                              (bytes([whole[0] ^ 1]) + whole[1:], "has another SHA-256 than ")):
+            self.server.files[path] = body
+            said = self.fetch("tinyshakespeare", code=1).stderr
+            self.assertIn("what arrived " + problem, said)
+            self.assertTrue(said.endswith(f", and twice the same: {self.sent_so}{IF_TRUSTED}\n"), said)
 
     def test_a_damaged_shard_is_noticed(self):
         path = "/datasets/kjj0/fineweb10B-gpt2/resolve/main/fineweb_val_000000.bin"
@@ -250,17 +272,15 @@ class Fetch(FetchTest):
         words = "fineweb10b", "--shards", "1", "--parallel", "1"
         where = f"exprun: error: data fetch: '{self.server.address}{path}': what arrived "
         self.assertEqual(self.fetch(*words, "--retries", "0", code=1).stderr,
-                         where + "has 1030 bytes instead of 200001024 (after 0 retries); " + IF_CHANGED)
+                         where + "has 1030 bytes instead of 200001024 (after 0 retries); call again; if it stays so, "
+                         + self.sent_so + IF_TRUSTED + "\n")
         self.assertEqual(self.fetch(*words, code=1).stderr,
-                         where + "has 1030 bytes instead of 200001024, and twice the same: the file has changed at its source; "
-                         "to take it as it is, give --no-checksum\n")
+                         where + f"has 1030 bytes instead of 200001024, and twice the same: {self.sent_so}{IF_TRUSTED}\n")
         self.server.files[path] = small_shard()[:-1]
         self.assertEqual(self.fetch(*words, code=1).stderr,
-                         where + "has 1029 bytes instead of 200001024, and twice the same: it is so at its source; give "
-                         "--mirror ADDRESS of another\n")
+                         where + f"has 1029 bytes instead of 200001024, and twice the same: {self.sent_so}\n")
         self.assertEqual(self.fetch(*words, "--no-checksum", code=1).stderr,
-                         where + "is no whole token shard, and twice the same: it is so at its source; give --mirror ADDRESS "
-                         "of another\n")
+                         where + f"is no whole token shard, and twice the same: {self.sent_so}\n")
         self.assertEqual(len(self.server.requests), 7)
 
     def test_shards_are_counted_where_there_are_some(self):
@@ -323,7 +343,7 @@ class Fetch(FetchTest):
 
     def test_redirections_without_an_end_are_an_error_at_once(self):
         self.server.moved = {ADDRESS: "/blobs/1", "/blobs/1": ADDRESS}
-        self.refused("the server redirects more than 10 times; give --mirror ADDRESS")
+        self.refused("the server redirects more than 10 times; " + self.elsewhere)
         self.assertEqual(len(self.server.requests), 11)
         self.server.moved, self.server.faults = {}, [302]  # without saying where to
         self.refused("the server answers 302")
@@ -334,7 +354,7 @@ class Fetch(FetchTest):
         for address in f"file://{self.folder}/secret", other.address.replace("http", "ftp") + ADDRESS:
             self.server.moved = {ADDRESS: address}
             self.server.requests.clear()
-            self.refused(f"the server redirects to '{address}', and only http and https are followed; give --mirror ADDRESS")
+            self.refused(f"the server redirects to '{address}', and only http and https are followed; {self.elsewhere}")
             self.assertEqual(len(self.server.requests), 1)
         self.assertEqual(other.requests, [])
 
@@ -344,7 +364,7 @@ class Fetch(FetchTest):
         self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
         self.server.faults = [404]
         result = self.fetch("hellaswag", "--mirror", host, code=1)
-        self.assertIn("': the server answers 404; it may have moved: give --mirror ADDRESS\n", result.stderr)
+        self.assertIn(f"not there, or no longer; name another mirror than '{host}' (--mirror), or none\n", result.stderr)
         for mirror in ("gopher2://a", "FTP://" + host, f"file://{self.folder}", f"file:{self.folder}", str(self.folder), "file:",
                        "http:", "https://"):
             problem = f"is '{mirror}'; a mirror's address begins with http:// or https://, or with its host\n"

@@ -31,3 +31,23 @@ TEST_CASE("mirror: only http and https are taken") {
                              .c_str(),
                          Error);
 }
+
+TEST_CASE("mirror: without one the source or the way is suspected") {
+  const std::string suspected =
+      ", or something in between (a proxy, a login page) answers; give --mirror ADDRESS of another "
+      "source";
+  CHECK(Mirror{}.suspicion(false) == "it is so at its source" + suspected);
+  CHECK(Mirror{}.suspicion(true) ==
+        "the file has changed at its source" + suspected +
+            "; to take it as it is, only if you trust it, give --no-checksum");
+}
+
+TEST_CASE("mirror: one that is named is suspected first") {
+  const std::string suspected =
+      "the mirror sends it so, or something in between (a proxy, a login page) answers; name "
+      "another mirror than 'http://host' (EXPRUN_MIRROR), or none";
+  const Mirror mirror = Mirror::of("", "http://host");
+  CHECK(mirror.suspicion(false) == suspected);
+  CHECK(mirror.suspicion(true) ==
+        suspected + "; to take it as it is, only if you trust it, give --no-checksum");
+}

@@ -1,10 +1,12 @@
 #include "control/data/fetch/download.h"
 
+#include <strings.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -52,9 +54,23 @@ std::string difference_of(const Download& wanted, const fs::path& file) {
   return "";
 }
 
+// Nothing that can be fetched is HTML.
+bool is_html(const fs::path& file) {
+  const MappedFile mapped(file);
+  std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
+                        mapped.bytes().size());
+  constexpr std::string_view kBlank = " \t\r\n\xEF\xBB\xBF";  // and a byte order mark
+  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  const auto starts_with = [&](std::string_view tag) {
+    return text.size() >= tag.size() && ::strncasecmp(text.data(), tag.data(), tag.size()) == 0;
+  };
+  return starts_with("<html") || starts_with("<!doctype html");
+}
+
 // What makes it no such file at all, or nothing.
 std::string damage_of(const Download& wanted, const fs::path& file) {
   if (fs::file_size(file) == 0) return "is empty";
+  if (is_html(file)) return "is a page of HTML";
   if (wanted.tokens && !is_shard(file)) return "is no whole token shard";
   if (!tells_end(wanted) && wanted.file.extension() == ".json" && !is_json(file))
     return "is no JSON, or not all of it";
@@ -63,7 +79,7 @@ std::string damage_of(const Download& wanted, const fs::path& file) {
 
 // What is wrong with a file that arrived whole, or nothing.
 std::string problem_of(const Download& wanted, const fs::path& file) {
-  const std::string difference = difference_of(wanted, file);
+  const std::string difference = is_html(file) ? "" : difference_of(wanted, file);
   return difference.empty() ? damage_of(wanted, file) : difference;
 }
 
@@ -118,12 +134,13 @@ class Fetch {
  private:
   // What is wrong with it, or nothing.
   std::string attempt() {
-    bool is_whole = has_changed_ = false;
+    bool is_whole = false;
+    suspicion_.clear();
     if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
       HttpRequest request(wanted_.address, part_, known(), progress_);
       const Verdict verdict = request.perform();
       has_ranges_ = !request.began_again();
-      if (verdict.refusal == Refusal::final) throw error(verdict.problem);
+      if (verdict.refusal == Refusal::final) throw error(verdict.problem + remedy(verdict));
       if (verdict.refusal == Refusal::other_range) begin_again();
       if (!verdict.problem.empty()) return verdict.problem;
       is_whole = request.says_end();
@@ -131,10 +148,10 @@ class Fetch {
     const std::string problem = problem_of(wanted_, part_.path());
     if (problem.empty()) return "";
     const std::string found = "what arrived " + problem;
-    has_changed_ = is_whole && damage_of(wanted_, part_.path()).empty();
+    if (is_whole) suspicion_ = options_.mirror.suspicion(damage_of(wanted_, part_.path()).empty());
     const bool is_certain = is_whole && came_before();
     begin_again();
-    if (is_certain) refuse(found);
+    if (is_certain) throw error(found + ", and twice the same: " + suspicion_);
     return found;
   }
 
@@ -155,20 +172,14 @@ class Fetch {
     return std::exchange(wrong_, sha256) == sha256;
   }
 
-  // What comes twice the same, its source has.
-  [[noreturn]] void refuse(const std::string& problem) const {
-    throw error(problem + ", and twice the same: " +
-                (has_changed_ ? "the file has changed at its source; to take it as it is, give "
-                                "--no-checksum"
-                              : "it is so at its source; give --mirror ADDRESS of another"));
+  std::string remedy(const Verdict& verdict) const {
+    return verdict.remedy == Remedy::elsewhere ? "; " + options_.mirror.elsewhere() : "";
   }
 
   // What another call would do.
   std::string advice() const {
     if (goes_on()) return "call again, it goes on where it was";
-    if (!has_changed_) return "call again";
-    return "call again; if it stays so, the file has changed at its source: to take it as it is, "
-           "give --no-checksum";
+    return suspicion_.empty() ? "call again" : "call again; if it stays so, " + suspicion_;
   }
 
   Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
@@ -203,8 +214,8 @@ class Fetch {
   PartFile& part_;
   FileProgress progress_;
   bool has_ranges_ = true;
-  bool has_changed_ = false;  // whole, and usable, but not what was published
-  std::string wrong_;         // the hash of the last whole answer, which was no good
+  std::string suspicion_;  // of a whole answer that is no good
+  std::string wrong_;      // the hash of the last one
   int64_t furthest_ = 0;
   int64_t failures_ = 0;
 };

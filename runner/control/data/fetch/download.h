@@ -11,6 +11,7 @@
 #include <string>
 
 #include "control/data/fetch/download_progress.h"
+#include "control/data/fetch/mirror.h"
 
 namespace exprun {
 
@@ -26,10 +27,12 @@ struct Download {
 struct DownloadOptions {
   int64_t retries = 5;      // without having come further
   double first_wait = 0.5;  // seconds before the first retry; each next one waits twice as long
+  Mirror mirror = {};       // that the addresses are of
 };
 
 // Whether the file is there and whole: by its size and checksum where they are known, a shard by
-// its header, and else JSON by its end. One that is wanted as it is may be what was taken so.
+// its header, and else JSON by its end; a page of HTML is none. One that is wanted as it is may be
+// what was taken so.
 bool is_downloaded(const Download& download);
 
 // How much of it is in its part.

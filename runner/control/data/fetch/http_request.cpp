@@ -69,11 +69,14 @@ Verdict HttpRequest::verdict() const {
 // What curl cannot do, or may not, no other request can.
 Verdict HttpRequest::verdict_on(CURLcode failure) const {
   if (failure == CURLE_TOO_MANY_REDIRECTS)
-    return {Refusal::final, "the server redirects more than " + std::to_string(kRedirections) +
-                                " times; give --mirror ADDRESS"};
+    return {Refusal::final,
+            "the server redirects more than " + std::to_string(kRedirections) + " times",
+            Remedy::elsewhere};
   if (failure == CURLE_UNSUPPORTED_PROTOCOL && head_.status != 0)
-    return {Refusal::final, "the server redirects to '" + redirected_to() + "', and " +
-                                redirections_.followed + " followed; give --mirror ADDRESS"};
+    return {Refusal::final,
+            "the server redirects to '" + redirected_to() + "', and " + redirections_.followed +
+                " followed",
+            Remedy::elsewhere};
   if (failure == CURLE_UNSUPPORTED_PROTOCOL || failure == CURLE_URL_MALFORMAT)
     return {Refusal::final, curl_.easy_strerror(failure)};
   const Verdict found = verdict();

@@ -41,4 +41,17 @@ std::string Mirror::stands_for(const std::string& catalogued) const {
          catalogued.substr(catalogued.find('/', catalogued.find("://") + 3));
 }
 
+std::string Mirror::elsewhere() const {
+  if (address.empty()) return "give --mirror ADDRESS of another source";
+  return "name another mirror than '" + address + "' (" + named_by + "), or none";
+}
+
+std::string Mirror::suspicion(bool is_usable) const {
+  const std::string source = !address.empty() ? "the mirror sends it so"
+                             : is_usable      ? "the file has changed at its source"
+                                              : "it is so at its source";
+  return source + ", or something in between (a proxy, a login page) answers; " + elsewhere() +
+         (is_usable ? "; to take it as it is, only if you trust it, give --no-checksum" : "");
+}
+
 }  // namespace exprun

@@ -15,6 +15,11 @@ struct Mirror {
 
   // "https://host/path" becomes "<mirror>/path".
   std::string stands_for(const std::string& address) const;
+  // What to do where its source is of no use.
+  std::string elsewhere() const;
+  // Why what arrives may be wrong, and what to do. `is_usable`: not what was published, but it may
+  // be a newer version of it.
+  std::string suspicion(bool is_usable) const;
 };
 
 }  // namespace exprun

@@ -44,8 +44,9 @@ Verdict judge_status(int status) {
   const std::string problem = "the server answers " + std::to_string(status);
   if (status == kNoSuchRange) return {Refusal::other_range, problem};
   if (may_pass(status)) return {Refusal::passing, problem};
-  return {Refusal::final,
-          problem + (status == kNotFound ? "; it may have moved: give --mirror ADDRESS" : "")};
+  if (status == kNotFound)
+    return {Refusal::final, problem + ": it is not there, or no longer", Remedy::elsewhere};
+  return {Refusal::final, problem};
 }
 
 }  // namespace
@@ -88,13 +89,14 @@ bool ReplyHead::contradicts(std::string_view version) const {
 Verdict judge(const ReplyHead& head, int64_t from, std::string_view version, const Known& known) {
   if (!head.is_whole() && head.status != kPartial) return judge_status(head.status);
   if (head.is_page)
-    return {Refusal::final,
-            "the server sends a page (text/html), not the file; is there a login or a proxy before "
-            "it? or give --mirror ADDRESS"};
+    return {
+        Refusal::final,
+        "the server sends a page (text/html), not the file: a login or a proxy may be before it",
+        Remedy::elsewhere};
   if (!known.end && !head.says_end)
     return {Refusal::final,
-            "the server does not say where the file ends, so that a part of it would look whole; "
-            "give --mirror ADDRESS of one that does"};
+            "the server does not say where the file ends, so that a part of it would look whole",
+            Remedy::elsewhere};
   if (head.status == kPartial && head.from != from)
     return {Refusal::other_range, "the server sends another part than the one asked for"};
   if (head.status == kPartial && !known.content && head.contradicts(version))

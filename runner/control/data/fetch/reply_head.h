@@ -35,9 +35,12 @@ enum class Refusal {
   final,
 };
 
+enum class Remedy { none, elsewhere };
+
 struct Verdict {
   Refusal refusal = Refusal::none;
   std::string problem;
+  Remedy remedy = Remedy::none;
 };
 
 // What is known of a file beforehand, so that what is wrong is noticed without the server's help.
