@@ -167,6 +167,15 @@ class Fetch(FetchTest):
         self.assertEqual(len(self.server.requests), 1)
         self.assertEqual(list((self.folder / "data").iterdir()), [])
 
+    def test_what_a_server_does_not_give_may_be_put_there_by_hand(self):
+        for status in 401, 403:
+            self.server.faults = [status]
+            self.refused(f"the server answers {status}: it may want a licence accepted or a token sent, and exprun does neither; "
+                         "get the file another way and put it at 'data/alpaca_data.json', or " + self.elsewhere)
+        (self.folder / "data/alpaca_data.json").write_bytes(ALPACA)
+        self.fetch("alpaca")
+        self.assertEqual(len(self.server.requests), 2)
+
     def vocabulary(self):
         """Both files of GPT-2's, on the server. Returns its path, and what it is."""
         for name in "vocab.bpe", "encoder.json":

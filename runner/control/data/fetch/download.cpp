@@ -173,7 +173,11 @@ class Fetch {
   }
 
   std::string remedy(const Verdict& verdict) const {
-    return verdict.remedy == Remedy::elsewhere ? "; " + options_.mirror.elsewhere() : "";
+    if (verdict.remedy == Remedy::none) return "";
+    const std::string elsewhere = options_.mirror.elsewhere();
+    if (verdict.remedy == Remedy::elsewhere) return "; " + elsewhere;
+    return "; get the file another way and put it at '" + wanted_.file.string() + "', or " +
+           elsewhere;
   }
 
   // What another call would do.

@@ -9,7 +9,8 @@
 namespace exprun {
 namespace {
 
-constexpr int kPartial = 206, kNotFound = 404, kNoSuchRange = 416;
+constexpr int kPartial = 206, kUnauthorized = 401, kForbidden = 403, kNotFound = 404,
+              kNoSuchRange = 416;
 
 std::string small(std::string_view text) {
   std::string copy(text);
@@ -46,6 +47,10 @@ Verdict judge_status(int status) {
   if (may_pass(status)) return {Refusal::passing, problem};
   if (status == kNotFound)
     return {Refusal::final, problem + ": it is not there, or no longer", Remedy::elsewhere};
+  if (status == kUnauthorized || status == kForbidden)
+    return {Refusal::final,
+            problem + ": it may want a licence accepted or a token sent, and exprun does neither",
+            Remedy::by_hand};
   return {Refusal::final, problem};
 }
 

@@ -35,7 +35,7 @@ enum class Refusal {
   final,
 };
 
-enum class Remedy { none, elsewhere };
+enum class Remedy { none, elsewhere, by_hand };
 
 struct Verdict {
   Refusal refusal = Refusal::none;
