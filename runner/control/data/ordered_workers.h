@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/diagnostic.h"
 
 namespace exprun {
@@ -31,8 +32,8 @@ class OrderedWorkers {
         threads_.emplace_back([this, make_work] { run(make_work); });
       } catch (const std::system_error& error) {
         end();
-        throw Error("data: cannot start " + std::to_string(threads) + " threads, only " +
-                    std::to_string(i) + ": " + error.code().message() +
+        throw Error("data: cannot start " + counted(static_cast<int64_t>(threads), "thread") +
+                    ", only " + std::to_string(i) + ": " + error.code().message() +
                     "; give fewer (--threads), or raise the limit of processes (ulimit -u)");
       }
   }

@@ -115,6 +115,32 @@ struct LongPreparation {
   }
 };
 
+// What it says where no thread can be started.
+void check_not_started(size_t threads, const char* counted) {
+  const pid_t child = ::fork();
+  if (child == 0) {  // a user with one process: no thread more
+    const rlimit one{1, 1};
+    ::setrlimit(RLIMIT_NPROC, &one);
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    try {
+      OrderedWorkers<int, int> workers(
+          threads, [] { return [](int item) { return item; }; }, [](int) {});
+      ::_exit(3);
+    } catch (const Error& error) {
+      ::_exit(std::string(error.what()) ==
+                      "data: cannot start " + std::string(counted) +
+                          ", only 0: Resource temporarily unavailable; give fewer (--threads), or "
+                          "raise the limit of processes (ulimit -u)"
+                  ? 0
+                  : 4);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 }  // namespace
 
 TEST_CASE("resume: killed while the set was committed, nothing is tokenized again") {
@@ -340,26 +366,6 @@ TEST_CASE("prepare: a mixture of text and records has an end of text where docum
 }
 
 TEST_CASE("prepare: threads that cannot be started are an error") {
-  const pid_t child = ::fork();
-  if (child == 0) {  // a user with one process: no thread more
-    const rlimit one{1, 1};
-    ::setrlimit(RLIMIT_NPROC, &one);
-    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    try {
-      OrderedWorkers<int, int> workers(
-          4, [] { return [](int item) { return item; }; }, [](int) {});
-      ::_exit(3);
-    } catch (const Error& error) {
-      ::_exit(
-          std::string(error.what()) ==
-                  "data: cannot start 4 threads, only 0: Resource temporarily unavailable; give "
-                  "fewer (--threads), or raise the limit of processes (ulimit -u)"
-              ? 0
-              : 4);
-    }
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
+  check_not_started(4, "4 threads");
+  check_not_started(1, "one thread");
 }
