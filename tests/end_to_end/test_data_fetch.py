@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -104,8 +105,22 @@ class Fetch(FetchTest):
     def test_without_a_gain_the_retries_end(self):
         self.server.ranges = False
         self.server.faults = [("drop", 100_000)] * 3
-        self.refused("Transferred a partial file (after 1 retries); call again", "--retries", "1")
+        self.refused("the answer ended early (curl: Transferred a partial file), after 2 attempts; call again", "--retries", "1")
         self.assertEqual(len(self.server.requests), 2)
+
+    def test_a_gain_is_an_attempt_too(self):
+        self.server.faults = [("drop", 700_000)] * 2 + [503]
+        self.refused("the server answers 503, after 3 attempts; call again, it goes on where it was", "--retries", "1")
+
+    def test_a_server_that_is_not_there_may_be_the_wrong_one(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # and nobody listens
+            for mirror, problem in ((f"http://127.0.0.1:{taken.getsockname()[1]}", "the server cannot be reached"),
+                                    ("http://nowhere.invalid", "the host is not known")):
+                said = self.fetch("alpaca", "--retries", "1", code=1, EXPRUN_MIRROR=mirror).stderr
+                self.assertIn(f"': {problem} (curl: ", said)
+                self.assertTrue(said.endswith("), after 2 attempts; call again; if it stays so, name another mirror than "
+                                              f"'{mirror}' (EXPRUN_MIRROR), or none\n"), said)
 
     def test_what_is_not_the_whole_file_is_not_kept(self):
         self.server.faults = ["torn"]
@@ -118,11 +133,11 @@ class Fetch(FetchTest):
         self.assertEqual(list((self.folder / "data").iterdir()), [])
         for body, problem in ((b"", "is empty"), (ALPACA[:-1], "is no JSON, or not all of it")):
             self.server.files[ADDRESS] = body
-            self.refused(f"what arrived {problem} (after 0 retries); call again; if it stays so, " + self.sent_so,
+            self.refused(f"what arrived {problem}, after one attempt; call again; if it stays so, " + self.sent_so,
                          "--retries", "0")
 
     def test_only_what_goes_on_is_said_to_go_on(self):
-        partial = "Transferred a partial file (after 0 retries); call again"
+        partial = "the answer ended early (curl: Transferred a partial file), after one attempt; call again"
         self.server.faults = [("drop", 100_000)] * 2
         self.refused(partial + ", it goes on where it was", "--retries", "0")
         (self.folder / "data/alpaca_data.json.part").unlink()
@@ -187,7 +202,7 @@ class Fetch(FetchTest):
         _, whole = self.vocabulary()
         self.server.faults = ["spoilt"]
         result = self.fetch("gpt2_tokenizer", "--retries", "0", "--parallel", "1", code=1)
-        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH} (after 0 retries); call again; if it stays so, "
+        self.assertIn(f"what arrived has another SHA-256 than {VOCABULARY_HASH}, after one attempt; call again; if it stays so, "
                       + self.sent_so + IF_TRUSTED + "\n", result.stderr)
         self.assertFalse((self.folder / "data/gpt2_tokenizer/vocab.bpe").exists())
         self.server.faults = ["spoilt"]
@@ -244,7 +259,7 @@ class Fetch(FetchTest):
         path, _ = self.vocabulary()
         self.server.faults = ["torn"] * 3
         result = self.fetch("gpt2_tokenizer", "--retries", "2", "--parallel", "1", code=1)
-        self.assertIn("what arrived has 228159 bytes instead of 456318 (after 2 retries); call again\n", result.stderr)
+        self.assertIn("what arrived has 228159 bytes instead of 456318, after 3 attempts; call again\n", result.stderr)
         self.assertEqual([path for path, _ in self.server.requests], [path] * 3)
 
     def test_what_is_wrong_whatever_the_catalogue_says_is_not_fetched_for_ever(self):
@@ -281,7 +296,7 @@ class Fetch(FetchTest):
         words = "fineweb10b", "--shards", "1", "--parallel", "1"
         where = f"exprun: error: data fetch: '{self.server.address}{path}': what arrived "
         self.assertEqual(self.fetch(*words, "--retries", "0", code=1).stderr,
-                         where + "has 1030 bytes instead of 200001024 (after 0 retries); call again; if it stays so, "
+                         where + "has 1030 bytes instead of 200001024, after one attempt; call again; if it stays so, "
                          + self.sent_so + IF_TRUSTED + "\n")
         self.assertEqual(self.fetch(*words, code=1).stderr,
                          where + f"has 1030 bytes instead of 200001024, and twice the same: {self.sent_so}{IF_TRUSTED}\n")
@@ -383,8 +398,8 @@ class Fetch(FetchTest):
                              "exprun: error: data fetch: EXPRUN_MIRROR " + problem)
         result = self.fetch("hellaswag", "--mirror", "http://a b", code=1)
         self.assertIn("exprun: error: data fetch: 'http://a b/rowanz/", result.stderr)
-        self.assertIn("URL using bad/illegal format", result.stderr)
-        self.assertNotIn("retries", result.stderr)
+        self.assertIn("': this is no address (curl: ", result.stderr)
+        self.assertNotIn("attempt", result.stderr)
 
     def test_a_host_is_asked_by_http_whatever_its_name(self):
         self.fetch("alpaca", "--mirror", "ftp.nowhere.invalid", http_proxy=self.server.address)

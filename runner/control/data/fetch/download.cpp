@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/signals.h"
@@ -134,24 +135,27 @@ class Fetch {
  private:
   // What is wrong with it, or nothing.
   std::string attempt() {
+    ++attempts_;
     bool is_whole = false;
-    suspicion_.clear();
+    if_it_stays_so_.clear();
     if (wanted_.bytes == 0 || part_.size() != wanted_.bytes) {
       HttpRequest request(wanted_.address, part_, known(), progress_);
       const Verdict verdict = request.perform();
       has_ranges_ = !request.began_again();
       if (verdict.refusal == Refusal::final) throw error(verdict.problem + remedy(verdict));
       if (verdict.refusal == Refusal::other_range) begin_again();
+      if (verdict.remedy == Remedy::elsewhere) if_it_stays_so_ = options_.mirror.elsewhere();
       if (!verdict.problem.empty()) return verdict.problem;
       is_whole = request.says_end();
     }
     const std::string problem = problem_of(wanted_, part_.path());
     if (problem.empty()) return "";
     const std::string found = "what arrived " + problem;
-    if (is_whole) suspicion_ = options_.mirror.suspicion(damage_of(wanted_, part_.path()).empty());
+    if (is_whole)
+      if_it_stays_so_ = options_.mirror.suspicion(damage_of(wanted_, part_.path()).empty());
     const bool is_certain = is_whole && came_before();
     begin_again();
-    if (is_certain) throw error(found + ", and twice the same: " + suspicion_);
+    if (is_certain) throw error(found + ", and twice the same: " + if_it_stays_so_);
     return found;
   }
 
@@ -183,7 +187,8 @@ class Fetch {
   // What another call would do.
   std::string advice() const {
     if (goes_on()) return "call again, it goes on where it was";
-    return suspicion_.empty() ? "call again" : "call again; if it stays so, " + suspicion_;
+    return if_it_stays_so_.empty() ? "call again"
+                                   : "call again; if it stays so, " + if_it_stays_so_;
   }
 
   Known known() const { return {tells_end(wanted_), !wanted_.sha256.empty()}; }
@@ -204,8 +209,7 @@ class Fetch {
     furthest_ = std::max(furthest_, part_.size());
     failures_ = gained ? 1 : failures_ + 1;
     if (failures_ > options_.retries)
-      throw error(problem + " (after " + std::to_string(options_.retries) + " retries); " +
-                  advice());
+      throw error(problem + ", after " + counted(attempts_, "attempt") + "; " + advice());
     log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
   }
 
@@ -218,10 +222,11 @@ class Fetch {
   PartFile& part_;
   FileProgress progress_;
   bool has_ranges_ = true;
-  std::string suspicion_;  // of a whole answer that is no good
-  std::string wrong_;      // the hash of the last one
+  std::string if_it_stays_so_;  // what the last failure may come from, and what to do
+  std::string wrong_;           // the hash of the last whole answer, which was no good
   int64_t furthest_ = 0;
-  int64_t failures_ = 0;
+  int64_t failures_ = 0;  // since it last came further
+  int64_t attempts_ = 0;
 };
 
 }  // namespace

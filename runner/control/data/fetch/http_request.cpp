@@ -10,6 +10,30 @@ namespace {
 
 constexpr long kConnectSeconds = 20, kStallSeconds = 30, kRedirections = 10;
 
+// The commonest failures in our words.
+struct Failure {
+  CURLcode code;
+  const char* told;
+  Remedy remedy;
+};
+
+constexpr Failure kFailures[] = {
+    {CURLE_URL_MALFORMAT, "this is no address", Remedy::elsewhere},
+    {CURLE_COULDNT_RESOLVE_PROXY, "the proxy's host is not known", Remedy::none},
+    {CURLE_COULDNT_RESOLVE_HOST, "the host is not known", Remedy::elsewhere},
+    {CURLE_COULDNT_CONNECT, "the server cannot be reached", Remedy::elsewhere},
+    {CURLE_OPERATION_TIMEDOUT, "the server does not answer in time, or no longer", Remedy::none},
+    {CURLE_PARTIAL_FILE, "the answer ended early", Remedy::none},
+    {CURLE_GOT_NOTHING, "the server answers nothing", Remedy::none},
+};
+
+Verdict told(CURLcode code, Refusal refusal, const std::string& words) {
+  for (const Failure& failure : kFailures)
+    if (failure.code == code)
+      return {refusal, std::string(failure.told) + " (curl: " + words + ')', failure.remedy};
+  return {refusal, words};
+}
+
 }  // namespace
 
 HttpRequest::HttpRequest(const std::string& address, PartFile& part, const Known& known,
@@ -78,10 +102,10 @@ Verdict HttpRequest::verdict_on(CURLcode failure) const {
                 " followed",
             Remedy::elsewhere};
   if (failure == CURLE_UNSUPPORTED_PROTOCOL || failure == CURLE_URL_MALFORMAT)
-    return {Refusal::final, curl_.easy_strerror(failure)};
+    return told(failure, Refusal::final, curl_.easy_strerror(failure));
   const Verdict found = verdict();
   if (found.refusal != Refusal::none) return found;
-  return {Refusal::passing, curl_.easy_strerror(failure)};
+  return told(failure, Refusal::passing, curl_.easy_strerror(failure));
 }
 
 std::string HttpRequest::redirected_to() const {
