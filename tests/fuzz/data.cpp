@@ -38,8 +38,7 @@ void read_shard(const std::string& file) try {
 }
 
 void fill(const RecordTemplate& text, std::string_view record) try {
-  const auto found = record_at_sight(record);
-  require(!found || *found == json::parse(record, nullptr, false));
+  require(is_found_as_by_parse(record));
   RecordRoom room;
   text.fill(record, room);
 } catch (const Error&) {

@@ -1,8 +1,7 @@
-// What find_fields() finds of a record, as JSON.
+// What find_fields() finds of a record, against a whole parse of it.
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,17 +10,32 @@
 
 namespace exprun {
 
-inline std::optional<nlohmann::json> record_at_sight(std::string_view record) {
-  std::vector<RecordField> fields;
-  if (!find_fields(record, fields)) return std::nullopt;
+inline nlohmann::json as_json(const std::vector<RecordField>& fields) {
   nlohmann::json found = nlohmann::json::object();
   for (const RecordField& field : fields) {
     std::string text;
     if (field.is_string) field.append_to(text);
-    found[std::string(field.name)] =
-        field.is_string ? nlohmann::json(text) : nlohmann::json::parse(field.value);
+    found[field.shown_name()] =
+        field.is_string ? nlohmann::json(text) : nlohmann::json::parse(field.value.bytes);
   }
   return found;
+}
+
+// The parse alone refuses numbers that are too large for a double, whatever stands behind them, and
+// halves of surrogate pairs; a zero byte ends its text.
+inline bool is_found_as_by_parse(std::string_view record) {
+  std::vector<RecordField> fields;
+  const bool found = find_fields(record, fields);
+  nlohmann::json parsed;
+  try {
+    parsed = nlohmann::json::parse(record);
+  } catch (const nlohmann::json::out_of_range&) {
+    return true;
+  } catch (const nlohmann::json::parse_error& error) {
+    return !found || std::string_view(error.what()).find("surrogate") != std::string_view::npos;
+  }
+  if (found) return as_json(fields) == parsed;
+  return !parsed.is_object() || record.find('\0') != std::string_view::npos;
 }
 
 }  // namespace exprun

@@ -1,6 +1,7 @@
 // A record's fields at sight against a whole parse of it.
 #include <doctest/doctest.h>
 
+#include "base/diagnostic.h"
 #include "base/random.h"
 #include "control/data/read/record_template.h"
 #include "support/record_at_sight.h"
@@ -15,31 +16,75 @@ const std::string kRecords[] = {
     R"({"text": "lines\n\ttabs \"quotes\" \\ \/ \b\f\r", "text": "the last counts"})",
     R"({"text": "\u00e9 \u4e2d \ud83d\ude00 \u0000 end"})",
     "{\"text\": \"\u00e9\u4e2d\U0001f600 and then some more, which is plain\"}",
+    R"({"numbers": [0, -0, 1.50, 1E2, -3.25e-7, 4e+1], "n": 12345678901234567890123})",
+    R"({"t\u0065xt": "a name may have escapes"})",
     "{}",
 };
 
-// Whether it was found at sight: then as a whole parse finds it.
+// Whether it was found, and then as a whole parse finds it.
 bool is_found(const std::string& record) {
-  const auto found = record_at_sight(record);
   INFO(record);
-  if (found) REQUIRE(*found == nlohmann::json::parse(record, nullptr, false));
-  return found.has_value();
+  REQUIRE(is_found_as_by_parse(record));
+  std::vector<RecordField> fields;
+  return find_fields(record, fields);
+}
+
+std::string filled(const std::string& text, const std::string& record,
+                   const std::string& fallback = "") try {
+  RecordRoom room;
+  return std::string(RecordTemplate(text, fallback).fill(record, room));
+} catch (const Error& error) {
+  return error.what();
 }
 
 }  // namespace
 
-TEST_CASE("record fields: common records are found at sight") {
+TEST_CASE("record fields: records are found as a whole parse finds them") {
   for (const std::string& record : kRecords) CHECK(is_found(record));
+  CHECK(is_found("\xef\xbb\xbf {}"));
+  for (const size_t levels : {1, 64, 65, 1000}) {
+    CHECK(is_found("{\"a\": " + std::string(levels, '[') + std::string(levels, ']') + "}"));
+    std::string objects;
+    for (size_t i = 0; i < levels; ++i) objects += "{\"a\": [1, 2], \"b\": [{}, ";
+    objects += "0";
+    for (size_t i = 0; i < levels; ++i) objects += "]}";
+    CHECK_FALSE(is_found(objects.substr(0, objects.size() - 1)));
+    CHECK(is_found(objects));
+  }
 }
 
-TEST_CASE("record fields: what is broken or uncommon is left to a whole parse") {
-  for (const char* record :
-       {"", "[]", "{", "{\"a\"}", "{\"a\": }", "{\"a\": 1,}", "{\"a\": 1} x", "{\"a\": 01}",
-        "{\"a\": 1.}", "{\"a\": 1e999}", "{\"a\": \"\\x\"}", "{\"a\": \"\\ud800\"}",
-        "{\"a\": \"\\ude00\"}", "{\"a\": \"\xff\"}", "{\"a\": \"\n\"}", "{\"a\": nul}",
-        "{\"\\u0061\": 1}", "\xef\xbb\xbf{}"})
+TEST_CASE("record fields: what is broken is not found") {
+  for (const char* record : {"",
+                             "[]",
+                             "{",
+                             "{\"a\"}",
+                             "{\"a\": }",
+                             "{\"a\": 1,}",
+                             "{\"a\": 1} x",
+                             "{\"a\": 01}",
+                             "{\"a\": 1.}",
+                             "{\"a\": .5}",
+                             "{\"a\": +1}",
+                             "{\"a\": -}",
+                             "{\"a\": 1e}",
+                             "{\"a\": 1e+}",
+                             "{\"a\": 1e2.5}",
+                             "{\"a\": 0x1}",
+                             "{\"a\": \"\\x\"}",
+                             "{\"a\": \"\\ud8\"}",
+                             "{\"a\": \"\xff\"}",
+                             "{\"a\": \"\n\"}",
+                             "{\"a\": nul}",
+                             "{\"a\": [1,]}",
+                             "{\"a\": [1}",
+                             "{\"a\": {\"b\"}}",
+                             "{\"a\": {\"b\": 1,}}",
+                             "{\"a\": {1: 1}}",
+                             "{\"a\": [}",
+                             "{\"a\": [",
+                             "{\"a\": []",
+                             "\xef\xbb{}"})
     CHECK_FALSE(is_found(record));
-  CHECK_FALSE(is_found("{\"a\": " + std::string(1000, '[') + std::string(1000, ']') + "}"));
 }
 
 TEST_CASE("record fields: of records with any byte changed nothing else is found") {
@@ -56,19 +101,60 @@ TEST_CASE("record fields: of records with any byte changed nothing else is found
   CHECK(found > kChanges / 20);
 }
 
-TEST_CASE("record fields: a template is filled alike at sight and by a whole parse") {
-  const RecordTemplate text("{a}: {b}.", "only {a}");
-  RecordRoom room;
-  const auto filled = [&](const std::string& record) {
-    return std::string(text.fill(record, room));
+TEST_CASE("record fields: a fallback is taken where a field is missing or empty") {
+  const auto text = [](const std::string& fields) {
+    return filled("{a}: {b}.", "{\"a\": " + fields + "}", "only {a}");
   };
-  for (const std::string end :
-       {"}", ", \"\\u0063\": 1}"}) {  // an escaped name is left to the parse
-    CHECK(filled("{\"a\": \"x\\n\", \"b\": \"y\"" + end) == "x\n: y.");
-    CHECK(filled("{\"a\": \"x\", \"b\": \"\"" + end) == "only x");
-    CHECK(filled("{\"a\": \"x\", \"b\": null" + end) == "only x");
-    CHECK(filled("{\"a\": \"x\"" + end) == "only x");
-    CHECK(filled("{\"a\": \"x\", \"b\": 1.5" + end) == "x: 1.5.");
-    CHECK(filled("{\"a\": \"w\", \"b\": \"y\", \"a\": \"x\"" + end) == "x: y.");
-  }
+  CHECK(text(R"("x\n", "b": "y")") == "x\n: y.");
+  CHECK(text(R"("x", "b": "")") == "only x");
+  CHECK(text(R"("x", "b": null)") == "only x");
+  CHECK(text(R"("x")") == "only x");
+  CHECK(text(R"("x", "b": 1.5)") == "x: 1.5.");
+  CHECK(text(R"("w", "b": "y", "a": "x")") == "x: y.");
+  CHECK(text(R"("x", "\u0062": "y")") == "x: y.");
+}
+
+TEST_CASE("record fields: what is no text becomes its JSON, a number as it is written") {
+  const std::string numbers =
+      R"("p":12345678901234567890123,"q":1.50,"r":0.1000,"t":18446744073709551616,"u":-0,"v":1E2)";
+  const std::string text = "{p} {q} {r} {t} {u} {v}";
+  const std::string digits = "12345678901234567890123 1.50 0.1000 18446744073709551616 -0 1E2";
+  for (const char* more : {"", R"(,"\u0063":1)", R"(,"deep":[[[]]])", R"(,"large":1e400)"})
+    CHECK(filled(text, "{" + numbers + more + "}") == digits);
+  CHECK(filled("{q}", "{" + numbers + "}") == "1.50");
+  CHECK(filled("{n}", "{\"n\": " + std::string(400, '9') + "}") == std::string(400, '9'));
+  CHECK(filled("{a}{b}{c}{d}",
+               R"({"a": true, "b": false, "c": null, "d": { "x": [1, "\u00e9"] }})") ==
+        "truefalse{\"x\":[1,\"\u00e9\"]}");
+  CHECK(filled("{c}", R"({"c": null})").empty());
+}
+
+TEST_CASE("record fields: what is no value of any type matters in a field that is used alone") {
+  for (const char* odd : {"1e400", R"("\ud83d x")", R"("\ude00")", R"(["\ud83d", -1e999])"})
+    CHECK(filled("{text}", std::string(R"({"odd": )") + odd + R"(, "text": "a"})") == "a");
+  CHECK(filled("{text}", R"({"text": 1e400})") == "1e400");
+  CHECK(filled("{text}", R"({"text": [1e400]})") ==
+        "holds in its field 'text' what becomes no text: number overflow parsing '1e400'");
+}
+
+TEST_CASE("record fields: half of a surrogate pair is no character") {
+  const auto problem = [](const std::string& half) {
+    return "holds half of a surrogate pair (" + half +
+           "), which is no character, in its field 'text'";
+  };
+  CHECK(filled("{text}", R"({"text": "\ud83d x"})") == problem("\\ud83d"));
+  CHECK(filled("<{text}>", R"({"text": "\n\uDE00\ud83d"})") == problem("\\uDE00"));
+  CHECK(filled("{text}", R"({"text": "\ud83d\ud83d\ude00"})") == problem("\\ud83d"));
+  CHECK(filled("{text}", R"({"text": "\ud83d\ude00"})") == "\U0001f600");
+  CHECK(filled("{text}", R"({"text": ["\ud83d"]})").starts_with("holds in its field 'text' what"));
+}
+
+TEST_CASE("record fields: why a record is none is said") {
+  CHECK(filled("{text}", "[1]") == "is no JSON object");
+  CHECK(filled("{text}", R"({"text": })").starts_with("is no JSON: parse error at column 10 of "));
+  CHECK(filled("{text}", R"({"b": 1, "\u0061": 2, "b": 3})") ==
+        "has no field 'text'; it has 'a', 'b'");
+  CHECK(filled("{text}", "{}") == "has no field 'text'; it has no field at all");
+  CHECK(filled("{text}", std::string("{\"text\": \"a\"}\0x", 15)) ==
+        "is no JSON: behind its object stands a zero byte");
 }

@@ -4,20 +4,18 @@
 #include <emmintrin.h>
 #endif
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 
+#include "base/diagnostic.h"
 #include "base/utf8.h"
+#include "control/data/read/stream_buffer.h"
 
 namespace exprun {
 namespace {
-
-constexpr int kMostNested = 64;
-constexpr ptrdiff_t kLongNumber = 100;
 
 constexpr std::array<bool, 256> plain_characters() {
   std::array<bool, 256> plain{};
@@ -62,8 +60,8 @@ bool is_second_half(char32_t number) {
 }
 
 struct Escape {
-  char32_t character = 0;
-  size_t size = 0;  // with the backslash
+  char32_t character = 0;  // or half of a surrogate pair, alone
+  size_t size = 0;         // with the backslash
 };
 
 // The characters that one letter behind a backslash stands for; 0 if it stands for none alone.
@@ -84,10 +82,10 @@ char meaning_of(char letter) {
 // \uXXXX, or two of them that are one character.
 std::optional<Escape> escape_by_number(std::string_view text) {
   const auto first = text[1] == 'u' ? hex_number(text.substr(2)) : std::nullopt;
-  if (!first || is_second_half(*first)) return std::nullopt;
+  if (!first) return std::nullopt;
   if (!is_first_half(*first)) return Escape{*first, 6};
   const auto second = text.substr(6, 2) == "\\u" ? hex_number(text.substr(8)) : std::nullopt;
-  if (!second || !is_second_half(*second)) return std::nullopt;
+  if (!second || !is_second_half(*second)) return Escape{*first, 6};
   return Escape{0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 12};
 }
 
@@ -118,14 +116,40 @@ bool copy_to_escape(const char*& at, const char* end, char*& to) {
   return at != end;
 }
 
+// Adds a string without its escapes. Returns the first of them that is half of a surrogate pair,
+// for which U+FFFD stands.
+std::string_view append_unescaped(std::string& text, std::string_view string) {
+  const size_t before = text.size();
+  text.resize(before + string.size());  // an escape is longer than what it stands for
+  std::string_view half;
+  const char* at = string.data();
+  const char* const end = at + string.size();
+  char* to = text.data() + before;
+  while (copy_to_escape(at, end, to)) {
+    if (const char meant = meaning_of(at[1])) {
+      *to++ = meant;
+      at += 2;
+      continue;
+    }
+    const Escape escape = *escape_by_number({at, static_cast<size_t>(end - at)});
+    const bool is_half = is_first_half(escape.character) || is_second_half(escape.character);
+    if (is_half && half.empty()) half = {at, escape.size};
+    to = write_code_point(to, is_half ? kReplacementCharacter : escape.character);
+    at += escape.size;
+  }
+  text.resize(static_cast<size_t>(to - text.data()));
+  return half;
+}
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
+  explicit Scanner(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {
+    if (text.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
+  }
 
   bool record(std::vector<RecordField>& fields) {
     skip_blanks();
-    if (!object(kMostNested, [&](const RecordField& field) { fields.push_back(field); }))
-      return false;
+    if (!take('{') || !all_fields(fields)) return false;
     skip_blanks();
     return at_ == end_;
   }
@@ -141,58 +165,85 @@ class Scanner {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
   }
 
-  // Fields or elements, and `close` behind them.
-  template <class Element>
-  bool list(char close, Element element) {
+  // With the brace behind them.
+  bool all_fields(std::vector<RecordField>& fields) {
     skip_blanks();
-    if (take(close)) return true;
+    if (take('}')) return true;
     do {
-      skip_blanks();
-      if (!element()) return false;
+      RecordField field;
+      if (!name(field.name) || !value(field)) return false;
+      fields.push_back(field);
       skip_blanks();
     } while (take(','));
-    return take(close);
+    return take('}');
   }
 
-  template <class Use>
-  bool object(int levels, Use use) {
-    if (levels == 0 || !take('{')) return false;
-    return list('}', [&] {
-      RecordField name, value;
-      if (!string(name) || name.has_escapes) return false;
-      skip_blanks();
-      if (!take(':')) return false;
-      skip_blanks();
-      value.name = name.value;
-      if (!this->value(value, levels - 1)) return false;
-      use(value);
-      return true;
-    });
+  // With the colon behind it.
+  bool name(JsonString& name) {
+    skip_blanks();
+    if (!string(name)) return false;
+    skip_blanks();
+    return take(':');
   }
 
-  bool value(RecordField& field, int levels) {
+  bool value(RecordField& field) {
+    skip_blanks();
     if (at_ == end_) return false;
     if (*at_ == '"') {
       field.is_string = true;
-      return string(field);
+      return string(field.value);
     }
     const char* const begin = at_;
-    const bool good = *at_ == '{'   ? object(levels, [](const RecordField&) {})
-                      : *at_ == '[' ? array(levels)
-                                    : literal() || number();
-    field.value = {begin, static_cast<size_t>(at_ - begin)};
-    return good;
+    if (!(begins_list() ? lists() : literal() || number())) return false;
+    field.value.bytes = {begin, static_cast<size_t>(at_ - begin)};
+    return true;
   }
 
-  bool array(int levels) {
-    if (levels == 0 || !take('[')) return false;
-    return list(']', [&] {
-      RecordField element;
-      return value(element, levels - 1);
-    });
+  bool begins_list() const { return at_ != end_ && (*at_ == '{' || *at_ == '['); }
+
+  // Arrays and objects in each other, without a call for each: they may be as deep as they like.
+  bool lists() {
+    std::string open;  // what closes them, the innermost last
+    do {
+      skip_blanks();
+      if (begins_list()) {
+        open += *at_++ == '{' ? '}' : ']';
+        skip_blanks();
+        if (!take(open.back())) {
+          if (!begin_element(open)) return false;
+          continue;
+        }
+        open.pop_back();
+      } else if (!scalar()) {
+        return false;
+      }
+      if (!end_element(open)) return false;
+    } while (!open.empty());
+    return true;
   }
 
-  bool string(RecordField& field) {
+  // To its value.
+  bool begin_element(const std::string& open) {
+    JsonString unused;
+    return open.back() == ']' || name(unused);
+  }
+
+  // To the value of the next, or behind all that ends with it.
+  bool end_element(std::string& open) {
+    for (; !open.empty(); open.pop_back()) {
+      skip_blanks();
+      if (take(',')) return begin_element(open);
+      if (!take(open.back())) return false;
+    }
+    return true;
+  }
+
+  bool scalar() {
+    JsonString unused;
+    return at_ != end_ && *at_ == '"' ? string(unused) : literal() || number();
+  }
+
+  bool string(JsonString& string) {
     if (!take('"')) return false;
     const char* const begin = at_;
     for (;;) {
@@ -204,7 +255,7 @@ class Scanner {
       if (byte == '\\') {
         const size_t size = size_of_escape(rest);
         if (size == 0) return false;
-        field.has_escapes = true;
+        string.has_escapes = true;
         at_ += size;
       } else if (byte < 0x80) {
         if (byte < ' ') return false;
@@ -215,7 +266,7 @@ class Scanner {
         at_ += character.bytes.size();
       }
     }
-    field.value = {begin, static_cast<size_t>(at_ - begin)};
+    string.bytes = {begin, static_cast<size_t>(at_ - begin)};
     ++at_;
     return true;
   }
@@ -236,13 +287,14 @@ class Scanner {
     return at_ != begin;
   }
 
-  // Not those that may be too large for a double.
+  // However large: it is made no double.
   bool number() {
-    const char* const begin = at_;
     take('-');
     if (!take('0') && !digits()) return false;
     if (take('.') && !digits()) return false;
-    return at_ - begin < kLongNumber && (at_ == end_ || (*at_ != 'e' && *at_ != 'E'));
+    if (!take('e') && !take('E')) return true;
+    if (!take('+')) take('-');
+    return digits();
   }
 
   const char* at_;
@@ -251,29 +303,21 @@ class Scanner {
 
 }  // namespace
 
+std::string RecordField::shown_name() const {
+  std::string shown;
+  append_unescaped(shown, name.bytes);
+  return shown;
+}
+
+bool RecordField::is_named(std::string_view wanted) const {
+  return name.has_escapes ? shown_name() == wanted : name.bytes == wanted;
+}
+
 void RecordField::append_to(std::string& text) const {
-  if (!has_escapes) {
-    text += value;
-    return;
-  }
-  const size_t before = text.size();
-  text.resize(before + value.size());  // an escape is longer than what it stands for
-  const char* at = value.data();
-  const char* const end = at + value.size();
-  char* to = text.data() + before;
-  while (copy_to_escape(at, end, to)) {
-    if (const char meant = meaning_of(at[1])) {
-      *to++ = meant;
-      at += 2;
-      continue;
-    }
-    const Escape escape = *escape_by_number({at, static_cast<size_t>(end - at)});
-    std::string character;
-    append_code_point(character, escape.character);
-    to = std::copy(character.begin(), character.end(), to);
-    at += escape.size;
-  }
-  text.resize(static_cast<size_t>(to - text.data()));
+  const std::string_view half = append_unescaped(text, value.bytes);
+  if (!half.empty())
+    throw Error("holds half of a surrogate pair (" + std::string(half) +
+                "), which is no character, in its field '" + shown_name() + "'");
 }
 
 bool find_fields(std::string_view record, std::vector<RecordField>& fields) {

@@ -8,17 +8,24 @@
 
 namespace exprun {
 
-struct RecordField {
-  std::string_view name;
-  std::string_view value;  // of a string what is between the quotes
-  bool is_string = false, has_escapes = false;
+struct JsonString {
+  std::string_view bytes;  // between the quotes
+  bool has_escapes = false;
+};
 
-  // Of a string: without its escapes.
+struct RecordField {
+  JsonString name, value;  // a value that is no string: all its bytes
+  bool is_string = false;
+
+  bool is_named(std::string_view wanted) const;
+  std::string shown_name() const;
+  // Of a string: without its escapes. Throws Error for half of a surrogate pair.
   void append_to(std::string& text) const;
 };
 
-// False where a whole parse must judge: for what is no object, broken or uncommon. The last of
-// several fields of one name counts.
+// False for what is no JSON object. Numbers may be too large for any type, and strings hold halves
+// of surrogate pairs: that counts where they are used. The last of several fields of one name
+// counts.
 bool find_fields(std::string_view record, std::vector<RecordField>& fields);
 
 }  // namespace exprun

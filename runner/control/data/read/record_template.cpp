@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <optional>
+#include <set>
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
@@ -22,33 +23,73 @@ bool is_deeper_than(const json& value, int levels) {
                      [&](const json& inner) { return is_deeper_than(inner, levels - 1); });
 }
 
-// What a field holds as text; empty where it is missing or null.
-std::string text_of(const json& record, const std::string& field) {
-  const auto found = record.find(field);
-  if (found == record.end() || found->is_null()) return "";
-  if (found->is_string()) return found->get<std::string>();
-  if (is_deeper_than(*found, kMostLevels))
-    throw Error("holds arrays or objects in each other, more than " + std::to_string(kMostLevels) +
-                " levels deep, in its field '" + field + "'; a text is expected there");
-  return json_text(*found);
-}
-
-// Its place is in the record, and would be taken for one in the file.
-std::string problem_of_record(const json::exception& error) {
+// Its place is in a record or field, and would be taken for one in the file.
+std::string problem_in(const std::string& what, const json::exception& error) {
   std::string problem = to_valid_utf8(json_problem(error));
   constexpr std::string_view kPlace = "parse error at ", kFirstLine = "line 1, ";
   if (!problem.starts_with(kPlace)) return problem;
-  problem.insert(std::min(problem.find(':'), problem.size()), " of the record");
+  problem.insert(std::min(problem.find(':'), problem.size()), " of the " + what);
   if (problem.compare(kPlace.size(), kFirstLine.size(), kFirstLine) == 0)
     problem.erase(kPlace.size(), kFirstLine.size());
   return problem;
 }
 
-std::string names_of(const json& record) {
-  std::string names;
-  for (const auto& [name, value] : record.items())
-    names += (names.empty() ? "'" : ", '") + name + "'";
-  return names.empty() ? "no field at all" : names;
+// Why find_fields() finds none.
+Error no_record(std::string_view bytes) {
+  try {
+    if (parse_json<json>(bytes).is_object())  // its text ends there
+      return Error("is no JSON: behind its object stands a zero byte");
+  } catch (const json::exception& error) {
+    return Error("is no JSON: " + problem_in("record", error));
+  }
+  return Error("is no JSON object");
+}
+
+std::string names_of(const std::vector<RecordField>& fields) {
+  std::set<std::string> names;
+  for (const RecordField& field : fields) names.insert(field.shown_name());
+  std::string shown;
+  for (const std::string& name : names) shown += (shown.empty() ? "'" : ", '") + name + "'";
+  return shown.empty() ? "no field at all" : shown;
+}
+
+const RecordField* find_field(const std::vector<RecordField>& fields, std::string_view name) {
+  const auto found = std::find_if(fields.rbegin(), fields.rend(),
+                                  [&](const RecordField& field) { return field.is_named(name); });
+  return found == fields.rend() ? nullptr : &*found;
+}
+
+// What a field holds as text, where that stands in the record as it is.
+std::optional<std::string_view> text_at_sight(const RecordField& field) {
+  const auto& [bytes, has_escapes] = field.value;
+  if (field.is_string) return has_escapes ? std::nullopt : std::optional(bytes);
+  if (bytes.starts_with('{') || bytes.starts_with('[')) return std::nullopt;
+  return bytes == "null" ? std::string_view("") : bytes;
+}
+
+// Of an array or object.
+std::string text_by_parse(const RecordField& field) {
+  json value;
+  try {
+    value = parse_json<json>(field.value.bytes);
+  } catch (const json::exception& error) {
+    throw Error("holds in its field '" + field.shown_name() +
+                "' what becomes no text: " + problem_in("field", error));
+  }
+  if (is_deeper_than(value, kMostLevels))
+    throw Error("holds arrays or objects in each other, more than " + std::to_string(kMostLevels) +
+                " levels deep, in its field '" + field.shown_name() +
+                "'; a text is expected there");
+  return json_text(value);
+}
+
+void append_text(std::string& text, const RecordField& field) {
+  if (const auto plain = text_at_sight(field))
+    text += *plain;
+  else if (field.is_string)
+    field.append_to(text);
+  else
+    text += text_by_parse(field);
 }
 
 }  // namespace
@@ -58,59 +99,33 @@ RecordTemplate::RecordTemplate(const std::string& text, const std::string& fallb
   if (!fallback.empty()) fallback_ = template_parts(fallback);
 }
 
-std::optional<std::string_view> RecordTemplate::filled_at_sight(std::string_view record,
-                                                                RecordRoom& room) const {
-  auto& [fields, text] = room;
-  fields.clear();
-  if (!find_fields(record, fields)) return std::nullopt;
-  const auto find = [&fields = fields](const TemplatePart& part) -> const RecordField* {
-    const auto found = std::find_if(fields.rbegin(), fields.rend(), [&](const RecordField& field) {
-      return field.name == part.field;
-    });
-    return found != fields.rend() && found->is_string ? &*found : nullptr;
-  };
-  const Parts* parts = &parts_;
-  for (const TemplatePart& part : parts_) {
-    if (part.field.empty() || fallback_.empty()) continue;
-    const RecordField* const field = find(part);
-    if (!field) return std::nullopt;
-    if (field->value.empty()) parts = &fallback_;
-  }
-  text.clear();
-  for (const TemplatePart& part : *parts) {
-    const RecordField* const field = part.field.empty() ? nullptr : find(part);
-    if (!field && !part.field.empty()) return std::nullopt;
-    if (field && parts->size() == 1 && !field->has_escapes) return field->value;
-    text += part.literal;
-    if (field) field->append_to(text);
-  }
-  return text;
-}
-
-std::string RecordTemplate::filled_by_parse(std::string_view bytes) const {
-  json record;
-  try {
-    record = parse_json<json>(bytes);
-  } catch (const json::exception& error) {
-    throw Error("is no JSON: " + problem_of_record(error));
-  }
-  if (!record.is_object()) throw Error("is no JSON object");
-  const Parts* parts = &parts_;
-  for (const TemplatePart& part : parts_)
-    if (!part.field.empty() && !fallback_.empty() && text_of(record, part.field).empty())
-      parts = &fallback_;
-  std::string text;
-  for (const TemplatePart& part : *parts) {
-    if (!part.field.empty() && !record.contains(part.field))
-      throw Error("has no field '" + part.field + "'; it has " + names_of(record));
-    text += part.field.empty() ? part.literal : text_of(record, part.field);
-  }
-  return text;
+// The fallback where a field is missing or its text is empty.
+const RecordTemplate::Parts& RecordTemplate::parts_for(
+    const std::vector<RecordField>& fields) const {
+  if (fallback_.empty()) return parts_;
+  const bool whole = std::all_of(parts_.begin(), parts_.end(), [&](const TemplatePart& part) {
+    if (part.field.empty()) return true;
+    const RecordField* const field = find_field(fields, part.field);
+    return field && text_at_sight(*field) != std::string_view();
+  });
+  return whole ? parts_ : fallback_;
 }
 
 std::string_view RecordTemplate::fill(std::string_view record, RecordRoom& room) const {
-  if (const auto text = filled_at_sight(record, room)) return *text;
-  return room.text = filled_by_parse(record);
+  auto& [fields, text] = room;
+  fields.clear();
+  if (!find_fields(record, fields)) throw no_record(record);
+  const Parts& parts = parts_for(fields);
+  text.clear();
+  for (const TemplatePart& part : parts) {
+    text += part.literal;
+    if (part.field.empty()) continue;
+    const RecordField* const field = find_field(fields, part.field);
+    if (!field) throw Error("has no field '" + part.field + "'; it has " + names_of(fields));
+    if (const auto plain = text_at_sight(*field); plain && parts.size() == 1) return *plain;
+    append_text(text, *field);
+  }
+  return text;
 }
 
 }  // namespace exprun

@@ -1,7 +1,6 @@
 // The text of a JSON record: a template with its fields filled in.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +28,7 @@ class RecordTemplate {
 
  private:
   using Parts = std::vector<TemplatePart>;
-  // Nothing where a whole parse must judge.
-  std::optional<std::string_view> filled_at_sight(std::string_view record, RecordRoom& room) const;
-  std::string filled_by_parse(std::string_view record) const;
+  const Parts& parts_for(const std::vector<RecordField>& fields) const;
 
   Parts parts_, fallback_;
 };
