@@ -27,6 +27,8 @@ void choose_rule(const Section& dataset, bool fraction_written, TextOptions& opt
 
 // Raise it when the same text would become other tokens.
 constexpr const char* kMethod = "text 4";
+// Raise it when the same record would become another text.
+constexpr const char* kRecordMethod = " records 2";
 
 }  // namespace
 
@@ -52,8 +54,9 @@ std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
   for (const RawSource& source : sources)
     formats += " " + format_of_file(source.source.file, format);
   const bool all_are_texts = formats.find("json") == formats.npos;
-  return std::string(kMethod) + " " + json_text(to_json()) +
-         (format == "auto" && !all_are_texts ? formats : "");
+  const std::string identity = std::string(kMethod) + " " + json_text(to_json());
+  if (all_are_texts) return identity;
+  return identity + (format == "auto" ? formats : "") + kRecordMethod;
 }
 
 TextOptions text_options(const Section& dataset, bool fraction_written) {

@@ -394,6 +394,24 @@ TEST_CASE("prepare: the same bytes are other data where their name says another 
   CHECK(std::distance(fs::directory_iterator(store), {}) == 2);
 }
 
+TEST_CASE("prepare: texts are known by what they always were, records by how they become texts") {
+  const auto identity = [](const char* name, const char* format) {
+    const ResolvedRecipe recipe = recipe_with(name, std::string("format = \"") + format + "\"\n");
+    return text_options(recipe.section("dataset"), false).identity({{{name, {}, false}}});
+  };
+  const auto known = [](const std::string& format) {
+    return R"(text 4 {"block_documents":0,"block_tokens":0,"end_of_text":"auto","fallback_template":)"
+           R"("","format":")" +
+           format +
+           R"(","keep_separator":false,"separator":"","shard_tokens":100000000,"template":"{text}",)"
+           R"("tokenizer":"byte","validation_every":0,"validation_fraction":0.1,"validation_tokens":0})";
+  };
+  CHECK(identity("a.txt", "auto") == known("auto"));
+  CHECK(identity("a.jsonl", "text") == known("text"));
+  CHECK(identity("a.jsonl", "auto") == known("auto") + " json_lines records 2");
+  CHECK(identity("a.txt", "json") == known("json") + " records 2");
+}
+
 TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
   const std::pair<size_t, size_t> cuts[] = {{1, kChunkPieces}, {kChunkBytes, 1}};
   for (const auto& [bytes, pieces] : cuts) {
