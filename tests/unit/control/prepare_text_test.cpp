@@ -256,12 +256,6 @@ TEST_CASE(
         "data: record 2 of 'FILE' (line 5) is no JSON object");
   CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==
         "data: record 2 of 'FILE' is no JSON object");
-  CHECK(message("b.json", "{}") ==
-        "data: 'FILE' does not begin with '['; it must be one JSON array of records, or write "
-        "format = \"json_lines\"");
-  CHECK(message("b.json", "[{\"text\": \"a\"}") ==
-        "data: 'FILE' ends within the array; it must be one JSON array of records, or write "
-        "format = \"json_lines\"");
   CHECK(message("b.jsonl", "{}", "template = \"a{b\"\n") ==
         "template: '{' at character 2 begins no field; write {{ for a brace");
   CHECK(message("b.txt.gz", gzip(std::string(5000, 'a')).substr(0, 30)) ==

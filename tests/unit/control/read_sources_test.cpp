@@ -252,11 +252,40 @@ TEST_CASE("sources: behind a JSON array nothing may stand") {
   const std::string first = "[{\"text\": \"a\"}]";
   for (const std::string& more : {first, std::string(" garbage"), std::string(1, '\0')})
     CHECK(complaint_about(folder, "a.json", first + more) ==
-          "data: 'FILE' goes on behind its array; it must be one JSON array of records, or write "
-          "format = \"json_lines\"");
-  CHECK(complaint_about(folder, "b.json", "[]{}") ==
-        "data: 'FILE' goes on behind its array; it must be one JSON array of records, or write "
-        "format = \"json_lines\"");
+          "data: 'FILE' goes on behind its array; it must be one JSON array of records, with "
+          "nothing behind it");
+  CHECK(complaint_about(folder, "b.json", "[]{}")
+            .starts_with("data: 'FILE' goes on behind its array; "));
+}
+
+TEST_CASE("sources: what is no JSON array of records comes with what may help") {
+  const TemporaryFolder folder;
+  const auto expect = [&](const std::string& bytes, const std::string& complaint) {
+    CAPTURE(bytes.substr(0, 100));
+    CHECK(complaint_about(folder, "a.json", bytes) == "data: 'FILE' " + complaint);
+  };
+  const std::string record = "{\"text\": \"a\"}";
+  const std::string no_array = "does not begin with '['; it must be one JSON array of records";
+  const std::string an_object =
+      no_array +
+      ": put a record that stands alone between [ and ], or take the array out of the "
+      "object that holds it (jq .NAME)";
+  const std::string long_record = "{\"text\": \"" + std::string(1'000'000, 'a') + "\"}";
+  for (const std::string& line : {record, long_record})
+    for (const char* end : {"\n", "\r\n", " \n\n "})
+      expect(line + end + record, no_array + ", or write format = \"json_lines\"");
+  for (const std::string& object :
+       {record, long_record + "\n", "{\"data\": [" + record + "]}",
+        "{\"data\": [\n" + record + "]}", "{\n" + record.substr(1), record + "\n[]"})
+    expect(object, an_object);
+  expect("", no_array);
+  expect("\"a\"\n{", no_array);
+  expect("[" + record + ",]", "has a comma with no record behind it; take that comma out");
+  expect("[" + record + ",," + record + "]",
+         "has a comma with no record before it; take that comma out");
+  expect("[," + record + "]", "has a comma with no record before it; take that comma out");
+  for (const char* cut : {"[", "[{", "[{\"text\": \"a]", "[{},"})
+    expect(cut, "ends within the array; fetch or make it again");
 }
 
 TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {

@@ -107,12 +107,14 @@ class JsonArray final : public RecordReader {
     for (size_t at = 0;; ++at) {
       if (at > kMostRecord) throw too_long(file_);
       while (at >= buffer_.rest().size())
-        if (!buffer_.fill()) throw broken("ends within the array");
+        if (!buffer_.fill()) throw broken("ends within the array; fetch or make it again");
       if (!element.ends_at(buffer_.rest()[at])) continue;
       const std::string_view rest = buffer_.rest();
       record = {trimmed(rest.substr(0, at)), true, true};
-      if (record.bytes.empty()) throw broken("has an element of nothing");
       finished_ = rest[at] == ']';
+      if (record.bytes.empty())
+        throw broken(std::string("has a comma with no record ") +
+                     (finished_ ? "behind" : "before") + " it; take that comma out");
       buffer_.take(at + 1);
       return true;
     }
@@ -121,8 +123,32 @@ class JsonArray final : public RecordReader {
 
  private:
   Error broken(const std::string& what) const {
-    return Error("data: '" + file_.string() + "' " + what +
-                 "; it must be one JSON array of records, or write format = \"json_lines\"");
+    return Error("data: '" + file_.string() + "' " + what);
+  }
+
+  Error no_array() {
+    std::string remedy;
+    if (look() == '{')
+      remedy = is_object_per_line()
+                   ? ", or write format = \"json_lines\""
+                   : ": put a record that stands alone between [ and ], or take the array out of "
+                     "the object that holds it (jq .NAME)";
+    return broken("does not begin with '['; it must be one JSON array of records" + remedy);
+  }
+
+  // By the first line's ends and the beginning of the next.
+  bool is_object_per_line() {
+    char last = '\0';
+    for (size_t passed = 0; passed < kMostRecord;) {
+      const std::string_view rest = buffer_.rest();
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      if (const auto shown = trimmed(line); !shown.empty()) last = shown.back();
+      buffer_.take(line.size());
+      if (line.size() < rest.size()) return last == '}' && look() == '{';
+      passed += line.size();
+      if (!buffer_.fill()) return false;
+    }
+    return false;
   }
 
   // The next byte that is no blank, untaken; 0 at the end.
@@ -138,7 +164,7 @@ class JsonArray final : public RecordReader {
     started_ = true;
     if (buffer_.has(kByteOrderMark.size()) && buffer_.rest().starts_with(kByteOrderMark))
       buffer_.take(kByteOrderMark.size());
-    if (look() != '[') throw broken("does not begin with '['");
+    if (look() != '[') throw no_array();
     buffer_.take(1);
     if (look() != ']') return;
     buffer_.take(1);
@@ -147,7 +173,9 @@ class JsonArray final : public RecordReader {
 
   // Behind the array blanks may stand and nothing else.
   bool end() {
-    if (look() != '\0' || !buffer_.rest().empty()) throw broken("goes on behind its array");
+    if (look() != '\0' || !buffer_.rest().empty())
+      throw broken(
+          "goes on behind its array; it must be one JSON array of records, with nothing behind it");
     return false;
   }
 
