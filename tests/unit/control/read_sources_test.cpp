@@ -288,6 +288,23 @@ TEST_CASE("sources: what is no JSON array of records comes with what may help") 
     expect(cut, "ends within the array; fetch or make it again");
 }
 
+TEST_CASE("sources: UTF-16 is no text unless somebody says so, and never JSON") {
+  const TemporaryFolder folder;
+  for (const auto& [bytes, shown] : {std::pair(std::string("\xff\xfe{\0}\0", 6), "FF FE"),
+                                     {std::string("\xfe\xff\0[\0]", 6), "FE FF"}}) {
+    const std::string complaint = std::string("data: 'FILE' is UTF-16 (it begins with ") + shown +
+                                  "); convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
+    for (const char* name : {"a.jsonl", "a.json"})
+      CHECK(complaint_about(folder, name, bytes) == complaint);
+    CHECK(complaint_about(folder, "b.jsonl.gz", gzip(bytes)) == complaint);
+    CHECK(complaint_about(folder, "a", bytes, "format = \"json_lines\"\n") == complaint);
+    for (const char* name : {"a", "a.txt", "a.csv"})
+      CHECK(complaint_about(folder, name, bytes) == complaint + kAsItIs);
+    CHECK(read(folder.write("c.txt", bytes), folder.path() / "data", "format = \"text\"\n") ==
+          bytes);
+  }
+}
+
 TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {
   const TemporaryFolder folder;
   const auto record = [](size_t levels) {

@@ -6,6 +6,7 @@
 #include "control/data/read/extension.h"
 #include "control/data/read/record_readers.h"
 #include "control/data/read/stream_buffer.h"
+#include "control/data/read/unsaid_format.h"
 
 namespace exprun {
 namespace {
@@ -31,7 +32,9 @@ Error too_long(const fs::path& file) {
 
 class JsonLines final : public RecordReader {
  public:
-  explicit JsonLines(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {}
+  explicit JsonLines(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {
+    refuse_utf16(buffer_, file);
+  }
 
   bool next(Record& record) override {
     for (;;) {
@@ -98,7 +101,9 @@ class ElementEnd {
 
 class JsonArray final : public RecordReader {
  public:
-  explicit JsonArray(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {}
+  explicit JsonArray(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {
+    refuse_utf16(buffer_, file);
+  }
 
   bool next(Record& record) override {
     if (!started_) start();

@@ -43,6 +43,22 @@ bool is_parquet(StreamBuffer& buffer) {
   return behind >= 0 && behind < ' ' && std::string_view(kBlanks).find(behind) == std::string::npos;
 }
 
+// By the mark that it begins with; empty without one.
+std::string utf16_problem(StreamBuffer& buffer) {
+  if (!buffer.has(2)) return "";
+  for (const auto& [mark, shown] : {std::pair("\xff\xfe", "FF FE"), {"\xfe\xff", "FE FF"}})
+    if (buffer.rest().starts_with(mark))
+      return std::string("is UTF-16 (it begins with ") + shown + ")";
+  return "";
+}
+
+constexpr const char* kToUtf8 = "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
+
+Error refusal(const fs::path& file, const std::string& what, const std::string& remedy) {
+  const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
+  return Error("data: " + shown + " " + what + "; " + remedy);
+}
+
 std::string_view without_blanks(std::string_view text) {
   return text.substr(std::min(text.size(), text.find_first_not_of(kBlanks)));
 }
@@ -104,14 +120,13 @@ bool is_named_text(const fs::path& file) {
 
 void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
   const auto refuse = [&](const std::string& what, const std::string& remedy) {
-    const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
-    throw Error("data: " + shown + " " + what + "; " + remedy +
-                ", or take it as it is with format = \"text\"");
+    throw refusal(file, what, remedy + ", or take it as it is with format = \"text\"");
   };
   if (is_tar(buffer)) refuse("is a tar archive", "unpack it and name the files that it holds");
   if (is_shard(buffer))
     refuse("is a token shard, no text", "write type = \"token_shards\", with its path in 'train'");
   if (is_parquet(buffer)) refuse("is a Parquet file, no text", "export it as JSON Lines");
+  if (const auto problem = utf16_problem(buffer); !problem.empty()) refuse(problem, kToUtf8);
   if (is_named_text(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))
@@ -120,6 +135,11 @@ void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
   if (is_json_array(buffer, begin))
     refuse("begins with an array of JSON objects, and nothing says what it holds",
            "write format = \"json\"");
+}
+
+void refuse_utf16(StreamBuffer& buffer, const fs::path& file) {
+  if (const auto problem = utf16_problem(buffer); !problem.empty())
+    throw refusal(file, problem, kToUtf8);
 }
 
 }  // namespace exprun
