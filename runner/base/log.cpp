@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/utf8.h"
+
 namespace exprun {
 namespace {
 
@@ -104,7 +106,7 @@ class Talk {
     if (kept_) kept_->log(level_of(level), text);
     if (!logger_->should_log(level_of(level))) return;
     write(progress_.empty() ? "" : kEraseLine);
-    logger_->log(level_of(level), text);
+    logger_->log(level_of(level), terminal_ ? without_controls(text) : text);
     write(progress_);
   }
 

@@ -74,6 +74,18 @@ bool is_control(char32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
 }
 
+std::string without_controls(std::string_view text) {
+  std::string harmless;
+  for (const CodePoint& c : code_points(text)) {
+    const bool acts = is_control(c.value) && c.value != '\n' && c.value != '\t';
+    if (acts || !c.valid)
+      append_code_point(harmless, kReplacementCharacter);
+    else
+      harmless += c.bytes;
+  }
+  return harmless;
+}
+
 char* write_code_point(char* at, char32_t code_point) {
   const auto continuation = [&](int shift) {
     *at++ = static_cast<char>(0x80 | (code_point >> shift & 0x3f));

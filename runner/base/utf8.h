@@ -33,6 +33,10 @@ std::optional<size_t> first_invalid_byte(std::string_view text);
 // C0, DEL and C1: a terminal acts on them.
 bool is_control(char32_t code_point);
 
+// Every control character but line ends and tabs, and every byte that is no UTF-8, becomes U+FFFD:
+// fit for a terminal.
+std::string without_controls(std::string_view text);
+
 // At most four bytes. Returns their end.
 char* write_code_point(char* at, char32_t code_point);
 void append_code_point(std::string& text, char32_t code_point);

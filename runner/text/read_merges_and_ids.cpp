@@ -32,11 +32,10 @@ void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) {
   };
   std::string json = read_file(file);
   vocabulary.tokens.reserve(json.size() / kBytesOfId);
-  const bool good = read_id_object(std::move(json), add);
-  ids.index();
-  if (!good)
+  if (!read_id_object(std::move(json), add))
     throw Error("tokenizer: '" + file.string() +
                 "' is no JSON object of tokens and ids; fetch it again");
+  ids.index();
 }
 
 struct Lines {
@@ -62,7 +61,7 @@ Lines read_lines(const fs::path& file) {
     return static_cast<uint32_t>(bytes - begin);
   };
   for (size_t number = 1; !rest.empty(); ++number) {
-    if (number == 1 && rest.starts_with('#')) rest.remove_prefix(rest.find('\n'));
+    if (number == 1 && rest.starts_with("#version")) rest.remove_prefix(rest.find('\n'));
     if (rest.starts_with('\n')) {
       rest.remove_prefix(1);
       continue;
@@ -85,10 +84,10 @@ BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
   auto reading = std::async(std::launch::async | std::launch::deferred, read_lines, merges);
   BpeVocabulary vocabulary;
   vocabulary.patterns = {kGpt2Pattern};
-  TokenIds tokens(vocabulary, merges);
+  TokenIds tokens(vocabulary, ids);
   read_ids(vocabulary, tokens, ids);
   const Lines lines = reading.get();
-  tokens.add_merges(lines.merges);
+  tokens.add_merges(lines.merges, merges);
   if (lines.wrong > 0)
     throw Error("tokenizer: line " + std::to_string(lines.wrong) + " of '" + merges.string() +
                 "' is no merge of two tokens; fetch it again");

@@ -101,7 +101,7 @@ class Reader {
     ids_.index();
     MergeSides merges;
     for (const json& merge : model.at("merges")) read_merge(merge, merges);
-    ids_.add_merges(merges);
+    ids_.add_merges(merges, file_);
   }
 
   // "a b", or ["a", "b"] since 2024.

@@ -36,14 +36,18 @@ uint64_t key_of(std::string_view bytes) {
          part_of<uint8_t>(bytes, size - 1);
 }
 
+Error error_of(const std::filesystem::path& file, const std::string& problem) {
+  return Error("tokenizer: '" + file.string() + "' " + problem +
+               "; fetch it again, or give another vocabulary");
+}
+
 }  // namespace
 
 TokenIds::TokenIds(BpeVocabulary& vocabulary, std::filesystem::path file)
-    : vocabulary_(vocabulary), file_(std::move(file)) {}
+    : vocabulary_(vocabulary), file_(std::move(file)), slots_(2, {0, kFree}) {}
 
 Error TokenIds::error(const std::string& problem) const {
-  return Error("tokenizer: '" + file_.string() + "' " + problem +
-               "; fetch it again, or give another vocabulary");
+  return error_of(file_, problem);
 }
 
 void TokenIds::add(std::string_view bytes, uint64_t id) {
@@ -80,7 +84,7 @@ void TokenIds::index(uint32_t id, uint64_t key) {
   slot = {key, id};
 }
 
-void TokenIds::add_merges(const MergeSides& merges) {
+void TokenIds::add_merges(const MergeSides& merges, const std::filesystem::path& file) {
   vocabulary_.merges.reserve(merges.sizes.size());
   std::array<Merge, kBlock> block;
   const char* at = merges.bytes.data();
@@ -93,18 +97,20 @@ void TokenIds::add_merges(const MergeSides& merges) {
       expect(merge.right_key = key_of(merge.right));
       at += merge.both.size();
     }
-    for (size_t i = 0; i < count; ++i) add_merge(block[i]);
+    for (size_t i = 0; i < count; ++i)
+      if (!add_merge(block[i]))
+        throw error_of(file, "merges '" + to_valid_utf8(block[i].left) + "' with '" +
+                                 to_valid_utf8(block[i].right) + "', but not all three have an id");
   }
 }
 
-void TokenIds::add_merge(const Merge& merge) {
+bool TokenIds::add_merge(const Merge& merge) {
   const auto left = find(merge.left, merge.left_key), right = find(merge.right, merge.right_key);
   const auto both = find_merged(merge.both);
-  if (!left || !right || !both)
-    throw error("merges '" + to_valid_utf8(merge.left) + "' with '" + to_valid_utf8(merge.right) +
-                "', but not all three have an id");
+  if (!left || !right || !both) return false;
   const auto rank = static_cast<uint32_t>(vocabulary_.merges.size());
   vocabulary_.merges.push_back({*left, *right, *both, rank});
+  return true;
 }
 
 // Vocabularies number their tokens as the merges make them, nearly all.

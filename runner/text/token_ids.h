@@ -24,12 +24,12 @@ class TokenIds {
   // What was added is what find() knows; a token that comes later may have the bytes of another.
   // Throws Error for a token that was added twice.
   void index();
-  // Throws Error for a merge of unknown tokens.
-  void add_merges(const MergeSides& merges);
+  // Of the tokens that are indexed. Throws Error that names `file` for a merge of others.
+  void add_merges(const MergeSides& merges, const std::filesystem::path& file);
   // nothing if no token has these bytes
   std::optional<uint32_t> find(std::string_view bytes) const;
 
-  // "tokenizer: 'vocab.bpe' line 7 is ..."
+  // "tokenizer: 'encoder.json' has the id 7 twice; ..."
   Error error(const std::string& problem) const;
 
  private:
@@ -51,7 +51,8 @@ class TokenIds {
   // Of the token, or the free one where it belongs.
   size_t slot_of(std::string_view bytes, uint64_t key) const;
   void index(uint32_t id, uint64_t key);
-  void add_merge(const Merge& merge);
+  // False where one of the three is unknown.
+  bool add_merge(const Merge& merge);
   std::optional<uint32_t> find(std::string_view bytes, uint64_t key) const;
   std::optional<uint32_t> find_merged(std::string_view bytes) const;
 
@@ -60,7 +61,7 @@ class TokenIds {
   size_t added_ = 0;
   // Open addressing by the bytes, at most half full: a vocabulary is read with every command that
   // needs one, and takes 150,000 look-ups.
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  // never none
 };
 
 }  // namespace exprun

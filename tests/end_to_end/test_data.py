@@ -362,7 +362,7 @@ class Data(unittest.TestCase):
                          f"made/validation_000002.bin: {good.replace('4', '2')}\n")
 
     def again(self, folder):
-        return (f"remove '{self.folder.resolve()}/{folder}' and prepare the data again, "
+        return (f"move '{self.folder.resolve()}/{folder}' away and prepare the data again, "
                 "with exprun data prepare or by a run of the recipe")
 
     def made(self, name="made"):
@@ -399,10 +399,10 @@ class Data(unittest.TestCase):
             description.write_text(text.replace('"vocab_size": 7', f'"vocab_size": {vocabulary}'))
             said = self.data("verify", "made/train_000000.bin", code=1)
             self.assertTrue(said.startswith("made/train_000000.bin: cannot be compared, 'made/data.json' has other "
-                                            "content than the manifest says; remove "), said)
+                                            "content than the manifest says; move "), said)
         description.unlink()
         said = self.data("verify", "made/train_000000.bin", code=1)
-        self.assertIn("train_000000.bin: cannot be compared, 'made/data.json' is missing; remove ", said)
+        self.assertIn("train_000000.bin: cannot be compared, 'made/data.json' is missing; move ", said)
 
     def test_what_a_manifest_says_of_a_shard_comes_first(self):
         (self.made() / "train_000000.bin").write_text("x\n")
@@ -436,7 +436,7 @@ class Data(unittest.TestCase):
         (self.folder / "other").mkdir()
         for here, name in (".", "made"), (".", "made/"), ("made", "."), ("made", "./"), ("other", "../made"):
             self.folder = made.parent / here
-            self.assertIn(f": remove '{made.resolve()}' and prepare the data again", self.data("verify", name, code=1))
+            self.assertIn(f": move '{made.resolve()}' away and prepare the data again", self.data("verify", name, code=1))
 
     def test_verify_names_its_own_options(self):
         (self.folder / "page.html").write_text("<html></html")
@@ -472,6 +472,25 @@ class Data(unittest.TestCase):
             for command in "info", "head":
                 self.assertEqual(self.data(command, f"made/{name}", code=1), f"exprun: error: {said}")
 
+    def test_a_shard_below_a_set_is_none_of_its_parts(self):
+        made = self.made()
+        (made / "sub").mkdir()
+        (made / "sub/tokens").write_bytes((made / "train_000000.bin").read_bytes())
+        self.assertEqual(self.data("verify", "made/sub/tokens"),
+                         "made/sub/tokens: good: 3 tokens, uint16 behind a header\n")
+
+    def test_names_do_nothing_to_a_terminal(self):
+        if not has_terminals():
+            self.skipTest("this machine has no pseudo-terminals")
+        (self.folder / "c\033\x9bm.bin").write_bytes(b"")
+        for command in "verify", "info", "head":
+            reader, writer = pty.openpty()
+            self.addCleanup(os.close, reader)
+            with os.fdopen(writer, "wb") as terminal:
+                subprocess.run([BUILD / "exprun", "data", command, "c\033\x9bm.bin"], cwd=self.folder, stdout=terminal,
+                               stderr=terminal, timeout=TIMEOUT, env={**os.environ, "NO_COLOR": "1"})
+                self.assertIn("token shard: 'c\ufffd\ufffdm.bin' is empty", os.read(reader, 1000).decode())
+
     def test_a_manifest_of_something_else(self):
         manifest = self.made() / "MANIFEST.json"
         description = json.loads(manifest.read_text())["files"]["data.json"]
@@ -496,7 +515,9 @@ class Data(unittest.TestCase):
         for name in "made", "made/train_000000.bin":
             said = self.data("verify", name, code=1)
             self.assertIn("has other content than the manifest says\n", said)
-            self.assertNotIn("remove", said)
+            self.assertNotIn("prepare", said)
+        (made / "data.json").write_text('{"rows": [1, 2]}')  # of somebody's program
+        self.assertNotIn("made: move", self.data("verify", "made", code=1))
 
     def test_a_damaged_shard_is_told_before_its_tokenizer_is_missed(self):
         (self.folder / "bad.bin").write_bytes(struct.pack("<256i", 20240520, 1, -4, *[0] * 253))
@@ -633,8 +654,8 @@ class Data(unittest.TestCase):
         for shard in self.made().glob("*.bin"):
             shard.unlink()
         for command in "head", "verify":
-            self.assertIn(f"data: 'made' has lost its token shards (*.bin); remove '{self.folder.resolve()}/made' and "
-                          "prepare the data again", self.data(command, "made", code=1))
+            self.assertIn(f"data: 'made' has lost its token shards (*.bin); {self.again('made')}\n",
+                          self.data(command, "made", code=1))
 
     def test_a_vocabulary_that_is_missing_is_told(self):
         self.made()

@@ -14,7 +14,7 @@
 #include "control/data/read/record_readers.h"
 #include "control/data/read/record_template.h"
 #include "control/data/shard_contents.h"
-#include "support/record_at_sight.h"
+#include "support/found_as_by_parse.h"
 #include "text/known_patterns.h"
 #include "text/pattern_split.h"
 #include "text/vocabulary_readers.h"

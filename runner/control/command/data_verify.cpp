@@ -96,21 +96,21 @@ class Verification {
       findings_.push_back(
           {{"path", path.string()}, {"good", finding.good}, {"finding", finding.text}});
     else
-      print(line + "\n");
+      print_foreign(line + "\n");
     found_problems_ |= !finding.good;
   }
 
-  // Otherwise its manifest may be of anybody's, a checkpoint's too: to remove it is no remedy.
+  // Otherwise its files may be anybody's, a checkpoint's too.
   static bool is_prepared(const ShardFolder& folder) {
-    return folder.is_described || listed_files(folder.path).contains(kDataDescription);
+    return folder.set || listed_files(folder.path).contains(kDataDescription);
   }
 
-  // A set's manifest that does not list its description is of something else.
+  // A set whose manifest does not list its description has not its own.
   static std::vector<ManifestProblem> what_is_wrong(const ShardFolder& folder,
                                                     const std::string& only = "") {
     auto problems = manifest_problems(folder.path, Verify::hashes, only);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
-    if (is_lost || !folder.is_described || listed_files(folder.path).contains(kDataDescription))
+    if (is_lost || !folder.set || listed_files(folder.path).contains(kDataDescription))
       return problems;
     return {{kManifestName, std::string("does not list ") + kDataDescription}};
   }

@@ -68,7 +68,7 @@ int run_eval(const Words& words, const Globals& globals) {
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
-  print(json ? results->dump() + "\n" : as_text(*results));
+  json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;
 }
 

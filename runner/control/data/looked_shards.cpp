@@ -41,12 +41,21 @@ std::string why_without_shards(const fs::path& folder) {
   return "has no token shards (*.bin), but sets that have some: name " + listed(sets);
 }
 
+// Whether the set in the folder has a file of that name, or files below it, that is no shard.
+bool is_part_of_set(const std::string& name, const fs::path& folder) {
+  const auto listed = listed_files(folder);
+  if (!listed.contains(kDataDescription) || name.ends_with(".bin")) return false;
+  const auto below = listed.lower_bound(name + '/');
+  return name == kManifestName || listed.contains(name) ||
+         (below != listed.end() && below->starts_with(name + '/'));
+}
+
 // The set that a path lies in without being one of its shards.
 std::optional<fs::path> set_around(const fs::path& path) {
-  const fs::path whole = fs::absolute(path).lexically_normal();
-  if (whole.extension() == ".bin") return std::nullopt;
+  fs::path whole = fs::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // a slash at its end
   for (const fs::path& folder : {folder_of(whole), folder_of(folder_of(whole))})
-    if (fs::exists(folder / kManifestName) && fs::exists(folder / kDataDescription)) return folder;
+    if (is_part_of_set(whole.lexically_relative(folder).generic_string(), folder)) return folder;
   return std::nullopt;
 }
 

@@ -33,8 +33,8 @@ PreparedData load_set(const fs::path& folder) {
 std::string how_to_prepare_again(const fs::path& folder) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(folder, error);
-  return "remove '" + (error ? folder : whole).string() +
-         "' and prepare the data again, with exprun data prepare or by a run of the recipe";
+  return "move '" + (error ? folder : whole).string() +
+         "' away and prepare the data again, with exprun data prepare or by a run of the recipe";
 }
 
 }  // namespace exprun

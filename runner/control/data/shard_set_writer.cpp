@@ -39,7 +39,7 @@ void SplitWriter::append(std::span<const uint32_t> tokens) {
 
 // It is hashed while the next one is written, and mostly before it leaves the system's cache.
 void SplitWriter::end_full_shard() {
-  hashes();
+  take_hash();
   shards_.push_back(open_->finish());
   open_->sync();
   full_ = open_->file().filename().string();
@@ -47,8 +47,12 @@ void SplitWriter::end_full_shard() {
   open_.reset();
 }
 
-FileHashes SplitWriter::hashes() {
+void SplitWriter::take_hash() {
   if (hash_.valid()) hashes_[full_] = hash_.get();
+}
+
+FileHashes SplitWriter::hashes() {
+  take_hash();
   return hashes_;
 }
 

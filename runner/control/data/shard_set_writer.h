@@ -32,13 +32,15 @@ class SplitWriter {
   void append(std::span<const uint32_t> tokens);
   int64_t tokens() const { return tokens_; }
   std::vector<TokenShard> finish();  // with names, no folders: the folder may move
-  FileHashes hashes();               // of the full shards that this writer wrote
-  nlohmann::json save();             // and makes durable what was written
+  // Of the full shards that this writer wrote: waits for the last one's. Throws Error.
+  FileHashes hashes();
+  nlohmann::json save();  // and makes durable what was written
   void restore(const nlohmann::json& state);
 
  private:
   std::filesystem::path file(size_t number) const;
   void end_full_shard();
+  void take_hash();
 
   std::filesystem::path folder_;
   std::string name_;
@@ -58,7 +60,7 @@ class ShardSetWriter {
   void append(Part part, std::span<const uint32_t> tokens, bool ends_document);
   // The whole sets; of an unfinished block the rest is dropped.
   std::vector<TokenShard> finish(Part part);
-  FileHashes hashes();
+  FileHashes hashes();  // as SplitWriter's, of both
   nlohmann::json save();
   void restore(const nlohmann::json& state);
 

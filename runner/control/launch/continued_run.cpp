@@ -33,7 +33,8 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
   if (run.data_fingerprint == data.fingerprint) return;
   throw Error("launch: the data of " + run.folder + " has changed since it began (fingerprint " +
               run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
-              "); bring the old data back, or start a new run with --new");
+              "), or this version of exprun makes it otherwise; bring the old data back, continue "
+              "with the version that began it, or start a new run with --new");
 }
 
 void say_where(const RunRow& run, int64_t from_step) {

@@ -32,23 +32,15 @@ void print(std::string_view text) {
 }
 
 void print_foreign(std::string_view text) {
-  if (!isatty(STDOUT_FILENO)) return print(text);
-  std::string harmless;
-  for (const CodePoint& c : code_points(text)) {
-    const bool acts = is_control(c.value) && c.value != '\n' && c.value != '\t';
-    if (acts || !c.valid)
-      append_code_point(harmless, kReplacementCharacter);
-    else
-      harmless += c.bytes;
-  }
-  print(harmless);
+  isatty(STDOUT_FILENO) ? print(without_controls(text)) : print(text);
 }
 
 std::string in_one_line(const std::string& name) {
-  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == 127;
-  });
-  return has_control ? json_text(nlohmann::json(name), -1, NotUtf8::replaced) : name;
+  const auto points = code_points(name);
+  const bool has_control = std::any_of(points.begin(), points.end(),
+                                       [](const CodePoint& c) { return is_control(c.value); });
+  if (!has_control) return name;
+  return without_controls(json_text(nlohmann::json(name), -1, NotUtf8::replaced));
 }
 
 }  // namespace exprun

@@ -35,3 +35,8 @@ TEST_CASE("utf8: what is no character becomes U+FFFD, a byte each") {
   CHECK(to_valid_utf8(kHardText) == kHardText);
   CHECK(to_valid_utf8("") == "");
 }
+
+TEST_CASE("utf8: what a terminal acts on becomes U+FFFD, line ends and tabs stay") {
+  CHECK(without_controls("a\x1b]0;b\a\tc\r\n\x7f\xc2\x9b\xff\u00e9") ==
+        "a\ufffd]0;b\ufffd\tc\ufffd\n\ufffd\ufffd\ufffd\u00e9");
+}

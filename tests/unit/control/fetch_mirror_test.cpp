@@ -23,8 +23,9 @@ TEST_CASE("mirror: the option goes before the variable") {
 }
 
 TEST_CASE("mirror: only http and https are taken") {
-  for (const char* mirror : {"file:///b", "file:/b", "file:", "ftp://b", "httpx://b", "http:/b",
-                             "https://", "http:///b", "/b", "/"})
+  for (const char* mirror :
+       {"file:///b", "file:/b", "file:", "ftp://b", "httpx://b", "http:/b", "https://", "http:///b",
+        "/b", "/", "ftp:x", "file:etc/x", "http:x/y", "other:", "me@:80", "[::1]:x"})
     CHECK_THROWS_WITH_AS(Mirror::of("", mirror),
                          ("data fetch: EXPRUN_MIRROR is '" + std::string(mirror) +
                           "'; a mirror's address begins with http:// or https://, or with its host")

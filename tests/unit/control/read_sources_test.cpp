@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "base/atomic_file.h"
 #include "base/unique_fd.h"
@@ -166,6 +167,13 @@ TEST_CASE("sources: a byte order mark before JSON is none of it") {
             .starts_with("data: 'FILE' does not begin with '['"));
 }
 
+TEST_CASE("sources: a record is one with numbers of any size and halves of surrogate pairs") {
+  const TemporaryFolder folder;
+  for (const char* first : {"{\"n\": 1e400, \"text\": \"a\"}", "{\"text\": \"\\ud83d\"}"})
+    CHECK(complaint_about(folder, "a", std::string(first) + "\n{\"text\": \"b\"}\n")
+              .starts_with("data: 'FILE' begins with a line that is a JSON object"));
+}
+
 TEST_CASE("sources: records are no text unless somebody says so") {
   const TemporaryFolder folder;
   const std::string record = "{\"text\": \"" + std::string(1'000'000, 'a') + "\"}";
@@ -288,12 +296,16 @@ TEST_CASE("sources: what is no JSON array of records comes with what may help") 
     expect(cut, "ends within the array; fetch or make it again");
 }
 
-TEST_CASE("sources: UTF-16 is no text unless somebody says so, and never JSON") {
+TEST_CASE("sources: UTF-16 and UTF-32 are no texts unless somebody says so, and never JSON") {
   const TemporaryFolder folder;
-  for (const auto& [bytes, shown] : {std::pair(std::string("\xff\xfe{\0}\0", 6), "FF FE"),
-                                     {std::string("\xfe\xff\0[\0]", 6), "FE FF"}}) {
-    const std::string complaint = std::string("data: 'FILE' is UTF-16 (it begins with ") + shown +
-                                  "); convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
+  const std::tuple<std::string, std::string, std::string> kinds[] = {
+      {std::string("\xff\xfe{\0}\0", 6), "UTF-16", "FF FE"},
+      {std::string("\xfe\xff\0[\0]", 6), "UTF-16", "FE FF"},
+      {std::string("\xff\xfe\0\0{\0\0\0", 8), "UTF-32", "FF FE 00 00"},
+      {std::string("\0\0\xfe\xff\0\0\0{", 8), "UTF-32", "00 00 FE FF"}};
+  for (const auto& [bytes, name_of, shown] : kinds) {
+    const std::string complaint = "data: 'FILE' is " + name_of + " (it begins with " + shown +
+                                  "); convert it to UTF-8 (iconv -f " + name_of + " -t UTF-8)";
     for (const char* name : {"a.jsonl", "a.json"})
       CHECK(complaint_about(folder, name, bytes) == complaint);
     CHECK(complaint_about(folder, "b.jsonl.gz", gzip(bytes)) == complaint);

@@ -4,7 +4,7 @@
 #include "base/diagnostic.h"
 #include "base/random.h"
 #include "control/data/read/record_template.h"
-#include "support/record_at_sight.h"
+#include "support/found_as_by_parse.h"
 
 using namespace exprun;
 

@@ -283,7 +283,8 @@ TEST_CASE("BPE: what would give other tokens is refused by its name") {
 TEST_CASE("BPE: lines of merges may be empty, and the last may have no end") {
   const TemporaryFolder folder;
   small_vocabulary(folder, {{"a", "b"}, {"ab", "c"}});
-  for (const std::string lines : {"a b\nab c", "\n\na b\n\nab c\n\n", "# a b\na b\nab c\n"}) {
+  for (const std::string lines :
+       {"a b\nab c", "\n\na b\n\nab c\n\n", "#version: 0.2\na b\nab c\n"}) {
     CAPTURE(lines);
     folder.write("vocab.bpe", lines);
     CHECK(load_bpe_tokenizer(folder.path())->encode("abc ab") == Tokens{257, ' ', 256});
@@ -320,6 +321,8 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   CHECK(message() == "tokenizer: " + merges +
                          " merges 'b' with 'c', but not all three have an id; fetch it again, or "
                          "give another vocabulary");
+  folder.write("vocab.bpe", "# b\na b\n");  // no header
+  CHECK(message().starts_with("tokenizer: " + merges + " merges '#' with 'b', but not all three"));
   folder.write("vocab.bpe", "#version: 0.2\nab\n");
   CHECK(message() ==
         "tokenizer: line 2 of " + merges + " is no merge of two tokens; fetch it again");
@@ -334,11 +337,14 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   folder.write("vocab.bpe", many + "ab\n");
   CHECK(message().starts_with("tokenizer: " + merges + " merges 'b' with 'c', but not all three"));
   folder.write("encoder.json", "{\"\\u0120a\": 0, \"b\": 1, \"\u0120a\": 2}");
-  CHECK(message() == "tokenizer: " + merges +
+  CHECK(message() == "tokenizer: " + encoder +
                          " has the token ' a' twice; fetch it again, or give another vocabulary");
   folder.write("encoder.json", "{\"a\": 1, \"b\": 1}");
+  CHECK(message() == "tokenizer: " + encoder +
+                         " has the id 1 twice; fetch it again, or give another vocabulary");
+  folder.write("encoder.json", "{\"a\": 1, \"\\u0061\": 2, ");
   CHECK(message() ==
-        "tokenizer: " + merges + " has the id 1 twice; fetch it again, or give another vocabulary");
+        "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
   folder.write("encoder.json", "{");
   CHECK(message() ==
         "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");

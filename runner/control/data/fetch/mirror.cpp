@@ -2,6 +2,7 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/diagnostic.h"
@@ -14,11 +15,19 @@ bool starts_with_scheme(const std::string& address, std::string_view scheme) {
          address.size() > scheme.size() && address[scheme.size()] != '/';
 }
 
+// USER:PASSWORD@HOST:PORT, or [ADDRESS]:PORT.
+bool is_host(std::string_view start) {
+  start.remove_prefix(start.rfind('@') + 1);
+  start.remove_prefix(start.starts_with('[') ? std::min(start.find(']'), start.size()) : 0);
+  const size_t colon = start.find(':');
+  const std::string_view port = colon == start.npos ? "0" : start.substr(colon + 1);
+  return !start.empty() && colon != 0 && !port.empty() &&
+         port.find_first_not_of("0123456789") == port.npos;
+}
+
 // Where there is no scheme, curl takes http.
 bool is_of_http(const std::string& address) {
-  const std::string start = address.substr(0, address.find('/'));
-  const bool is_host = !start.empty() && !start.ends_with(':');
-  return is_host || starts_with_scheme(address, "http://") ||
+  return is_host(address.substr(0, address.find('/'))) || starts_with_scheme(address, "http://") ||
          starts_with_scheme(address, "https://");
 }
 

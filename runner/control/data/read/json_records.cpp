@@ -33,7 +33,7 @@ Error too_long(const fs::path& file) {
 class JsonLines final : public RecordReader {
  public:
   explicit JsonLines(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {
-    refuse_utf16(buffer_, file);
+    refuse_wide_encoding(buffer_, file);
   }
 
   bool next(Record& record) override {
@@ -102,7 +102,7 @@ class ElementEnd {
 class JsonArray final : public RecordReader {
  public:
   explicit JsonArray(const fs::path& file) : file_(file), buffer_(open_bytes(file)) {
-    refuse_utf16(buffer_, file);
+    refuse_wide_encoding(buffer_, file);
   }
 
   bool next(Record& record) override {

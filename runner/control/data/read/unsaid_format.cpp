@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "control/data/read/extension.h"
+#include "control/data/read/record_fields.h"
 #include "text/token_shard.h"
 
 namespace exprun {
@@ -43,16 +44,33 @@ bool is_parquet(StreamBuffer& buffer) {
   return behind >= 0 && behind < ' ' && std::string_view(kBlanks).find(behind) == std::string::npos;
 }
 
-// By the mark that it begins with; empty without one.
-std::string utf16_problem(StreamBuffer& buffer) {
-  if (!buffer.has(2)) return "";
-  for (const auto& [mark, shown] : {std::pair("\xff\xfe", "FF FE"), {"\xfe\xff", "FE FF"}})
-    if (buffer.rest().starts_with(mark))
-      return std::string("is UTF-16 (it begins with ") + shown + ")";
-  return "";
+struct WideEncoding {
+  const char* name;
+  std::string_view mark;
+  const char* shown;
+};
+
+using namespace std::string_view_literals;
+constexpr WideEncoding kWideEncodings[] = {{"UTF-32", "\xff\xfe\0\0"sv, "FF FE 00 00"},
+                                           {"UTF-32", "\0\0\xfe\xff"sv, "00 00 FE FF"},
+                                           {"UTF-16", "\xff\xfe"sv, "FF FE"},
+                                           {"UTF-16", "\xfe\xff"sv, "FE FF"}};
+
+// By the mark that such a text begins with.
+const WideEncoding* wide_encoding(StreamBuffer& buffer) {
+  buffer.has(kWideEncodings[0].mark.size());
+  for (const WideEncoding& encoding : kWideEncodings)
+    if (buffer.rest().starts_with(encoding.mark)) return &encoding;
+  return nullptr;
 }
 
-constexpr const char* kToUtf8 = "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
+std::string problem_of(const WideEncoding& encoding) {
+  return std::string("is ") + encoding.name + " (it begins with " + encoding.shown + ")";
+}
+
+std::string remedy_for(const WideEncoding& encoding) {
+  return std::string("convert it to UTF-8 (iconv -f ") + encoding.name + " -t UTF-8)";
+}
 
 Error refusal(const fs::path& file, const std::string& what, const std::string& remedy) {
   const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
@@ -89,9 +107,9 @@ bool begins_with_field(std::string_view text) {
          without_blanks(text.substr(at + 1)).starts_with(':');
 }
 
-// Without a tree of its values, which takes tens of times the memory of its text.
 bool is_object(std::string_view line) {
-  return line.starts_with('{') && nlohmann::json::accept(line);
+  std::vector<RecordField> fields;
+  return line.starts_with('{') && find_fields(line, fields);
 }
 
 // One object on a line may be a text's own: a second line must be one too, if there is any.
@@ -126,7 +144,7 @@ void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
   if (is_shard(buffer))
     refuse("is a token shard, no text", "write type = \"token_shards\", with its path in 'train'");
   if (is_parquet(buffer)) refuse("is a Parquet file, no text", "export it as JSON Lines");
-  if (const auto problem = utf16_problem(buffer); !problem.empty()) refuse(problem, kToUtf8);
+  if (const auto* wide = wide_encoding(buffer)) refuse(problem_of(*wide), remedy_for(*wide));
   if (is_named_text(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))
@@ -137,9 +155,9 @@ void refuse_unsaid_format(StreamBuffer& buffer, const fs::path& file) {
            "write format = \"json\"");
 }
 
-void refuse_utf16(StreamBuffer& buffer, const fs::path& file) {
-  if (const auto problem = utf16_problem(buffer); !problem.empty())
-    throw refusal(file, problem, kToUtf8);
+void refuse_wide_encoding(StreamBuffer& buffer, const fs::path& file) {
+  if (const auto* wide = wide_encoding(buffer))
+    throw refusal(file, problem_of(*wide), remedy_for(*wide));
 }
 
 }  // namespace exprun
