@@ -51,7 +51,7 @@ std::optional<std::vector<ListedFile>> read_manifest(const fs::path& folder) try
   std::vector<ListedFile> files;
   const json manifest = parse_json<json>(read_file(folder / kManifestName));
   for (const auto& [name, file] : manifest.at("files").get_ref<const json::object_t&>()) {
-    if (!stays_inside(name)) return std::nullopt;
+    if (!stays_inside(name) || !file.at("bytes").is_number_unsigned()) return std::nullopt;
     files.push_back(
         {name, file.at("xxh3_128").get<std::string>(), file.at("bytes").get<uintmax_t>()});
   }

@@ -97,7 +97,7 @@ class Reader {
         refuse(std::string("has the key ") + key);
     vocabulary_.whole_words = model.value("ignore_merges", false);
     for (const auto& [name, id] : model.at("vocab").items())
-      ids_.add(bytes_of_alphabet(name).value_or(name), id.get<uint64_t>());
+      ids_.add(bytes_of_alphabet(name).value_or(name), whole_id(id));
     ids_.index();
     MergeSides merges;
     for (const json& merge : model.at("merges")) read_merge(merge, merges);
@@ -123,17 +123,24 @@ class Reader {
 
   // Tokenizers numbers them anew: as the model does, or behind all before.
   uint64_t id_of_added(const std::string& text, const json& model) const {
-    if (const auto same = model.find(text); same != model.end()) return same->get<uint64_t>();
+    if (const auto same = model.find(text); same != model.end()) return whole_id(*same);
     return std::max(uint64_t{model.size()}, last_added_ + 1);
+  }
+
+  uint64_t whole_id(const json& id) const {
+    if (!id.is_number_unsigned())
+      throw ids_.error("has the id " + json_text(id) + ", which is no whole number");
+    return id.get<uint64_t>();
   }
 
   void read_added(const json& added, const json& model) {
     const auto text = added.at("content").get<std::string>();
-    const auto id = added.at("id").get<uint32_t>();
+    const uint64_t written = whole_id(added.at("id"));
+    const auto id = static_cast<uint32_t>(written);
     if (text.empty()) refuse("has an added token of no text");
-    if (const auto expected = id_of_added(text, model); id != expected)
-      refuse("gives the added token " + json_text(json(text)) + " the id " + std::to_string(id) +
-             ", where tokenizers gives it " + std::to_string(expected));
+    if (const auto expected = id_of_added(text, model); written != expected)
+      refuse("gives the added token " + json_text(json(text)) + " the id " +
+             std::to_string(written) + ", where tokenizers gives it " + std::to_string(expected));
     last_added_ = std::max(last_added_, uint64_t{id});
     const bool special = added.value("special", false);
     for (const char* key : {"single_word", "lstrip", "rstrip"})

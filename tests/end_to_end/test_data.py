@@ -496,7 +496,7 @@ class Data(unittest.TestCase):
         description = json.loads(manifest.read_text())["files"]["data.json"]
         damaged = "MANIFEST.json is damaged"
         for files, problem in ({}, "MANIFEST.json does not list data.json"), (3, damaged), ([], damaged), (
-                {"data.json": {"bytes": 1}}, damaged), ({"data.json": description, "../a.txt": description}, damaged), (
+                {"data.json": {"bytes": 1}}, damaged), ({"data.json": {**description, "bytes": 1e300}}, damaged), ({"data.json": description, "../a.txt": description}, damaged), (
                 {"data.json": description, "/etc/passwd": description}, damaged):
             manifest.write_text(json.dumps({"version": 1, "files": files}))
             self.assertEqual(self.data("verify", "made", code=1).splitlines()[:2],

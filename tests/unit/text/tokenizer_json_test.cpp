@@ -91,6 +91,35 @@ TEST_CASE("tokenizer.json: each step splits what those before it leave") {
   CHECK(refused(tokenizer) == "has the normalizer NFC");
 }
 
+TEST_CASE("tokenizer.json: an id is a whole number") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "tokenizer.json";
+  const auto expect_refused = [&](const json& tokenizer, const std::string& id) {
+    folder.write("tokenizer.json", tokenizer.dump());
+    CHECK_THROWS_WITH_AS(load_bpe_tokenizer(file),
+                         ("tokenizer: '" + file.string() + "' has the id " + id +
+                          ", which is no whole number; fetch it again, or give another vocabulary")
+                             .c_str(),
+                         Error);
+  };
+  for (const json& id : {json(5e72), json(-1), json(1.5), json("7"), json(nullptr)}) {
+    json tokenizer = small_tokenizer(byte_level());
+    tokenizer["model"]["vocab"]["a"] = id;
+    expect_refused(tokenizer, id.dump());
+    tokenizer = small_tokenizer(byte_level());
+    tokenizer["added_tokens"] = json::array({added("<x>", 0)});
+    tokenizer["added_tokens"][0]["id"] = id;
+    expect_refused(tokenizer, id.dump());
+  }
+  json tokenizer = small_tokenizer(byte_level());
+  const uint64_t next = tokenizer["model"]["vocab"].size();
+  tokenizer["added_tokens"] = json::array({added("<x>", 0)});
+  tokenizer["added_tokens"][0]["id"] = next + (uint64_t{1} << 32);
+  CHECK(refused(tokenizer) == "gives the added token \"<x>\" the id " +
+                                  std::to_string(next + (uint64_t{1} << 32)) +
+                                  ", where tokenizers gives it " + std::to_string(next));
+}
+
 TEST_CASE("tokenizer.json: what Oniguruma and PCRE2 read differently is refused by name") {
   CHECK(refused(split_tokenizer(R"(\h+|a)")) ==
         R"(splits by a pattern with \h, which PCRE2 reads otherwise)");
