@@ -58,6 +58,22 @@ TEST_CASE("continued run: one that another process has continued meanwhile is le
   CHECK(store.run(id)->attempt == 3);
 }
 
+TEST_CASE("continued run: one that began with other data is left alone") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  NewRun begun = new_run();
+  begun.data_fingerprint = std::string(32, 'f');
+  const int64_t id = store.create_run(begun);
+  fs::create_directory(folder.run(begun.folder).path);
+  store.end_attempt(id, RunState::interrupted, 130, {}, "");
+  CHECK(refusal(store, folder, *store.run(id)) ==
+        "launch: the data of tiny-aaaaaaaa has changed since it began (fingerprint ffffffff, now "
+        "), or this version of exprun makes it otherwise; bring the old data back, continue with "
+        "the version that began it, or start a new run with --new");
+  CHECK(store.run(id)->attempt == 1);
+}
+
 TEST_CASE("continued run: one whose lock is held is named with its process") {
   const TemporaryFolder temporary;
   const StoreFolder folder{temporary.path(), "runs"};
