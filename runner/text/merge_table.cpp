@@ -16,12 +16,12 @@ MergeTable::MergeTable(std::span<const BpeMerge> merges) {
   mask_ = capacity - 1;
   shift_ = 64 - std::countr_zero(capacity);
   for (size_t i = 0; i < merges.size(); ++i) {
-    if (i + kAhead < merges.size()) expect(merges[i + kAhead]);
+    if (i + kAhead < merges.size()) prefetch(merges[i + kAhead]);
     insert(merges[i]);
   }
 }
 
-void MergeTable::expect(const BpeMerge& merge) const {
+void MergeTable::prefetch(const BpeMerge& merge) const {
   __builtin_prefetch(&slots_[slot_of(key_of(merge.left, merge.right))]);
 }
 

@@ -39,7 +39,7 @@ class MergeTable {
 
   static uint64_t key_of(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
   size_t slot_of(uint64_t key) const { return (key * 0x9e3779b97f4a7c15) >> shift_; }
-  void expect(const BpeMerge& merge) const;
+  void prefetch(const BpeMerge& merge) const;
   void insert(const BpeMerge& merge);
 
   std::vector<Slot> slots_;

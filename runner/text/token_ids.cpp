@@ -70,7 +70,7 @@ void TokenIds::index() {
   std::array<uint64_t, kBlock> keys;
   for (size_t begin = 0; begin < tokens.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, tokens.size() - begin);
-    for (size_t i = 0; i < count; ++i) expect(keys[i] = key_of(tokens[begin + i]));
+    for (size_t i = 0; i < count; ++i) prefetch(keys[i] = key_of(tokens[begin + i]));
     for (size_t i = 0; i < count; ++i) index(static_cast<uint32_t>(begin + i), keys[i]);
   }
 }
@@ -93,8 +93,8 @@ void TokenIds::add_merges(const MergeSides& merges, const std::filesystem::path&
     for (size_t i = 0; i < count; ++i) {
       const auto [left, right] = merges.sizes[begin + i];
       Merge& merge = block[i] = {{at, left}, {at + left, right}, {at, left + right}, 0, 0};
-      expect(merge.left_key = key_of(merge.left));
-      expect(merge.right_key = key_of(merge.right));
+      prefetch(merge.left_key = key_of(merge.left));
+      prefetch(merge.right_key = key_of(merge.right));
       at += merge.both.size();
     }
     for (size_t i = 0; i < count; ++i)

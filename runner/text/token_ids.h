@@ -47,7 +47,7 @@ class TokenIds {
   // Where a look-up begins.
   size_t home_of(uint64_t key) const;
   // Memory answers the look-ups of a block at once rather than one after the other.
-  void expect(uint64_t key) const { __builtin_prefetch(&slots_[home_of(key)]); }
+  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[home_of(key)]); }
   // Of the token, or the free one where it belongs.
   size_t slot_of(std::string_view bytes, uint64_t key) const;
   void index(uint32_t id, uint64_t key);

@@ -244,7 +244,10 @@ int run_data_fetch(const Words& words, const Globals&) {
   }
   watch_stop_signals();
   check_space(missing, folder, free_space(folder));
-  if (!missing.empty()) Fetching(missing, {retries.value_or(5), 0.5, mirror}).run(threads);
+  DownloadOptions options;
+  options.retries = retries.value_or(options.retries);
+  options.mirror = mirror;
+  if (!missing.empty()) Fetching(missing, options).run(threads);
   if (stop_requested() != StopRequest::none) return code_of_stop();
   list_fetched(all, format);
   return 0;
