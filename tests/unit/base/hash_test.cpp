@@ -1,11 +1,63 @@
 #include "base/hash.h"
 
 #include <doctest/doctest.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 #include "base/diagnostic.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
+
+#ifdef __x86_64__
+namespace {
+
+// Which states of registers hold something: XINUSE of the processor, where it tells.
+__attribute__((target("avx,xsave"))) bool upper_halves_are_in_use() {
+  constexpr unsigned kAvxState = 1u << 2;
+  return (_xgetbv(1) & kAvxState) != 0;
+}
+
+// Built for any processor: in code for AVX the compiler itself would leave them.
+void use_upper_halves() {
+  asm volatile(
+      "vpcmpeqd %%xmm0, %%xmm0, %%xmm0\n\t"
+      "vinsertf128 $1, %%xmm0, %%ymm0, %%ymm0" ::
+          : "xmm0");
+}
+
+__attribute__((target("avx"))) void leave_upper_halves() {
+  _mm256_zeroupper();
+}
+
+bool processor_tells() {
+  constexpr unsigned kExtendedState = 0xd, kTellsUse = 1u << 2;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(kExtendedState, 1, &a, &b, &c, &d) ||
+      !(a & kTellsUse))
+    return false;
+  use_upper_halves();
+  const bool in_use = upper_halves_are_in_use();
+  leave_upper_halves();
+  return in_use && !upper_halves_are_in_use();
+}
+
+}  // namespace
+
+TEST_CASE("hash: the wide registers are left as they were found, for code that follows") {
+  if (!processor_tells()) return;
+  const std::string text(1 << 20, 'a');
+  CHECK(hash_hex(text) != "");
+  CHECK_FALSE(upper_halves_are_in_use());
+  Hasher hasher;
+  hasher.update(text);
+  CHECK_FALSE(upper_halves_are_in_use());
+  CHECK(hasher.hex() == hash_hex(text));
+  CHECK_FALSE(upper_halves_are_in_use());
+}
+#endif
 
 TEST_CASE("hash: XXH3-128 as published, big endian") {
   // `xxhsum -H2` of an empty file, of "a", and of bytes enough for every kind of vectors.
