@@ -10,4 +10,11 @@ namespace exprun {
 // variable is set.
 std::optional<std::filesystem::path> cache_folder();
 
+// Notes that a file of the cache is used: its time of change tells, to a day.
+void mark_used(const std::filesystem::path& file);
+
+// Removes the files of a folder of the cache that nobody has used for a month, and what killed
+// processes were writing then.
+void remove_unused(const std::filesystem::path& folder);
+
 }  // namespace exprun

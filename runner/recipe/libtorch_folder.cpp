@@ -1,8 +1,9 @@
 #include "recipe/libtorch_folder.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+
+#include "base/program.h"
 
 namespace exprun {
 namespace {
@@ -11,9 +12,7 @@ namespace {
 constexpr const char* kRecord = "libtorch_folder";
 
 std::string recorded_folder() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::ifstream file(program.parent_path() / kRecord);
+  std::ifstream file(own_program().parent_path() / kRecord);
   std::string folder;
   std::getline(file, folder);
   return folder;

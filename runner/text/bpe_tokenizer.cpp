@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "text/bpe_tables.h"
 #include "text/gpt2_split.h"
 #include "text/known_patterns.h"
 #include "text/merge_word.h"
@@ -19,8 +20,7 @@ namespace {
 
 // What encoders read; shared by all threads.
 struct Bpe {
-  explicit Bpe(BpeVocabulary from)
-      : vocabulary(std::move(from)), table(vocabulary.merges), added(vocabulary.added) {
+  explicit Bpe(BpeTables from) : vocabulary(std::move(from)), added(vocabulary.added) {
     const auto& all = vocabulary.patterns;
     splits_as_gpt2 = !all.empty() && all.back() == kGpt2Pattern;
     for (const std::string& pattern : std::span(all).first(all.size() - splits_as_gpt2))
@@ -40,8 +40,7 @@ struct Bpe {
         words.erase(word);
   }
 
-  BpeVocabulary vocabulary;
-  MergeTable table;
+  BpeTables vocabulary;
   AddedTokens added;
   std::vector<WordPattern> patterns;
   bool splits_as_gpt2;  // behind all patterns, by hand
@@ -51,7 +50,7 @@ struct Bpe {
 // From words to tokens: what a word becomes is remembered.
 class WordEncoder {
  public:
-  explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), merger_(bpe.table) {}
+  explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), merger_(bpe.vocabulary.merges) {}
 
   // As WordCache::key_of reads it.
   void encode(const char* word, size_t size, Tokens& tokens) {
@@ -192,7 +191,7 @@ std::unique_ptr<Encoder> make_encoder_of_words(const Bpe& bpe) {
 
 class BpeTokenizer final : public Tokenizer {
  public:
-  BpeTokenizer(BpeVocabulary vocabulary, std::filesystem::path path)
+  BpeTokenizer(BpeTables vocabulary, std::filesystem::path path)
       : bpe_(std::move(vocabulary)),
         family_(family_of(bpe_.vocabulary.patterns)),
         path_(std::move(path)) {}
@@ -247,13 +246,8 @@ class BpeTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary,
-                                              const std::filesystem::path& path) {
-  return std::make_unique<BpeTokenizer>(std::move(vocabulary), path);
-}
-
 std::unique_ptr<Tokenizer> load_bpe_tokenizer(const std::filesystem::path& path) {
-  return make_bpe_tokenizer(load_bpe_vocabulary(path), path);
+  return std::make_unique<BpeTokenizer>(load_bpe_tables(path), path);
 }
 
 }  // namespace exprun

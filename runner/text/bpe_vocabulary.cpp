@@ -39,7 +39,7 @@ std::vector<fs::path> files_with(const fs::path& file) {
 }
 
 // Every word begins as bytes, so that no text is lost.
-void require_bytes(BpeVocabulary& vocabulary, const fs::path& path) {
+void require_bytes(BpeVocabulary& vocabulary, const fs::path& file) {
   std::array<bool, 256> there{};
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string& bytes = vocabulary.tokens[id];
@@ -51,7 +51,7 @@ void require_bytes(BpeVocabulary& vocabulary, const fs::path& path) {
   }
   const auto missing = std::find(there.begin(), there.end(), false);
   if (missing != there.end())
-    throw Error("tokenizer: '" + path.string() + "' has no token for byte " +
+    throw Error("tokenizer: '" + file.string() + "' has no token for byte " +
                 std::to_string(missing - there.begin()) +
                 ", so it is no byte-level vocabulary; text could be lost");
 }
@@ -74,9 +74,9 @@ std::vector<fs::path> vocabulary_files(const fs::path& path) {
   return fs::is_directory(path, ignored) ? files_in(path) : files_with(path);
 }
 
-BpeVocabulary load_bpe_vocabulary(const fs::path& path) {
-  BpeVocabulary vocabulary = read(vocabulary_files(path));
-  require_bytes(vocabulary, path);
+BpeVocabulary read_bpe_vocabulary(const std::vector<fs::path>& files) {
+  BpeVocabulary vocabulary = read(files);
+  require_bytes(vocabulary, files.back());
   find_end_of_text(vocabulary);
   return vocabulary;
 }

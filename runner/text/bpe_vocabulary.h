@@ -20,9 +20,8 @@ namespace exprun {
 
 inline constexpr uint64_t kMostTokens = 1 << 24;  // ids of any vocabulary
 
-struct BpeVocabulary {
-  std::vector<std::string> tokens;        // the bytes of each id; empty for an id without use
-  std::vector<BpeMerge> merges;           // by rank
+// What a vocabulary says beside its tokens and merges.
+struct BpeRules {
   std::array<uint32_t, 256> byte_tokens;  // where every word begins
   std::vector<std::pair<std::string, uint32_t>> special;
   std::vector<AddedToken> added;        // with the special ones, where the file says how they go
@@ -33,10 +32,16 @@ struct BpeVocabulary {
   bool whole_words = false;  // a word that is a token is that token, unmerged
 };
 
+struct BpeVocabulary : BpeRules {
+  std::vector<std::string> tokens;  // the bytes of each id; empty for an id without use
+  std::vector<BpeMerge> merges;     // by rank
+};
+
 // The files that `path` (a file or a folder) stands for. Throws Error that says what may be there.
 std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& path);
 
-// Throws Error for files that are missing, damaged or of another kind of tokenizer.
-BpeVocabulary load_bpe_vocabulary(const std::filesystem::path& path);
+// Of vocabulary_files(). Throws Error for files that are missing, damaged or of another kind of
+// tokenizer.
+BpeVocabulary read_bpe_vocabulary(const std::vector<std::filesystem::path>& files);
 
 }  // namespace exprun

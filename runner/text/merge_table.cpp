@@ -10,11 +10,14 @@ constexpr size_t kAhead = 16;  // merges whose slots are on their way from memor
 
 }  // namespace
 
-MergeTable::MergeTable(std::span<const BpeMerge> merges) {
-  const size_t capacity = std::bit_ceil(std::max<size_t>(2, merges.size() * 2));
-  slots_.assign(capacity, {kFree, kNone});
-  mask_ = capacity - 1;
-  shift_ = 64 - std::countr_zero(capacity);
+MergeTable::MergeTable(std::span<const Slot> slots)
+    : slots_(slots), mask_(slots.size() - 1), shift_(64 - std::countr_zero(slots.size())) {}
+
+MergeTable::MergeTable(std::span<const BpeMerge> merges)
+    : own_(std::bit_ceil(std::max<size_t>(2, merges.size() * 2)), {kFree, kNone}),
+      slots_(own_),
+      mask_(own_.size() - 1),
+      shift_(64 - std::countr_zero(own_.size())) {
   for (size_t i = 0; i < merges.size(); ++i) {
     if (i + kAhead < merges.size()) prefetch(merges[i + kAhead]);
     insert(merges[i]);
@@ -29,8 +32,8 @@ void MergeTable::prefetch(const BpeMerge& merge) const {
 void MergeTable::insert(const BpeMerge& merge) {
   const uint64_t key = key_of(merge.left, merge.right);
   size_t slot = slot_of(key);
-  while (slots_[slot].key != kFree && slots_[slot].key != key) slot = (slot + 1) & mask_;
-  if (slots_[slot].key == kFree) slots_[slot] = {key, Merged{merge.rank} << 32 | merge.merged};
+  while (own_[slot].key != kFree && own_[slot].key != key) slot = (slot + 1) & mask_;
+  if (own_[slot].key == kFree) own_[slot] = {key, Merged{merge.rank} << 32 | merge.merged};
 }
 
 }  // namespace exprun

@@ -20,7 +20,17 @@ class MergeTable {
   static constexpr Merged kNone = UINT64_MAX;
   static uint32_t token_of(Merged merged) { return static_cast<uint32_t>(merged); }
 
+  struct Slot {
+    uint64_t key;
+    Merged merged;
+  };
+
   explicit MergeTable(std::span<const BpeMerge> merges);
+  // The slots of another, which outlive this one.
+  explicit MergeTable(std::span<const Slot> slots);
+  MergeTable(MergeTable&&) = default;
+
+  std::span<const Slot> slots() const { return slots_; }
 
   Merged find(uint32_t left, uint32_t right) const {
     const uint64_t key = key_of(left, right);
@@ -31,10 +41,6 @@ class MergeTable {
   }
 
  private:
-  struct Slot {
-    uint64_t key;
-    Merged merged;
-  };
   static constexpr uint64_t kFree = UINT64_MAX;
 
   static uint64_t key_of(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
@@ -42,7 +48,8 @@ class MergeTable {
   void prefetch(const BpeMerge& merge) const;
   void insert(const BpeMerge& merge);
 
-  std::vector<Slot> slots_;
+  std::vector<Slot> own_;  // none, where another's are looked at
+  std::span<const Slot> slots_;
   size_t mask_;
   int shift_;
 };

@@ -31,6 +31,7 @@ std::optional<std::string> PlanCache::find() const {
   std::ifstream stream(file_);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()) || !nlohmann::json::accept(text.str())) return {};
+  mark_used(file_);
   return text.str();
 }
 
@@ -39,6 +40,7 @@ void PlanCache::keep(const std::string& plan) const {
   try {
     fs::create_directories(file_.parent_path());
     write_file_atomically(file_, plan);
+    remove_unused(file_.parent_path());
   } catch (const std::exception&) {
     // The next question is answered anew.
   }

@@ -5,6 +5,7 @@
 
 #include "base/diagnostic_json.h"
 #include "base/json_text.h"
+#include "base/program.h"
 #include "control/launch/gpu_offer.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/process/capture.h"
@@ -40,9 +41,8 @@ ordered_json question(const RecipeText& text, const Facts& facts) {
 }
 
 std::filesystem::path file_of(TrainerKind kind) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw Error("launch: /proc/self/exe cannot be read: is /proc mounted?");
+  const auto self = own_program();
+  if (self.empty()) throw Error("launch: /proc/self/exe cannot be read: is /proc mounted?");
   return self.parent_path() /
          (kind == TrainerKind::cuda ? "exprun-trainer-cuda" : "exprun-trainer");
 }

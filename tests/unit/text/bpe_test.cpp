@@ -11,6 +11,7 @@
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
 #include "text/bpe_tokenizer.h"
+#include "text/bpe_vocabulary.h"
 #include "text/merge_word.h"
 
 using namespace exprun;
@@ -297,7 +298,7 @@ TEST_CASE("BPE: tokens of any size are found as sides of merges") {
   for (size_t size = 1; size < 40; ++size) merges.emplace_back(std::string(size, 'a'), "a");
   for (size_t size = 1; size < 40; ++size) merges.emplace_back("b", std::string(size, 'a'));
   small_vocabulary(folder, merges);
-  const BpeVocabulary vocabulary = load_bpe_vocabulary(folder.path());
+  const BpeVocabulary vocabulary = read_bpe_vocabulary(vocabulary_files(folder.path()));
   REQUIRE(vocabulary.merges.size() == merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
     CAPTURE(i);
@@ -350,8 +351,8 @@ TEST_CASE("BPE: damaged vocabularies are told") {
         "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
   folder.write("vocab.bpe", "");
   folder.write("encoder.json", "{\"a\": 0}");
-  CHECK(message() == "tokenizer: '" + folder.path().string() +
-                         "' has no token for byte 0, so it is no byte-level vocabulary; text could "
+  CHECK(message() == "tokenizer: " + encoder +
+                         " has no token for byte 0, so it is no byte-level vocabulary; text could "
                          "be lost");
   folder.write("encoder.json", ids.substr(0, ids.size() / 2));
   CHECK(message() ==

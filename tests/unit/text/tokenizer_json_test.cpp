@@ -14,7 +14,9 @@ namespace {
 
 std::unique_ptr<Tokenizer> load(const json& tokenizer) {
   const TemporaryFolder folder;
-  return load_bpe_tokenizer(folder.write("tokenizer.json", tokenizer.dump()));
+  const auto file = folder.write("tokenizer.json", tokenizer.dump());
+  load_bpe_tokenizer(file);  // and keeps it for the next one
+  return load_bpe_tokenizer(file);
 }
 
 // What it is refused for, between the file's name and the general remedy.

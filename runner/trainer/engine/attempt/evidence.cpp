@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/diagnostic.h"
 #include "base/hash.h"
 #include "base/manifest.h"
+#include "base/program.h"
 #include "engine/device/machine.h"
 #include "text/shard_sample.h"
 
@@ -28,7 +30,9 @@ std::string value_or_reason(Function&& function) {
 // The trainer for CPUs, also of a rank whose machine has GPUs and runs the other one: whether they
 // train on them is not known yet (GpuClaim has that one).
 std::filesystem::path program() {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("exprun-trainer");
+  const auto self = own_program();
+  if (self.empty()) throw Error("/proc/self/exe cannot be read");
+  return self.parent_path() / "exprun-trainer";
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+#include "base/program.h"
+
+#include <doctest/doctest.h>
+
+using namespace exprun;
+
+TEST_CASE("program: it knows its file and has a build ID") {
+  CHECK(own_program().filename() == "unit_base");
+  CHECK(own_build() != "");
+}
