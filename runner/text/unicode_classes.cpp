@@ -7,18 +7,22 @@
 namespace exprun {
 namespace {
 
-std::vector<CharClass> filled() {
-  std::vector<CharClass> classes(kCodePoints, CharClass::other);
-  for (const CharRange& range : char_ranges())
-    std::fill(classes.begin() + range.first, classes.begin() + range.last + 1, range.kind);
-  return classes;
-}
+// Static memory is zero and so `other`, and takes no page where nothing else is.
+struct Classes {
+  static_assert(CharClass::other == CharClass{});
+  CharClass of[kCodePoints];
+
+  Classes() {
+    for (const CharRange& range : char_ranges())
+      std::fill(of + range.first, of + range.last + 1, range.kind);
+  }
+};
 
 }  // namespace
 
-const std::vector<CharClass>& char_classes() {
-  static const std::vector<CharClass> classes = filled();
-  return classes;
+std::span<const CharClass> char_classes() {
+  static const Classes classes;
+  return classes.of;
 }
 
 }  // namespace exprun

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace exprun {
 
@@ -21,6 +20,6 @@ struct CharRange {
 std::span<const CharRange> char_ranges();
 
 // One class for every code point, made at the first call.
-const std::vector<CharClass>& char_classes();
+std::span<const CharClass> char_classes();
 
 }  // namespace exprun

@@ -1,5 +1,7 @@
 #include "control/data/tokenize_chunk.h"
 
+#include <algorithm>
+
 #include "control/data/read/chunk_texts.h"
 
 namespace exprun {
@@ -12,9 +14,12 @@ ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate&
       stretches_(stretches),
       encoder_(tokenizer.make_encoder()) {}
 
-TokenizedChunk ChunkTokenizer::operator()(const Chunk& chunk) {
-  TokenizedChunk out;
-  out.tokens.reserve(chunk.bytes.size() / 2);
+void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
+  out.tokens.clear();
+  out.stretches.clear();
+  out.documents = out.text_bytes = 0;
+  // More than most texts become: memory of one size is used again.
+  out.tokens.reserve(std::max(kChunkBytes, chunk.bytes.size() / 2));
   const EndOfText policy = chunk.json ? rule_.of_records : rule_.of_texts;
   for_each_text(chunk, template_, [&](const Piece& piece, std::string_view text) {
     const size_t before = out.tokens.size();
@@ -28,7 +33,6 @@ TokenizedChunk ChunkTokenizer::operator()(const Chunk& chunk) {
       out.stretches.push_back({0, piece.ends, piece.part});
     out.stretches.back().tokens += out.tokens.size() - before;
   });
-  return out;
 }
 
 }  // namespace exprun

@@ -35,8 +35,8 @@ class ChunkTokenizer {
   ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule,
                  Stretches stretches);
 
-  // Throws RecipeError, as for_each_text.
-  TokenizedChunk operator()(const Chunk& chunk);
+  // Into `out`, whose memory is used again. Throws RecipeError, as for_each_text.
+  void tokenize(const Chunk& chunk, TokenizedChunk& out);
 
  private:
   const RecordTemplate& template_;

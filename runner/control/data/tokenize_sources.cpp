@@ -83,20 +83,28 @@ class Tokenizing {
     const ChunkOptions options = chunk_options(job_);
     const int64_t done = restore();
     ByteProgress progress("preparing", job_.inputs.source_bytes());
-    OrderedWorkers<Chunk, TokenizedChunk> workers(
+    OrderedWorkers<Batch, Batch> workers(
         job_.threads,
         [this] {
-          auto work = std::make_shared<ChunkTokenizer>(
+          auto tokenizer = std::make_shared<ChunkTokenizer>(
               job_.tokenizer, template_, rule_,
               job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_parts);
-          return [work](const Chunk& chunk) { return (*work)(chunk); };
+          return [tokenizer](Batch batch) {
+            tokenizer->tokenize(batch.text, batch.tokens);
+            return batch;
+          };
         },
-        [this](const TokenizedChunk& chunk) { write(chunk); });
+        [this](Batch batch) {
+          write(batch.tokens);
+          put_aside(std::move(batch));
+        });
     int64_t number = 0;
-    const SourcesRead read = read_chunks(job_.inputs.sources(), options, [&](Chunk chunk) {
+    const SourcesRead read = read_chunks(job_.inputs.sources(), options, [&](Chunk& chunk) {
       progress.show(chunk.bytes_read);
       if (number++ < done) return progress.begin_at(chunk.bytes_read);
-      workers.put(std::move(chunk));
+      Batch batch = spare();
+      std::swap(batch.text, chunk);
+      workers.put(std::move(batch));
     });
     workers.finish();
     warn_of_separator(read);
@@ -105,6 +113,27 @@ class Tokenizing {
   }
 
  private:
+  // What goes round, from the thread that reads and writes to those that tokenize and back: memory
+  // that is asked for anew takes the system as long as a tenth of the tokenizing.
+  struct Batch {
+    Chunk text;
+    TokenizedChunk tokens;
+  };
+
+  Batch spare() {
+    if (spare_.empty()) return {};
+    Batch batch = std::move(spare_.back());
+    spare_.pop_back();
+    return batch;
+  }
+
+  // What is far beyond a chunk was an exception.
+  void put_aside(Batch batch) {
+    constexpr size_t kMost = 4 * kChunkBytes;
+    if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity() <= kMost)
+      spare_.push_back(std::move(batch));
+  }
+
   fs::path progress_file() const { return job_.folder / kProgressFile; }
 
   // The number of chunks that an earlier process has written. What it left of other data,
@@ -218,6 +247,7 @@ class Tokenizing {
   RecordTemplate template_;
   std::optional<ShardSetWriter> writer_;
   Counts counts_;
+  std::vector<Batch> spare_;
   Clock::time_point saved_ = Clock::now();
 };
 

@@ -38,23 +38,22 @@ int64_t units_in_record(size_t bytes, const SplitOptions& split) {
 
 class Chunker {
  public:
-  Chunker(const ChunkOptions& options, const std::function<void(Chunk)>& use)
+  Chunker(const ChunkOptions& options, const std::function<void(Chunk&)>& use)
       : options_(options), use_(use) {}
 
   void begin_file(const RawSource& source, bool json) {
-    chunk_.file = source.source.file.string();
-    chunk_.where = source.source.where;
-    chunk_.json = json;
+    source_ = &source.source;
+    json_ = json;
     part_ = source.part;
     place_ = 0;
   }
 
   // `position`: how much of the file was read for it.
   void add(const Record& record, int64_t position) {
-    chunk_.bytes_read = read_before_ + position;
+    position_ = position;
     if (record.begins) ++document_;
     const int64_t from = options_.split.validation_from;
-    if (chunk_.json || from < 0 || part_ == Part::validation) {
+    if (json_ || from < 0 || part_ == Part::validation) {
       add_piece(record, part_of_document());
       unit_ += units_in_record(record.bytes.size(), options_.split);
       return;
@@ -71,14 +70,19 @@ class Chunker {
 
  private:
   void begin_chunk(size_t bytes) {
+    chunk_.json = json_;
+    chunk_.file = source_->file.string();
+    chunk_.where = source_->where;
     chunk_.first_place = place_ + 1;
-    chunk_.bytes.reserve(kChunkBytes + bytes);  // the last record goes beyond, by little mostly
+    // The last record goes beyond, by little mostly; memory of one size is used again.
+    chunk_.bytes.reserve(kChunkBytes + std::max(kChunkBytes, bytes));
   }
 
   void flush() {
-    Chunk next{"", {}, chunk_.json, chunk_.file, chunk_.where, 0, 0};
-    std::swap(next, chunk_);
-    use_(std::move(next));
+    chunk_.bytes_read = read_before_ + position_;
+    use_(chunk_);
+    chunk_.bytes.clear();
+    chunk_.pieces.clear();
   }
 
   Part part_of_document() const {
@@ -115,10 +119,12 @@ class Chunker {
   }
 
   const ChunkOptions& options_;
-  const std::function<void(Chunk)>& use_;
+  const std::function<void(Chunk&)>& use_;
   Chunk chunk_;
+  const Source* source_ = nullptr;
+  bool json_ = false;
   Part part_ = Part::train;
-  int64_t place_ = 0, document_ = 0, unit_ = 0, read_before_ = 0;
+  int64_t place_ = 0, document_ = 0, unit_ = 0, position_ = 0, read_before_ = 0;
   bool validation_begun_ = false;
 };
 
@@ -211,7 +217,7 @@ int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& o
 }
 
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
-                        const std::function<void(Chunk)>& use) {
+                        const std::function<void(Chunk&)>& use) {
   Chunker chunker(options, use);
   SourcesRead read;
   ContentHash content;

@@ -62,10 +62,11 @@ struct SourcesRead {
   std::string content;                // as content_of() of the sources
 };
 
-// Calls `use` for each chunk. Throws RecipeError at the path of a source that is damaged, Error
-// where the disk fails, and what `use` throws.
+// Calls `use` for each chunk; the memory of what it leaves there, another chunk for one, is filled
+// again. Throws RecipeError at the path of a source that is damaged, Error where the disk fails,
+// and what `use` throws.
 SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOptions& options,
-                        const std::function<void(Chunk)>& use);
+                        const std::function<void(Chunk&)>& use);
 
 // Of all of them as they lie, packed or not; standard input counts as none.
 int64_t file_bytes(const std::vector<RawSource>& sources);
