@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <future>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/file_error.h"
+#include "base/make_folder.h"
 #include "base/temporary_name.h"
 
 namespace exprun {
@@ -21,9 +23,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPartial = ".partial";
 
-void sync_folder_content(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() || entry.is_directory()) sync_file(entry.path());
+std::string name_in(const fs::path& folder, const fs::path& file) {
+  return file.lexically_relative(folder).generic_string();
+}
+
+// But for `progress`, which goes.
+void sync_folder_content(const fs::path& folder, const std::string& progress,
+                         const FileHashes& durable) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = name_in(folder, entry.path());
+    const bool is_done = name == progress || durable.contains(name);
+    if (entry.is_directory() || (entry.is_regular_file() && !is_done)) sync_file(entry.path());
+  }
 }
 
 void remove_folder(const fs::path& folder) {
@@ -39,8 +50,8 @@ void remove_listed_files(const fs::path& folder) {
   for (fs::recursive_directory_iterator at(folder, ignored), end; at != end;
        at.increment(ignored)) {
     const fs::file_status status = at->symlink_status(ignored);
-    const std::string name = at->path().lexically_relative(folder).generic_string();
-    if (fs::is_directory(status) || (fs::is_regular_file(status) && listed.contains(name)))
+    const bool is_listed = listed.contains(name_in(folder, at->path()));
+    if (fs::is_directory(status) || (fs::is_regular_file(status) && is_listed))
       ours.push_back(at->path());
   }
   for (; !ours.empty(); ours.pop_back()) fs::remove(ours.back(), ignored);
@@ -69,9 +80,7 @@ void replace_folder(const fs::path& from, const fs::path& to, Remove remove) {
 
 AtomicFolder::AtomicFolder(fs::path target, fs::path temporary, bool stays)
     : target_(std::move(target)), temporary_(std::move(temporary)), stays_(stays) {
-  std::error_code error;
-  fs::create_directories(temporary_, error);
-  if (error) throw file_error("make folder", temporary_, error.value());
+  make_folder(temporary_);
 }
 
 AtomicFolder::AtomicFolder(fs::path target) : AtomicFolder(target, temporary_name(target), false) {}
@@ -103,7 +112,8 @@ AtomicFolder::~AtomicFolder() {
 
 void AtomicFolder::commit(const std::string& progress, const std::function<void()>& check) {
   // The disk writes while the hashes are computed; the manifest itself is written after both.
-  auto synced = std::async(sync_folder_content, temporary_);  // or after them, without a thread
+  // Or after them, where no thread can be had.
+  auto synced = std::async(sync_folder_content, temporary_, progress, std::cref(known_));
   const std::string manifest = manifest_of(temporary_, progress, known_);
   synced.get();
   write_file_atomically(temporary_ / kManifestName, manifest);

@@ -27,12 +27,12 @@ class AtomicFolder {
   // The name to take, where it is known only now: beside the first one.
   void rename_target(std::filesystem::path target) { target_ = std::move(target); }
 
-  // Of files that stay as they are: commit() need not read them.
+  // Of files that are durable and stay as they are: commit() neither reads nor syncs them.
   void know(FileHashes hashes) { known_ = std::move(hashes); }
 
-  // Syncs every file, writes the manifest (manifest.h) last, renames, syncs the parent. A file
-  // named `progress`, with which work goes on, stays until all else is durable. `check` is for a
-  // folder that others may put something into: what it throws, right before the rename, leaves a
+  // Syncs every other file, writes the manifest (manifest.h) last, renames, syncs the parent. A
+  // file named `progress`, with which work goes on, stays until all else is durable. `check` is for
+  // a folder that others may put something into: what it throws, right before the rename, leaves a
   // resumable folder whole at `path()`, and of an older folder only what its manifest lists is then
   // removed; all else stays at `path()`.
   void commit(const std::string& progress = "", const std::function<void()>& check = {});

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/file_error.h"
 #include "base/free_space.h"
+#include "base/make_folder.h"
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
@@ -237,9 +237,7 @@ int run_data_fetch(const Words& words, const Globals&) {
   }
   std::vector<Download> missing;
   for (const Download& wanted : all) {
-    std::error_code error;
-    fs::create_directories(wanted.file.parent_path(), error);
-    if (error) throw file_error("make folder", wanted.file.parent_path(), error.value());
+    make_folder(wanted.file.parent_path());
     if (!is_downloaded(wanted)) missing.push_back(wanted);
   }
   watch_stop_signals();

@@ -8,12 +8,12 @@
 #include "base/atomic_folder.h"
 #include "base/counted.h"
 #include "base/diagnostic.h"
-#include "base/file_error.h"
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "base/machine/cores.h"
-#include "base/utf8.h"
+#include "base/make_folder.h"
 #include "control/data/input_files.h"
+#include "control/data/kept_vocabulary.h"
 #include "control/data/known_sources.h"
 #include "control/data/named_tokenizer.h"
 #include "control/data/own_folder.h"
@@ -188,12 +188,6 @@ class Preparation {
     return PassingLock::take(lock);
   }
 
-  static void make_folder(const fs::path& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw file_error("make folder", folder, error.value());
-  }
-
   // The fingerprint of the whole set that an unfinished folder then holds.
   std::string made(AtomicFolder& target) {
     const fs::path folder = target.path();
@@ -225,7 +219,7 @@ class Preparation {
     target.know(std::move(hashes));
     data.tokenizer = tokenizer->to_json();
     data.vocab_size = tokenizer->vocab_size();
-    if (is_bpe(options_)) keep_vocabulary(folder, data);
+    if (is_bpe(options_)) data.tokenizer["vocabulary"] = name_of_kept(inputs_.vocabulary());
     write_file(folder / kDataDescription, data.to_json());
     return data.fingerprint;
   }
@@ -249,17 +243,6 @@ class Preparation {
 
   size_t threads() const {
     return how_.threads ? how_.threads : static_cast<size_t>(own_cores().count());
-  }
-
-  // The data bring their vocabulary along, under names that JSON can say.
-  void keep_vocabulary(const fs::path& folder, PreparedData& data) const {
-    const auto name = [](const fs::path& file) { return to_valid_utf8(file.filename().string()); };
-    make_folder(folder / kVocabularyFolder);
-    const auto& vocabulary = inputs_.vocabulary();
-    for (const fs::path& file : vocabulary)
-      write_file(folder / kVocabularyFolder / name(file), read_file(file));
-    data.tokenizer["vocabulary"] =
-        kVocabularyFolder + (vocabulary.size() == 1 ? "/" + name(vocabulary[0]) : std::string());
   }
 
   const Section& dataset_;

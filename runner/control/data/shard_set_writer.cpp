@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/hash.h"
 
 namespace exprun {
@@ -33,37 +34,41 @@ void SplitWriter::append(std::span<const uint32_t> tokens) {
     open_->append(tokens.first(count));
     tokens = tokens.subspan(count);
     if (open_->tokens() < options_.shard_tokens) continue;
-    end_full_shard();
+    end_shard();
   }
 }
 
-// It is hashed while the next one is written, and mostly before it leaves the system's cache.
-void SplitWriter::end_full_shard() {
-  take_hash();
+// It is made durable and hashed while the next one is written, and mostly before it leaves the
+// system's cache.
+void SplitWriter::end_shard() {
+  wait_for_ended();
   shards_.push_back(open_->finish());
-  open_->sync();
-  full_ = open_->file().filename().string();
-  hash_ = std::async(hash_file_hex, open_->file());
+  const fs::path file = open_->file();
   open_.reset();
+  ended_ = file.filename().string();
+  synced_ = std::async(sync_file, file);
+  hash_ = std::async(hash_file_hex, file);
 }
 
-void SplitWriter::take_hash() {
-  if (hash_.valid()) hashes_[full_] = hash_.get();
+void SplitWriter::wait_for_ended() {
+  if (!hash_.valid()) return;
+  synced_.get();
+  hashes_[ended_] = hash_.get();
 }
 
 FileHashes SplitWriter::hashes() {
-  take_hash();
+  wait_for_ended();
   return hashes_;
 }
 
 std::vector<TokenShard> SplitWriter::finish() {
-  if (open_) shards_.push_back(open_->finish());
-  open_.reset();
+  if (open_) end_shard();
   for (TokenShard& shard : shards_) shard.path = fs::path(shard.path).filename().string();
   return shards_;
 }
 
 json SplitWriter::save() {
+  wait_for_ended();
   if (open_) open_->sync();
   return {{"shards", shards_.size()}, {"open", open_ ? open_->tokens() : 0}};
 }

@@ -32,15 +32,15 @@ class SplitWriter {
   void append(std::span<const uint32_t> tokens);
   int64_t tokens() const { return tokens_; }
   std::vector<TokenShard> finish();  // with names, no folders: the folder may move
-  // Of the full shards that this writer wrote: waits for the last one's. Throws Error.
+  // Of the shards that this writer ended, which are durable then: waits for the last. Throws Error.
   FileHashes hashes();
   nlohmann::json save();  // and makes durable what was written
   void restore(const nlohmann::json& state);
 
  private:
   std::filesystem::path file(size_t number) const;
-  void end_full_shard();
-  void take_hash();
+  void end_shard();
+  void wait_for_ended();
 
   std::filesystem::path folder_;
   std::string name_;
@@ -49,8 +49,10 @@ class SplitWriter {
   std::optional<ShardWriter> open_;
   int64_t tokens_ = 0;
   FileHashes hashes_;
-  std::string full_;               // the name of the full shard that was written last,
-  std::future<std::string> hash_;  // and its hash to come
+  // Of the shard that was ended last.
+  std::string ended_;
+  std::future<void> synced_;
+  std::future<std::string> hash_;
 };
 
 class ShardSetWriter {

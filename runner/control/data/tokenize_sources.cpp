@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
 #include "control/data/empty_split.h"
+#include "control/data/kept_vocabulary.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/survey.h"
@@ -98,6 +100,7 @@ class Tokenizing {
           write(batch.tokens);
           put_aside(std::move(batch));
         });
+    auto kept = kept_vocabulary();
     int64_t number = 0;
     const SourcesRead read = read_chunks(job_.inputs.sources(), options, [&](Chunk& chunk) {
       progress.show(chunk.bytes_read);
@@ -109,7 +112,9 @@ class Tokenizing {
     workers.finish();
     warn_of_separator(read);
     PreparedData data = finish(read);
-    return {std::move(data), writer_->hashes()};
+    FileHashes hashes = writer_->hashes();
+    hashes.merge(kept.get());
+    return {std::move(data), std::move(hashes)};
   }
 
  private:
@@ -132,6 +137,14 @@ class Tokenizing {
     constexpr size_t kMost = 4 * kChunkBytes;
     if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity() <= kMost)
       spare_.push_back(std::move(batch));
+  }
+
+  // Beside the tokenizing, where a thread more can be had.
+  std::future<FileHashes> kept_vocabulary() const {
+    return std::async([this] {
+      const auto& vocabulary = job_.inputs.vocabulary();
+      return vocabulary.empty() ? FileHashes() : keep_vocabulary(vocabulary, job_.folder);
+    });
   }
 
   fs::path progress_file() const { return job_.folder / kProgressFile; }

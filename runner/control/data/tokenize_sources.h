@@ -33,7 +33,7 @@ std::optional<std::string> key_of_begun(const std::filesystem::path& folder);
 
 struct TokenizedSources {
   PreparedData data;  // shards with names in the folder, what they were made from, the fingerprint
-  FileHashes hashes;  // of shards, where they are known
+  FileHashes hashes;  // of what is durable: the vocabulary, shards that this process ended
 };
 
 // Throws RecipeError, for a split without a token too, and Error.

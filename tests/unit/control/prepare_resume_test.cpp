@@ -209,13 +209,13 @@ TEST_CASE("prepare: a source that the disk does not give is no mistake of the re
   CHECK_THROWS_AS(content_of({source}, [](int64_t) {}), Error);  // what was begun stays
 }
 
-TEST_CASE("prepare: full shards are hashed before the end, those of an earlier life at it") {
+TEST_CASE("prepare: shards are hashed before the commit, those of an earlier life at it") {
   const OwnData data;
   const FileHashes hashes = data.leave_uncommitted();
-  REQUIRE(hashes.size() == 2);  // of 3, 3 and 2 tokens
+  REQUIRE(hashes.size() == 3);
   for (const auto& [name, hash] : hashes)
     CHECK(hash == hash_file_hex(partial_folder(data.mine) / name));
-  CHECK(data.leave_uncommitted().empty());  // it goes on where the last one ended
+  CHECK(data.leave_uncommitted().size() == 1);  // the last shard, with which it goes on
   data.made();
   CHECK_FALSE(manifest_problem(data.mine, Verify::hashes));
 }
