@@ -167,7 +167,7 @@ class Housekeeping(ExprunTest):
     def test_merge_twice(self):
         self.exprun("tiny.toml")
         self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
-        self.assertIn("1 runs added, 0 brought further, 0 as they were", self.exprun("merge", "elsewhere").err)
+        self.assertIn("one run added, 0 brought further, 0 as they were", self.exprun("merge", "elsewhere").err)
         self.assertIn("0 runs added, 0 brought further, 1 as they were", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))

@@ -1,4 +1,5 @@
 // exprun merge OTHER.db
+#include "base/counted.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
@@ -45,7 +46,7 @@ int run_merge(const Words& words, const Globals& globals) {
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
   for (const std::string& run : merged.kept_out) log_warning("merge: left out " + run);
-  log_info(std::to_string(merged.added) + " runs added, " + std::to_string(merged.updated) +
+  log_info(counted(merged.added, "run") + " added, " + std::to_string(merged.updated) +
            " brought further, " + std::to_string(merged.unchanged) + " as they were");
   return 0;
 }

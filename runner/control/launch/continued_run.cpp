@@ -1,5 +1,6 @@
 #include "control/launch/continued_run.h"
 
+#include "base/counted.h"
 #include "base/diagnostic.h"
 #include "control/launch/new_run.h"
 #include "control/launch/observed_runs.h"
@@ -40,7 +41,7 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
 void say_where(const RunRow& run, int64_t from_step) {
   const std::string from = from_step ? "step " + std::to_string(from_step) : "the start";
   log_info("continuing " + run.folder + " (" + to_string(run.state) + ") from " + from + " of " +
-           std::to_string(run.steps) + " steps");
+           counted(run.steps, "step"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/template_parts.h"
 #include "base/utf8.h"
 #include "recipe/key_path.h"
@@ -60,7 +61,7 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
     if (!length || !tokens || *tokens - !separate >= *length) return;
     diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
                            "'sequence_length' is " + std::to_string(*length) + ", but the " +
-                               split + " data have only " + std::to_string(*tokens) + " tokens",
+                               split + " data have only " + counted(*tokens, "token"),
                            separate ? "give more data or a shorter sequence"
                                     : "a sequence needs one token more than its length"});
   };
