@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "text/bpe_tables.h"
 #include "text/gpt2_split.h"
 #include "text/known_patterns.h"
+#include "text/long_word.h"
 #include "text/merge_word.h"
 #include "text/pattern_split.h"
 #include "text/word_cache.h"
@@ -50,7 +52,8 @@ struct Bpe {
 // From words to tokens: what a word becomes is remembered.
 class WordEncoder {
  public:
-  explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), merger_(bpe.vocabulary.merges) {}
+  explicit WordEncoder(const Bpe& bpe)
+      : bpe_(bpe), merger_(bpe.vocabulary.merges), long_word_(bpe.vocabulary, merger_) {}
 
   // As WordCache::key_of reads it.
   void encode(const char* word, size_t size, Tokens& tokens) {
@@ -76,8 +79,18 @@ class WordEncoder {
   static constexpr size_t kBuffered = 2048;
 
   void encode_long(const char* word, size_t size, Tokens& tokens) {
+    if (size > LongWord::kPieceBytes && !whole_word(word, size)) {
+      flush(tokens);
+      return long_word_.encode({word, size}, tokens);
+    }
     merge(word, size);
     append_word(tokens);
+  }
+
+  std::optional<uint32_t> whole_word(const char* word, size_t size) const {
+    if (bpe_.words.empty()) return std::nullopt;
+    const auto whole = bpe_.words.find({word, size});
+    return whole == bpe_.words.end() ? std::nullopt : std::optional(whole->second);
   }
 
   void append_word(Tokens& tokens) {
@@ -87,11 +100,7 @@ class WordEncoder {
 
   void merge(const char* word, size_t size) {
     word_.clear();
-    if (!bpe_.words.empty())
-      if (const auto whole = bpe_.words.find({word, size}); whole != bpe_.words.end()) {
-        word_.push_back(whole->second);
-        return;
-      }
+    if (const auto whole = whole_word(word, size)) return word_.push_back(*whole);
     for (size_t i = 0; i < size; ++i)
       word_.push_back(bpe_.vocabulary.byte_tokens[static_cast<unsigned char>(word[i])]);
     merger_.merge(word_);
@@ -99,6 +108,7 @@ class WordEncoder {
 
   const Bpe& bpe_;
   WordMerger merger_;
+  LongWord long_word_;
   WordCache cache_;
   Tokens word_;
   uint32_t buffer_[kBuffered];

@@ -13,9 +13,9 @@ constexpr uint32_t kNowhere = UINT32_MAX;
 using Merged = MergeTable::Merged;
 
 // A word as a list of tokens with links, and a heap of the pairs that can merge.
-class LongWord {
+class LinkedWord {
  public:
-  LongWord(const MergeTable& table, std::vector<uint32_t>& tokens)
+  LinkedWord(const MergeTable& table, std::vector<uint32_t>& tokens)
       : table_(table), tokens_(tokens), pairs_(tokens.size(), MergeTable::kNone) {
     const auto size = static_cast<uint32_t>(tokens.size());
     next_.resize(size);
@@ -75,7 +75,7 @@ void WordMerger::merge(std::vector<uint32_t>& tokens) {
   if (tokens.size() <= kMostShort)
     merge_short(tokens);
   else
-    LongWord(table_, tokens).merge_all();
+    LinkedWord(table_, tokens).merge_all();
 }
 
 void WordMerger::merge_short(std::vector<uint32_t>& tokens) {
