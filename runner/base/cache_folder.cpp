@@ -2,7 +2,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <string>
 #include <system_error>
+
+#include "base/temporary_name.h"
 
 namespace exprun {
 namespace {
@@ -17,10 +20,14 @@ bool is_older(const fs::path& file, std::chrono::hours age) {
   return !error && fs::file_time_type::clock::now() - changed > age;
 }
 
+bool is_temporary(const fs::path& file) {
+  return file.filename().string().find(kTemporary) != std::string::npos;
+}
+
 }  // namespace
 
 std::optional<fs::path> cache_folder() {
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
     return fs::path(cache) / "exprun";
   if (const char* const home = std::getenv("HOME"); home && *home)
     return fs::path(home) / ".cache" / "exprun";
@@ -35,7 +42,8 @@ void mark_used(const fs::path& file) {
 void remove_unused(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.is_regular_file(ignored) && is_older(entry.path(), kMonth))
+    if (entry.is_regular_file(ignored) &&
+        is_older(entry.path(), is_temporary(entry.path()) ? kDay : kMonth))
       fs::remove(entry.path(), ignored);
 }
 

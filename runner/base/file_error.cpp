@@ -16,6 +16,8 @@ const char* remedy(int error_number) {
     case ENOSPC:
     case EDQUOT:
       return "; free some space";
+    case EFBIG:
+      return "; raise the limit of file sizes (ulimit -f)";
     case EMFILE:
     case ENFILE:
       return "; raise the limit of open files (ulimit -n)";

@@ -24,7 +24,7 @@ size_t regular_size(int fd, const std::filesystem::path& file) {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& file) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
   if (!fd) throw file_error("open", file);
   size_ = regular_size(fd.get(), file);
   if (size_ == 0) return;

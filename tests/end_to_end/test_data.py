@@ -545,7 +545,8 @@ class Data(unittest.TestCase):
         command = ["sh", "-c", 'ulimit -f 100; exec "$@"', "-", BUILD / "exprun", *words]
         result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual((result.returncode, result.stderr),
-                         (1, f"exprun: error: file: cannot write '{self.folder}/made.partial/train_000000.bin': File too large\n"))
+                         (1, f"exprun: error: file: cannot write '{self.folder}/made.partial/train_000000.bin': File too large; "
+                             "raise the limit of file sizes (ulimit -f)\n"))
         self.data(*words[1:])
         self.data("verify", "made")
 
@@ -567,6 +568,27 @@ class Data(unittest.TestCase):
         self.assertNotIn("made: good", said)
         self.assertEqual(self.data("verify", "made/train_000009.bin", code=1),
                          "made/train_000009.bin: is not in the manifest; move it away\n")
+
+    def test_what_lies_in_a_set_and_is_no_part_of_it_is_told_as_prepare_tells_it(self):
+        made = self.made()
+        (made / "vocabulary").mkdir(exist_ok=True)
+        (made / "vocabulary/x").write_text("x")
+        self.assertIn("made: vocabulary/x is not in the manifest; move it away\n", self.data("verify", "made", code=1))
+        (made / "vocabulary/x").unlink()
+        self.data("verify", "made")
+
+    def test_a_manifest_that_does_not_list_a_shard_of_the_set_is_not_the_sets(self):
+        manifest = self.made() / "MANIFEST.json"
+        listed = json.loads(manifest.read_text())
+        del listed["files"]["train_000000.bin"]
+        manifest.write_text(json.dumps(listed))
+        again = self.again("made")
+        said = self.data("verify", "made", code=1)
+        self.assertEqual(said.splitlines()[:2], ["made: MANIFEST.json does not list train_000000.bin", f"made: {again}"])
+        self.assertNotIn("train_000000.bin is not in the manifest", said)  # to move it away would harm
+        self.assertEqual(self.data("verify", "made/train_000000.bin", code=1),
+                         "made/train_000000.bin: cannot be compared, 'made/MANIFEST.json' does not list "
+                         f"train_000000.bin; {again}\n")
 
     def test_a_file_without_a_header_is_good_only_where_its_format_is_named(self):
         (self.folder / "page.html").write_text("<html>not found</html>")

@@ -65,7 +65,9 @@ int run_data_prepare(const Words& words, const Globals& globals) {
       "Turns text, JSON Lines or JSON into token shards. A second call does nothing "
       "unless a source has changed; a call that was killed goes on, unless it read standard "
       "input. What it left is FOLDER.partial, or below the store, where exprun gc removes it. It "
-      "takes no more memory for more text; a zstd file of zstd --long=N takes 2^N bytes besides.");
+      "takes no more memory for more text, but what cannot be cut, a record for one, is held as a "
+      "whole "
+      "by each thread; a zstd file of zstd --long=N takes 2^N bytes besides.");
   arguments
       .words("key=value...", what, "the keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))

@@ -105,24 +105,35 @@ class Verification {
     return folder.set || listed_files(folder.path).contains(kDataDescription);
   }
 
-  // A set whose manifest does not list its description has not its own.
+  // What the set is made of by its description.
+  static std::vector<std::string> described_files(const ShardFolder& folder) {
+    if (!folder.set) return {};
+    std::vector<std::string> names{kDataDescription};
+    for (const auto* shards : {&folder.set->train, &folder.set->validation})
+      for (const TokenShard& shard : *shards)
+        names.push_back(fs::path(shard.path).filename().string());
+    return names;
+  }
+
+  // A set whose manifest does not list what it is made of has not its own.
   static std::vector<ManifestProblem> what_is_wrong(const ShardFolder& folder,
                                                     const std::string& only = "") {
     auto problems = manifest_problems(folder.path, Verify::hashes, only);
-    const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
-    if (is_lost || !folder.set || listed_files(folder.path).contains(kDataDescription))
-      return problems;
-    return {{kManifestName, std::string("does not list ") + kDataDescription}};
+    if (!problems.empty() && problems[0].file == kManifestName) return problems;
+    const auto listed = listed_files(folder.path);
+    for (const std::string& name : described_files(folder))
+      if (!listed.contains(name)) return {{kManifestName, "does not list " + name}};
+    return problems;
   }
 
-  // Of all files that the manifest lists, and of the shards that it does not list.
+  // Of all files that the manifest lists, and of those that it does not list.
   ProblemsByName told_problems(const ShardFolder& folder, const std::vector<LookedShard>& shards) {
     auto problems = what_is_wrong(folder);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     const bool is_damaged = !problems.empty();
-    const auto listed = listed_files(folder.path);
-    for (const LookedShard& shard : shards)
-      if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
+    if (!is_lost)
+      for (const std::string& name : names_not_listed(folder, shards))
+        problems.push_back({name, kNotListed});
     ProblemsByName by_name;
     for (const auto& [file, what] : problems) {
       tell(folder.path, {false, file + " " + what});
@@ -132,6 +143,17 @@ class Verification {
       tell(folder.path, {false, how_to_prepare_again(folder.path)});
     if (problems.empty()) tell(folder.path, {true, "good"});
     return by_name;
+  }
+
+  // In a folder that others filled their files are none of ours: shards alone count there.
+  static std::vector<std::string> names_not_listed(const ShardFolder& folder,
+                                                   const std::vector<LookedShard>& shards) {
+    if (is_prepared(folder)) return unlisted_files(folder.path);
+    const auto listed = listed_files(folder.path);
+    std::vector<std::string> names;
+    for (const LookedShard& shard : shards)
+      if (!listed.contains(shard.name)) names.push_back(shard.name);
+    return names;
   }
 
   static std::string problem_of(const LookedShard& shard, const ProblemsByName& problems) {

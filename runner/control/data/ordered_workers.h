@@ -34,7 +34,8 @@ class OrderedWorkers {
         end();
         throw Error("data: cannot start " + counted(static_cast<int64_t>(threads), "thread") +
                     ", only " + std::to_string(i) + ": " + error.code().message() +
-                    "; give fewer (--threads), or raise the limit of processes (ulimit -u)");
+                    "; give fewer (--threads), or raise the limits of processes and memory (ulimit "
+                    "-u, -v)");
       }
   }
 

@@ -130,7 +130,7 @@ void check_not_started(size_t threads, const char* counted) {
       ::_exit(std::string(error.what()) ==
                       "data: cannot start " + std::string(counted) +
                           ", only 0: Resource temporarily unavailable; give fewer (--threads), or "
-                          "raise the limit of processes (ulimit -u)"
+                          "raise the limits of processes and memory (ulimit -u, -v)"
                   ? 0
                   : 4);
     }

@@ -143,6 +143,16 @@ TEST_CASE("vocabulary cache: what nobody has used for a month goes") {
   load_bpe_tokenizer(cached.write("other/tokenizer.json", {{"b", "c"}}));
   CHECK(fs::exists(used));
   CHECK_FALSE(fs::exists(unused));
+
+  // What a process that was killed was writing goes after a day.
+  write_file(unused, "");
+  const fs::path torn = unused.string() + ".tmp-1-0", being_written = unused.string() + ".tmp-2-0";
+  for (const fs::path& file : {torn, being_written}) write_file(file, "");
+  for (const fs::path& file : {torn, unused}) fs::last_write_time(file, now - std::chrono::days(2));
+  load_bpe_tokenizer(cached.write("third/tokenizer.json", {{"c", "d"}}));
+  CHECK_FALSE(fs::exists(torn));
+  CHECK(fs::exists(being_written));
+  CHECK(fs::exists(unused));
 }
 
 TEST_CASE("vocabulary cache: nothing is kept of files that change while they are read") {
