@@ -1,6 +1,5 @@
 #include "text/bpe_tokenizer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>

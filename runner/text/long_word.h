@@ -1,4 +1,5 @@
-// A word of any length in memory for a piece of it: a strand of DNA, a line of one character.
+// A word of any length, mostly in memory for a piece of it: a strand of DNA, a line of one
+// character.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import shutil
 import struct
 import subprocess
 import sys
@@ -569,13 +570,47 @@ class Data(unittest.TestCase):
         self.assertEqual(self.data("verify", "made/train_000009.bin", code=1),
                          "made/train_000009.bin: is not in the manifest; move it away\n")
 
-    def test_what_lies_in_a_set_and_is_no_part_of_it_is_told_as_prepare_tells_it(self):
+    def test_a_good_set_that_prepare_would_not_replace_is_good_and_told_so(self):
         made = self.made()
-        (made / "vocabulary").mkdir(exist_ok=True)
-        (made / "vocabulary/x").write_text("x")
-        self.assertIn("made: vocabulary/x is not in the manifest; move it away\n", self.data("verify", "made", code=1))
-        (made / "vocabulary/x").unlink()
-        self.data("verify", "made")
+        (made / "notes").mkdir()
+        (made / "notes/a\nmade: b").write_text("x")
+        self.assertIn('made: good; exprun data prepare would not replace it because of "notes/a\\nmade: b"\n',
+                      self.data("verify", "made"))
+        shutil.rmtree(made / "notes")
+        self.assertIn("made: good\n", self.data("verify", "made"))
+
+    def test_sets_whose_files_are_links_are_good(self):
+        made = self.made()
+        shutil.copytree(made, self.folder / "linked")
+        (self.folder / "elsewhere.bin").write_bytes((made / "train_000000.bin").read_bytes())
+        (self.folder / "linked/train_000000.bin").unlink()
+        (self.folder / "linked/train_000000.bin").symlink_to(self.folder / "elsewhere.bin")
+        (self.folder / "all").mkdir()
+        for file in made.iterdir():
+            (self.folder / "all" / file.name).symlink_to(file)
+        for name in "linked", "all":
+            said = self.data("verify", name)
+            self.assertTrue(said.startswith(f"{name}: good; exprun data prepare would not replace it because of "), said)
+
+    def test_a_folder_that_cannot_be_read_does_not_end_what_is_said_of_the_others(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may read all")
+        (self.made() / "closed").mkdir(mode=0)
+        self.made("other")
+        said = self.data("verify", "made", "other", code=1)
+        self.assertIn("data: cannot look through 'made': Permission denied\n", said)
+        self.assertIn("other: good\n", said)
+        (self.folder / "made/closed").rmdir()
+
+    def test_a_damaged_shard_is_told_though_the_manifest_lacks_another_file(self):
+        made = self.made()
+        shard = made / "train_000000.bin"
+        shard.write_bytes(shard.read_bytes()[:-2] + b"zz")
+        listed = json.loads((made / "MANIFEST.json").read_text())
+        del listed["files"]["validation_000000.bin"]
+        (made / "MANIFEST.json").write_text(json.dumps(listed))
+        for path in "made", "made/train_000000.bin":
+            self.assertIn("has other content than the manifest says", self.data("verify", path, code=1))
 
     def test_a_manifest_that_does_not_list_a_shard_of_the_set_is_not_the_sets(self):
         manifest = self.made() / "MANIFEST.json"

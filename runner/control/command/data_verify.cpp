@@ -1,4 +1,5 @@
 // exprun data verify PATH...
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -70,6 +71,9 @@ class Verification {
     }
   } catch (const Error& unreadable) {
     tell_problem(path, unreadable.what());
+  } catch (const fs::filesystem_error& error) {
+    tell_problem(path,
+                 "data: cannot look through '" + path.string() + "': " + error.code().message());
   }
 
   // Lines were printed as they were found.
@@ -121,8 +125,11 @@ class Verification {
     auto problems = manifest_problems(folder.path, Verify::hashes, only);
     if (!problems.empty() && problems[0].file == kManifestName) return problems;
     const auto listed = listed_files(folder.path);
-    for (const std::string& name : described_files(folder))
-      if (!listed.contains(name)) return {{kManifestName, "does not list " + name}};
+    const auto described = described_files(folder);
+    const auto missing = std::find_if(described.begin(), described.end(),
+                                      [&](const auto& name) { return !listed.contains(name); });
+    if (missing != described.end())
+      problems.insert(problems.begin(), {kManifestName, "does not list " + *missing});
     return problems;
   }
 
@@ -131,29 +138,25 @@ class Verification {
     auto problems = what_is_wrong(folder);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     const bool is_damaged = !problems.empty();
-    if (!is_lost)
-      for (const std::string& name : names_not_listed(folder, shards))
-        problems.push_back({name, kNotListed});
+    const auto listed = listed_files(folder.path);
+    for (const LookedShard& shard : shards)
+      if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
     ProblemsByName by_name;
     for (const auto& [file, what] : problems) {
-      tell(folder.path, {false, file + " " + what});
+      tell(folder.path, {false, in_one_line(file) + " " + what});
       by_name[file] = what;
     }
     if (is_damaged && is_prepared(folder))
       tell(folder.path, {false, how_to_prepare_again(folder.path)});
-    if (problems.empty()) tell(folder.path, {true, "good"});
+    if (problems.empty()) tell(folder.path, {true, "good" + what_lies_there(folder)});
     return by_name;
   }
 
-  // In a folder that others filled their files are none of ours: shards alone count there.
-  static std::vector<std::string> names_not_listed(const ShardFolder& folder,
-                                                   const std::vector<LookedShard>& shards) {
-    if (is_prepared(folder)) return unlisted_files(folder.path);
-    const auto listed = listed_files(folder.path);
-    std::vector<std::string> names;
-    for (const LookedShard& shard : shards)
-      if (!listed.contains(shard.name)) names.push_back(shard.name);
-    return names;
+  // Of a good set: what harms nobody who reads it.
+  static std::string what_lies_there(const ShardFolder& folder) {
+    const auto name = is_prepared(folder) ? unlisted_file(folder.path) : std::nullopt;
+    if (!name) return "";
+    return "; exprun data prepare would not replace it because of " + in_one_line(*name);
   }
 
   static std::string problem_of(const LookedShard& shard, const ProblemsByName& problems) {
@@ -169,7 +172,9 @@ class Verification {
     if (problems.empty() && !listed_files(folder).contains(shard.name)) return kNotListed;
     if (problems.empty()) problems = what_is_wrong(*shard.folder, kDataDescription);
     if (problems.empty()) return "";
-    const auto& [file, what] = problems[0];
+    const auto own = std::find_if(problems.begin(), problems.end(),
+                                  [&](const auto& problem) { return problem.file == shard.name; });
+    const auto& [file, what] = own == problems.end() ? problems[0] : *own;
     return (file == shard.name ? what
                                : "cannot be compared, '" + (folder / file).string() + "' " + what) +
            (is_prepared(*shard.folder) ? "; " + how_to_prepare_again(folder) : "");

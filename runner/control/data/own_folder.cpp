@@ -1,6 +1,6 @@
 #include "control/data/own_folder.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "base/atomic_file.h"
 #include "base/atomic_folder.h"
@@ -26,18 +26,15 @@ bool is_description(const fs::path& file) try {
   return false;
 }
 
-// The names below the folder that are not ours; folders are what is in them.
+// The first name below the folder that is not ours; folders are what is in them.
 template <class IsOurs>
-std::vector<std::string> foreign_names(const fs::path& folder, IsOurs is_ours) {
-  std::vector<std::string> names;
+std::optional<std::string> first_foreign(const fs::path& folder, IsOurs is_ours) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const fs::file_status status = entry.symlink_status();
     const std::string name = entry.path().lexically_relative(folder).generic_string();
-    if (!fs::is_directory(status) && !(fs::is_regular_file(status) && is_ours(name)))
-      names.push_back(name);
+    if (!fs::is_directory(status) && !(fs::is_regular_file(status) && is_ours(name))) return name;
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return std::nullopt;
 }
 
 // Of a set that a killed process was removing, the manifest is there to the last.
@@ -65,11 +62,10 @@ bool is_begun_by_us(const fs::path& folder) {
   // Of a set that is being committed, progress and manifest are there at once.
   bool known = is_made_by_us(folder);
   const auto listed = listed_files(folder);
-  const auto foreign = foreign_names(folder, [&](const std::string& name) {
+  return !first_foreign(folder, [&](const std::string& name) {
     known |= name.starts_with(kProgressFile);
     return is_name_of_ours(name) || listed.contains(name);
-  });
-  return foreign.empty() && known;
+  }) && known;
 }
 
 bool is_nothing(const fs::path& path) {
@@ -81,7 +77,7 @@ bool is_nothing(const fs::path& path) {
 // A set of ours in which something is lost cannot be told from what others have put together.
 std::string why_not_ours(const fs::path& folder) {
   std::string lost;
-  if (fs::is_directory(folder) && foreign_names(folder, is_name_of_ours).empty()) {
+  if (fs::is_directory(folder) && !first_foreign(folder, is_name_of_ours)) {
     const fs::path description = folder / kDataDescription;
     if (listed_files(folder).contains(kDataDescription))
       lost = "its data.json is damaged";
@@ -98,8 +94,8 @@ void refuse_made_by_others(const fs::path& folder) {
   const std::string shown = "data: '" + folder.string() + "' is there already and ";
   if (!fs::is_directory(folder) || !is_made_by_us(folder))
     throw Error(shown + why_not_ours(folder));
-  if (const auto names = unlisted_files(folder); !names.empty())
-    throw Error(shown + "'" + names[0] +
+  if (const auto name = unlisted_file(folder))
+    throw Error(shown + "'" + *name +
                 "' in it was not made by exprun data prepare; move that away, or give another "
                 "folder");
 }
@@ -113,9 +109,9 @@ void refuse_begun_by_others(const fs::path& partial) {
 
 }  // namespace
 
-std::vector<std::string> unlisted_files(const fs::path& folder) {
+std::optional<std::string> unlisted_file(const fs::path& folder) {
   const auto listed = listed_files(folder);
-  return foreign_names(folder, [&](const std::string& name) {
+  return first_foreign(folder, [&](const std::string& name) {
     return name == kManifestName || listed.contains(name);
   });
 }
@@ -137,11 +133,10 @@ fs::path own_folder(const fs::path& written) try {
 
 void refuse_put_there(const fs::path& folder, bool can_be_called_again) try {
   if (is_nothing(folder)) return;
-  const bool is_ours = fs::is_directory(folder) && is_made_by_us(folder);
-  const auto names = is_ours ? unlisted_files(folder) : std::vector<std::string>{""};
-  if (names.empty()) return;
-  throw Error("data: " + (names[0].empty() ? "" : "'" + names[0] + "' in ") + "'" +
-              folder.string() + "' was put there while the data were prepared; move it away" +
+  const auto name = fs::is_directory(folder) && is_made_by_us(folder) ? unlisted_file(folder) : "";
+  if (!name) return;
+  throw Error("data: " + (name->empty() ? "" : "'" + *name + "' in ") + "'" + folder.string() +
+              "' was put there while the data were prepared; move it away" +
               (can_be_called_again ? " and call again: what was prepared is kept in '"
                                    : ": the data are whole in '") +
               partial_folder(folder).string() + "'");
@@ -168,7 +163,7 @@ void remove_replaced(const fs::path& folder) try {
   const fs::path left = partial_folder(folder);
   if (!fs::is_directory(left)) return;
   const auto lock = PassingLock::try_take(own_lock(folder));
-  if (lock && is_made_by_us(left) && unlisted_files(left).empty()) remove_known_folder(left);
+  if (lock && is_made_by_us(left) && !unlisted_file(left)) remove_known_folder(left);
 } catch (const std::runtime_error& error) {
   log(LogLevel::debug, error.what());
 }

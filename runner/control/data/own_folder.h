@@ -2,8 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace exprun {
 
@@ -14,9 +14,9 @@ inline constexpr const char* kVocabularyFolder = "vocabulary";
 // yet), no slash at its end. Throws Error for the working directory, which cannot be replaced.
 std::filesystem::path own_folder(const std::filesystem::path& written);
 
-// What lies below a set's folder and is not in its manifest, by name; of a folder without one all.
-// Throws std::filesystem::filesystem_error.
-std::vector<std::string> unlisted_files(const std::filesystem::path& folder);
+// A name below a set's folder for which the set would not be replaced: it is not in the manifest,
+// or a link. Throws std::filesystem::filesystem_error.
+std::optional<std::string> unlisted_file(const std::filesystem::path& folder);
 
 // Removes the older set that a kill right after it was replaced left at partial_folder(folder),
 // unless somebody prepares there. What cannot be removed stays, silently.
