@@ -94,8 +94,7 @@ fs::path partial_folder(const fs::path& target) {
 }
 
 bool is_unfinished_folder(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  return name.ends_with(kPartial) || name.find(kTemporary) != std::string::npos;
+  return folder.filename().string().ends_with(kPartial) || is_temporary(folder);
 }
 
 fs::path committed_folder(const fs::path& unfinished) {
@@ -138,8 +137,7 @@ void remove_known_folder(const fs::path& folder, const std::string& known_by) {
 void remove_unfinished_folders(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored))
-    if (entry.path().filename().string().find(kTemporary) != std::string::npos)
-      fs::remove_all(entry.path(), ignored);
+    if (is_temporary(entry.path())) fs::remove_all(entry.path(), ignored);
 }
 
 }  // namespace exprun

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <system_error>
 
 #include "base/temporary_name.h"
@@ -18,10 +17,6 @@ bool is_older(const fs::path& file, std::chrono::hours age) {
   std::error_code error;
   const auto changed = fs::last_write_time(file, error);
   return !error && fs::file_time_type::clock::now() - changed > age;
-}
-
-bool is_temporary(const fs::path& file) {
-  return file.filename().string().find(kTemporary) != std::string::npos;
 }
 
 }  // namespace

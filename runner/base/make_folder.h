@@ -1,3 +1,4 @@
+// A folder to put files in.
 #pragma once
 
 #include <filesystem>

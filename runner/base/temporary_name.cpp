@@ -12,4 +12,8 @@ std::filesystem::path temporary_name(const std::filesystem::path& target) {
          std::to_string(counter++);
 }
 
+bool is_temporary(const std::filesystem::path& path) {
+  return path.filename().string().find(kTemporary) != std::string::npos;
+}
+
 }  // namespace exprun

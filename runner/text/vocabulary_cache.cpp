@@ -86,7 +86,7 @@ BpeTables unpacked(std::span<const std::byte> bytes) {
   const std::string_view hash = text_of(take<std::byte>(bytes, kHashSize));
   if (hash != hash_hex(text_of(bytes))) throw Error("is damaged");
   const Sizes sizes = take<Sizes>(bytes, 1)[0];
-  if (!std::has_single_bit(sizes.slots)) throw Error("has no table of merges");
+  if (sizes.slots < 2 || !std::has_single_bit(sizes.slots)) throw Error("has no table of merges");
   const auto slots = take<MergeTable::Slot>(bytes, sizes.slots);
   const auto ends = take<uint64_t>(bytes, sizes.tokens);
   const auto tokens = text_of(take<std::byte>(bytes, sizes.token_bytes));

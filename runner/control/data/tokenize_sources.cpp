@@ -119,7 +119,7 @@ class Tokenizing {
 
  private:
   // What goes round, from the thread that reads and writes to those that tokenize and back: memory
-  // that is asked for anew takes the system as long as a tenth of the tokenizing.
+  // that is asked for anew takes the system a twentieth of the whole time.
   struct Batch {
     Chunk text;
     TokenizedChunk tokens;
