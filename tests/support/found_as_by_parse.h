@@ -1,31 +1,27 @@
-// What find_fields() finds of a record, against a whole parse of it.
+// What RecordFields finds of a record, against a whole parse of it.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "control/data/read/record_fields.h"
 
 namespace exprun {
 
-inline nlohmann::json as_json(const std::vector<RecordField>& fields) {
+inline nlohmann::json as_json(const RecordFields& fields) {
   nlohmann::json found = nlohmann::json::object();
-  for (const RecordField& field : fields) {
-    std::string text;
-    if (field.is_string) field.append_to(text);
-    found[field.shown_name()] =
-        field.is_string ? nlohmann::json(text) : nlohmann::json::parse(field.value.bytes);
-  }
+  for (const RecordField& field : fields.all())
+    found[std::string(field.name)] =
+        field.is_string ? nlohmann::json(field.value) : nlohmann::json::parse(field.value);
   return found;
 }
 
 // The parse alone refuses numbers that are too large for a double, whatever stands behind them, and
 // halves of surrogate pairs; a zero byte ends its text.
 inline bool is_found_as_by_parse(std::string_view record) {
-  std::vector<RecordField> fields;
-  const bool found = find_fields(record, fields);
+  RecordFields fields;
+  const bool found = fields.find(record);
   nlohmann::json parsed;
   try {
     parsed = nlohmann::json::parse(record);

@@ -25,8 +25,7 @@ const std::string kRecords[] = {
 bool is_found(const std::string& record) {
   INFO(record);
   REQUIRE(is_found_as_by_parse(record));
-  std::vector<RecordField> fields;
-  return find_fields(record, fields);
+  return RecordFields().find(record);
 }
 
 std::string filled(const std::string& text, const std::string& record,

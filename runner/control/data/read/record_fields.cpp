@@ -4,13 +4,14 @@
 #include <emmintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
 
-#include "base/diagnostic.h"
 #include "base/utf8.h"
 #include "control/data/read/stream_buffer.h"
 
@@ -25,23 +26,21 @@ constexpr std::array<bool, 256> plain_characters() {
 
 constexpr std::array<bool, 256> kPlain = plain_characters();
 
-// How many bytes go by before a quote, a backslash, a control character or one that is not ASCII,
-// in steps of sixteen.
-size_t plain_bytes(const char* at, const char* end) {
-  const char* const begin = at;
 #ifdef __SSE2__
-  for (; end - at >= 16; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
-                                       _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-    const __m128i others = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));  // from 0x80 on is negative
-    if (const int found = _mm_movemask_epi8(_mm_or_si128(marks, others)))
-      return static_cast<size_t>(at - begin + std::countr_zero(static_cast<unsigned>(found)));
-  }
-#endif
-  while (at != end && kPlain[static_cast<unsigned char>(*at)]) ++at;
-  return static_cast<size_t>(at - begin);
+constexpr ptrdiff_t kBytesAtOnce = 16;
+
+// A bit for each of the bytes that is a quote, a backslash, a control character or not ASCII.
+unsigned marks_in(__m128i bytes) {
+  const __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+  const __m128i others = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));  // from 0x80 on is negative
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(marks, others)));
 }
+
+__m128i block_at(const char* at) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+}
+#endif
 
 // The number of \uXXXX behind its u.
 std::optional<char32_t> hex_number(std::string_view text) {
@@ -89,62 +88,12 @@ std::optional<Escape> escape_by_number(std::string_view text) {
   return Escape{0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 12};
 }
 
-// Of what a backslash begins, with it; 0 for nothing.
-size_t size_of_escape(std::string_view text) {
-  if (text.size() < 2) return 0;
-  if (meaning_of(text[1])) return 2;
-  const auto escape = escape_by_number(text);
-  return escape ? escape->size : 0;
-}
-
-// Copies what stands before the next backslash, or all: whether there is one. Sixteen bytes at a
-// time are written where as many are left to read, so that `to` needs no more room than they have.
-bool copy_to_escape(const char*& at, const char* end, char*& to) {
-#ifdef __SSE2__
-  for (; end - at >= 16; at += 16, to += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
-    const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-    if (found == 0) continue;
-    const int plain = std::countr_zero(static_cast<unsigned>(found));
-    at += plain;
-    to += plain;
-    return true;
-  }
-#endif
-  while (at != end && *at != '\\') *to++ = *at++;
-  return at != end;
-}
-
-// Adds a string without its escapes. Returns the first of them that is half of a surrogate pair,
-// for which U+FFFD stands.
-std::string_view append_unescaped(std::string& text, std::string_view string) {
-  const size_t before = text.size();
-  text.resize(before + string.size());  // an escape is longer than what it stands for
-  std::string_view half;
-  const char* at = string.data();
-  const char* const end = at + string.size();
-  char* to = text.data() + before;
-  while (copy_to_escape(at, end, to)) {
-    if (const char meant = meaning_of(at[1])) {
-      *to++ = meant;
-      at += 2;
-      continue;
-    }
-    const Escape escape = *escape_by_number({at, static_cast<size_t>(end - at)});
-    const bool is_half = is_first_half(escape.character) || is_second_half(escape.character);
-    if (is_half && half.empty()) half = {at, escape.size};
-    to = write_code_point(to, is_half ? kReplacementCharacter : escape.character);
-    at += escape.size;
-  }
-  text.resize(static_cast<size_t>(to - text.data()));
-  return half;
-}
-
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {
-    if (text.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
+  // Strings without their escapes go where `to` has room for as many bytes as the record has.
+  Scanner(std::string_view record, char* to)
+      : begin_(record.data()), at_(begin_), end_(begin_ + record.size()), to_(to) {
+    if (record.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
   }
 
   bool record(std::vector<RecordField>& fields) {
@@ -179,9 +128,10 @@ class Scanner {
   }
 
   // With the colon behind it.
-  bool name(JsonString& name) {
+  bool name(std::string_view& name) {
+    std::string_view half;
     skip_blanks();
-    if (!string(name)) return false;
+    if (!string(name, half)) return false;
     skip_blanks();
     return take(':');
   }
@@ -191,11 +141,11 @@ class Scanner {
     if (at_ == end_) return false;
     if (*at_ == '"') {
       field.is_string = true;
-      return string(field.value);
+      return string(field.value, field.half);
     }
     const char* const begin = at_;
     if (!(begins_list() ? lists() : literal() || number())) return false;
-    field.value.bytes = {begin, static_cast<size_t>(at_ - begin)};
+    field.value = {begin, static_cast<size_t>(at_ - begin)};
     return true;
   }
 
@@ -224,7 +174,7 @@ class Scanner {
 
   // To its value.
   bool begin_element(const std::string& open) {
-    JsonString unused;
+    std::string_view unused;
     return open.back() == ']' || name(unused);
   }
 
@@ -239,42 +189,119 @@ class Scanner {
   }
 
   bool scalar() {
-    JsonString unused;
-    return at_ != end_ && *at_ == '"' ? string(unused) : literal() || number();
+    std::string_view unused, half;
+    return at_ != end_ && *at_ == '"' ? string(unused, half) : literal() || number();
   }
 
-  bool string(JsonString& string) {
+  bool string(std::string_view& text, std::string_view& half) {
     if (!take('"')) return false;
     const char* const begin = at_;
     for (;;) {
-      at_ += plain_bytes(at_, end_);
+      at_ += plain_bytes();
       if (at_ == end_) return false;
-      const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
-      const auto byte = static_cast<unsigned char>(*at_);
-      if (byte == '"') break;
-      if (byte == '\\') {
-        const size_t size = size_of_escape(rest);
-        if (size == 0) return false;
-        string.has_escapes = true;
-        at_ += size;
-      } else if (byte < 0x80) {
-        if (byte < ' ') return false;
-        ++at_;
-      } else {
-        const CodePoint character = first_code_point(rest);
-        if (!character.valid) return false;
-        at_ += character.bytes.size();
-      }
+      if (*at_ == '\\') return string_with_escapes(begin, text, half);
+      if (*at_ == '"') break;
+      if (!character()) return false;
     }
-    string.bytes = {begin, static_cast<size_t>(at_ - begin)};
+    text = {begin, static_cast<size_t>(at_ - begin)};
     ++at_;
     return true;
   }
 
+  // From its first escape on.
+  bool string_with_escapes(const char* begin, std::string_view& text, std::string_view& half) {
+    char* const first = to_;
+    to_ = std::copy(begin, at_, to_);
+    for (;;) {
+      copy_plain_bytes();
+      if (at_ == end_) return false;
+      if (*at_ == '"') break;
+      const char* const from = at_;
+      if (*at_ == '\\') {
+        if (!escape(half)) return false;
+      } else if (character()) {
+        to_ = std::copy(from, at_, to_);
+      } else {
+        return false;
+      }
+    }
+    text = {first, static_cast<size_t>(to_ - first)};
+    ++at_;
+    return true;
+  }
+
+  // What the string itself holds before a quote, a backslash, a control character or one that is
+  // not ASCII.
+  size_t plain_bytes() const {
+    const char* at = at_;
+#ifdef __SSE2__
+    for (; end_ - at >= kBytesAtOnce; at += kBytesAtOnce)
+      if (const unsigned marks = marks_in(block_at(at)))
+        return static_cast<size_t>(at - at_ + std::countr_zero(marks));
+    if (end_ - begin_ >= kBytesAtOnce) {  // the last block reaches back to what went by
+      const auto left = end_ - at;
+      const unsigned marks = marks_in(block_at(end_ - kBytesAtOnce)) >> (kBytesAtOnce - left);
+      return static_cast<size_t>(at - at_ + (marks ? std::countr_zero(marks) : left));
+    }
+#endif
+    while (at != end_ && kPlain[static_cast<unsigned char>(*at)]) ++at;
+    return static_cast<size_t>(at - at_);
+  }
+
+  // A whole block is written where as much is left to read: `to` has room for it.
+  void copy_plain_bytes() {
+#ifdef __SSE2__
+    const char* at = at_;
+    char* to = to_;
+    for (const char* const end = end_; end - at >= kBytesAtOnce;
+         at += kBytesAtOnce, to += kBytesAtOnce) {
+      const __m128i bytes = block_at(at);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+      if (const unsigned marks = marks_in(bytes)) {
+        at_ = at + std::countr_zero(marks);
+        to_ = to + std::countr_zero(marks);
+        return;
+      }
+    }
+    at_ = at;
+    to_ = to;
+#endif
+    const size_t rest = plain_bytes();
+    to_ = std::copy_n(at_, rest, to_);
+    at_ += rest;
+  }
+
+  // Of more than one byte.
+  bool character() {
+    if (static_cast<unsigned char>(*at_) < 0x80) return false;
+    const CodePoint character = first_code_point(rest());
+    at_ += character.bytes.size();
+    return character.valid;
+  }
+
+  bool escape(std::string_view& half) {
+    if (end_ - at_ < 2) return false;
+    if (const char meant = meaning_of(at_[1])) {
+      *to_++ = meant;
+      at_ += 2;
+      return true;
+    }
+    const auto escape = escape_by_number(rest());
+    if (!escape) return false;
+    const bool is_half = is_first_half(escape->character) || is_second_half(escape->character);
+    if (is_half && half.empty()) half = {at_, escape->size};
+    to_ = write_code_point(to_, is_half ? kReplacementCharacter : escape->character);
+    at_ += escape->size;
+    return true;
+  }
+
+  std::string_view rest() const {
+    return {at_, static_cast<size_t>(end_ - at_)};
+  }
+
   bool literal() {
-    const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
     for (const std::string_view word : {"true", "false", "null"})
-      if (rest.starts_with(word)) {
+      if (rest().starts_with(word)) {
         at_ += word.size();
         return true;
       }
@@ -297,31 +324,27 @@ class Scanner {
     return digits();
   }
 
+  const char* const begin_;
   const char* at_;
-  const char* end_;
+  const char* const end_;
+  char* to_;
 };
 
 }  // namespace
 
-std::string RecordField::shown_name() const {
-  std::string shown;
-  append_unescaped(shown, name.bytes);
-  return shown;
+bool RecordFields::find(std::string_view record) {
+  if (record.size() > capacity_) {
+    capacity_ = 2 * record.size();
+    unescaped_ = std::make_unique_for_overwrite<char[]>(capacity_);
+  }
+  fields_.clear();
+  return Scanner(record, unescaped_.get()).record(fields_);
 }
 
-bool RecordField::is_named(std::string_view wanted) const {
-  return name.has_escapes ? shown_name() == wanted : name.bytes == wanted;
-}
-
-void RecordField::append_to(std::string& text) const {
-  const std::string_view half = append_unescaped(text, value.bytes);
-  if (!half.empty())
-    throw Error("holds half of a surrogate pair (" + std::string(half) +
-                "), which is no character, in its field '" + shown_name() + "'");
-}
-
-bool find_fields(std::string_view record, std::vector<RecordField>& fields) {
-  return Scanner(record).record(fields);
+const RecordField* RecordFields::named(std::string_view name) const {
+  const auto found = std::find_if(fields_.rbegin(), fields_.rend(),
+                                  [&](const RecordField& field) { return field.name == name; });
+  return found == fields_.rend() ? nullptr : &*found;
 }
 
 }  // namespace exprun

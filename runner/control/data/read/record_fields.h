@@ -1,31 +1,36 @@
-// The fields of a JSON record as they stand in its text: a tree of values costs several times what
-// the tokens of its text do.
+// The fields of a JSON record at sight: a tree of values costs several times what the tokens of its
+// text do.
 #pragma once
 
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 namespace exprun {
 
-struct JsonString {
-  std::string_view bytes;  // between the quotes
-  bool has_escapes = false;
-};
-
 struct RecordField {
-  JsonString name, value;  // a value that is no string: all its bytes
+  std::string_view name, value;  // strings without their escapes; of other values all bytes
   bool is_string = false;
-
-  bool is_named(std::string_view wanted) const;
-  std::string shown_name() const;
-  // Of a string: without its escapes. Throws Error for half of a surrogate pair.
-  void append_to(std::string& text) const;
+  // Of a string's value: the first escape that is half of a surrogate pair, for which U+FFFD
+  // stands.
+  std::string_view half;
 };
 
-// False for what is no JSON object. Numbers may be too large for any type, and strings hold halves
-// of surrogate pairs: that counts where they are used. The last of several fields of one name
-// counts.
-bool find_fields(std::string_view record, std::vector<RecordField>& fields);
+// Finds them in one record after another; its memory is used again.
+class RecordFields {
+ public:
+  // False for what is no JSON object. Numbers may be too large for any type. What is found lies in
+  // the record and in this, until the next call.
+  bool find(std::string_view record);
+
+  const std::vector<RecordField>& all() const { return fields_; }
+  // The last of several of one name counts; null where there is none.
+  const RecordField* named(std::string_view name) const;
+
+ private:
+  std::vector<RecordField> fields_;
+  std::unique_ptr<char[]> unescaped_;  // strings that had escapes
+  size_t capacity_ = 0;
+};
 
 }  // namespace exprun

@@ -34,7 +34,7 @@ std::string problem_in(const std::string& what, const json::exception& error) {
   return problem;
 }
 
-// Why find_fields() finds none.
+// Why RecordFields finds none.
 Error no_record(std::string_view bytes) {
   try {
     if (parse_json<json>(bytes).is_object())  // its text ends there
@@ -45,51 +45,43 @@ Error no_record(std::string_view bytes) {
   return Error("is no JSON object");
 }
 
-std::string names_of(const std::vector<RecordField>& fields) {
+std::string names_of(const RecordFields& fields) {
   std::set<std::string> names;
-  for (const RecordField& field : fields) names.insert(field.shown_name());
+  for (const RecordField& field : fields.all()) names.emplace(field.name);
   std::string shown;
   for (const std::string& name : names) shown += (shown.empty() ? "'" : ", '") + name + "'";
   return shown.empty() ? "no field at all" : shown;
-}
-
-const RecordField* find_field(const std::vector<RecordField>& fields, std::string_view name) {
-  const auto found = std::find_if(fields.rbegin(), fields.rend(),
-                                  [&](const RecordField& field) { return field.is_named(name); });
-  return found == fields.rend() ? nullptr : &*found;
-}
-
-// What a field holds as text, where that stands in the record as it is.
-std::optional<std::string_view> text_at_sight(const RecordField& field) {
-  const auto& [bytes, has_escapes] = field.value;
-  if (field.is_string) return has_escapes ? std::nullopt : std::optional(bytes);
-  if (bytes.starts_with('{') || bytes.starts_with('[')) return std::nullopt;
-  return bytes == "null" ? std::string_view("") : bytes;
 }
 
 // Of an array or object.
 std::string text_by_parse(const RecordField& field) {
   json value;
   try {
-    value = parse_json<json>(field.value.bytes);
+    value = parse_json<json>(field.value);
   } catch (const json::exception& error) {
-    throw Error("holds in its field '" + field.shown_name() +
+    throw Error("holds in its field '" + std::string(field.name) +
                 "' what becomes no text: " + problem_in("field", error));
   }
   if (is_deeper_than(value, kMostLevels))
     throw Error("holds arrays or objects in each other, more than " + std::to_string(kMostLevels) +
-                " levels deep, in its field '" + field.shown_name() +
+                " levels deep, in its field '" + std::string(field.name) +
                 "'; a text is expected there");
   return json_text(value);
 }
 
-void append_text(std::string& text, const RecordField& field) {
-  if (const auto plain = text_at_sight(field))
-    text += *plain;
-  else if (field.is_string)
-    field.append_to(text);
-  else
-    text += text_by_parse(field);
+bool is_empty(const RecordField& field) {
+  return field.is_string ? field.value.empty() : field.value == "null";
+}
+
+// What stands in the record as it is, or in `made`.
+std::string_view text_of(const RecordField& field, std::string& made) {
+  if (is_empty(field)) return {};
+  if (!field.half.empty())
+    throw Error("holds half of a surrogate pair (" + std::string(field.half) +
+                "), which is no character, in its field '" + std::string(field.name) + "'");
+  const bool is_list = field.value.starts_with('{') || field.value.starts_with('[');
+  if (field.is_string || !is_list) return field.value;
+  return made = text_by_parse(field);
 }
 
 }  // namespace
@@ -100,30 +92,30 @@ RecordTemplate::RecordTemplate(const std::string& text, const std::string& fallb
 }
 
 // The fallback where a field is missing or its text is empty.
-const RecordTemplate::Parts& RecordTemplate::parts_for(
-    const std::vector<RecordField>& fields) const {
+const RecordTemplate::Parts& RecordTemplate::parts_for(const RecordFields& fields) const {
   if (fallback_.empty()) return parts_;
   const bool whole = std::all_of(parts_.begin(), parts_.end(), [&](const TemplatePart& part) {
     if (part.field.empty()) return true;
-    const RecordField* const field = find_field(fields, part.field);
-    return field && text_at_sight(*field) != std::string_view();
+    const RecordField* const field = fields.named(part.field);
+    return field && !is_empty(*field);
   });
   return whole ? parts_ : fallback_;
 }
 
 std::string_view RecordTemplate::fill(std::string_view record, RecordRoom& room) const {
   auto& [fields, text] = room;
-  fields.clear();
-  if (!find_fields(record, fields)) throw no_record(record);
+  if (!fields.find(record)) throw no_record(record);
   const Parts& parts = parts_for(fields);
   text.clear();
   for (const TemplatePart& part : parts) {
     text += part.literal;
     if (part.field.empty()) continue;
-    const RecordField* const field = find_field(fields, part.field);
+    const RecordField* const field = fields.named(part.field);
     if (!field) throw Error("has no field '" + part.field + "'; it has " + names_of(fields));
-    if (const auto plain = text_at_sight(*field); plain && parts.size() == 1) return *plain;
-    append_text(text, *field);
+    std::string made;
+    const std::string_view found = text_of(*field, made);
+    if (parts.size() == 1 && made.empty()) return found;
+    text += found;
   }
   return text;
 }

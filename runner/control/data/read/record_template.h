@@ -12,7 +12,7 @@ namespace exprun {
 
 // Where records are taken apart and filled in, one after another.
 struct RecordRoom {
-  std::vector<RecordField> fields;
+  RecordFields fields;
   std::string text;
 };
 
@@ -28,7 +28,7 @@ class RecordTemplate {
 
  private:
   using Parts = std::vector<TemplatePart>;
-  const Parts& parts_for(const std::vector<RecordField>& fields) const;
+  const Parts& parts_for(const RecordFields& fields) const;
 
   Parts parts_, fallback_;
 };

@@ -108,8 +108,7 @@ bool begins_with_field(std::string_view text) {
 }
 
 bool is_object(std::string_view line) {
-  std::vector<RecordField> fields;
-  return line.starts_with('{') && find_fields(line, fields);
+  return line.starts_with('{') && RecordFields().find(line);
 }
 
 // One object on a line may be a text's own: a second line must be one too, if there is any.
