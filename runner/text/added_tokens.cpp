@@ -11,7 +11,7 @@ class AddedEncoder final : public Encoder {
   AddedEncoder(const AddedTokens& added, std::unique_ptr<Encoder> words)
       : added_(added), words_(std::move(words)) {}
 
-  void encode(std::string_view text, Tokens& tokens) override {
+  void encode(std::string_view text, TokenSink& tokens) override {
     added_.encode(text, *words_, tokens);
   }
 
@@ -67,18 +67,18 @@ AddedTokens::Match AddedTokens::Stage::find(std::string_view text, size_t from) 
 
 // `use` takes what lies between the matches.
 template <class Use>
-void AddedTokens::split(const Stage& stage, std::string_view text, Tokens& tokens, Use use) {
+void AddedTokens::split(const Stage& stage, std::string_view text, TokenSink& tokens, Use use) {
   size_t done = 0;
   for (Match match = stage.find(text, 0); match.token; match = stage.find(text, match.end)) {
     if (match.token->special) continue;
     if (match.begin > done) use(text.substr(done, match.begin - done));
-    tokens.push_back(match.token->id);
+    tokens.append({&match.token->id, 1});
     done = match.end;
   }
   if (done < text.size()) use(text.substr(done));
 }
 
-void AddedTokens::encode(std::string_view text, Encoder& words, Tokens& tokens) const {
+void AddedTokens::encode(std::string_view text, Encoder& words, TokenSink& tokens) const {
   split(stages_[0], text, tokens, [&](std::string_view part) {
     split(stages_[1], part, tokens, [&](std::string_view rest) { words.encode(rest, tokens); });
   });

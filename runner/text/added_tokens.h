@@ -30,7 +30,7 @@ class AddedTokens {
   // Whether one may begin before `place` and end behind it, whatever follows the text.
   bool may_cover(std::string_view text, size_t place) const;
   // Tokens of a text; `words` encodes what lies between.
-  void encode(std::string_view text, Encoder& words, Tokens& tokens) const;
+  void encode(std::string_view text, Encoder& words, TokenSink& tokens) const;
 
  private:
   struct Match {
@@ -50,7 +50,7 @@ class AddedTokens {
   };
 
   template <class Use>
-  static void split(const Stage& stage, std::string_view text, Tokens& tokens, Use use);
+  static void split(const Stage& stage, std::string_view text, TokenSink& tokens, Use use);
 
   std::array<Stage, 2> stages_;
   size_t longest_ = 0;

@@ -55,7 +55,7 @@ class WordEncoder {
       : bpe_(bpe), merger_(bpe.vocabulary.merges), long_word_(bpe.vocabulary, merger_) {}
 
   // As WordCache::key_of reads it.
-  void encode(const char* word, size_t size, Tokens& tokens) {
+  void encode(const char* word, size_t size, TokenSink& tokens) {
     if (used_ + WordCache::kMostTokens > kBuffered) flush(tokens);
     if (size > WordCache::kMostBytes) return encode_long(word, size, tokens);
     const WordCache::Key key = WordCache::key_of(word, size);
@@ -69,21 +69,23 @@ class WordEncoder {
     used_ += line->count;
   }
 
-  void flush(Tokens& tokens) {
-    tokens.insert(tokens.end(), buffer_, buffer_ + used_);
+  void flush(TokenSink& tokens) {
+    if (used_ > 0) tokens.append({buffer_, used_});
     used_ = 0;
   }
 
  private:
   static constexpr size_t kBuffered = 2048;
 
-  void encode_long(const char* word, size_t size, Tokens& tokens) {
-    if (size > LongWord::kPieceBytes && !whole_word(word, size)) {
-      flush(tokens);
-      return long_word_.encode({word, size}, tokens);
+  void encode_long(const char* word, size_t size, TokenSink& tokens) {
+    if (size <= LongWord::kPieceBytes || whole_word(word, size)) {
+      merge(word, size);
+      return append_word(tokens);
     }
-    merge(word, size);
-    append_word(tokens);
+    Tokens long_word;  // no memory for it is kept
+    long_word_.encode({word, size}, long_word);
+    flush(tokens);
+    tokens.append(long_word);
   }
 
   std::optional<uint32_t> whole_word(const char* word, size_t size) const {
@@ -92,9 +94,9 @@ class WordEncoder {
     return whole == bpe_.words.end() ? std::nullopt : std::optional(whole->second);
   }
 
-  void append_word(Tokens& tokens) {
+  void append_word(TokenSink& tokens) {
     flush(tokens);
-    tokens.insert(tokens.end(), word_.begin(), word_.end());
+    tokens.append(word_);
   }
 
   void merge(const char* word, size_t size) {
@@ -118,7 +120,7 @@ class Gpt2Encoder final : public Encoder {
  public:
   explicit Gpt2Encoder(const Bpe& bpe) : words_(bpe) {}
 
-  void encode(std::string_view text, Tokens& tokens) override {
+  void encode(std::string_view text, TokenSink& tokens) override {
     if (text.size() >= kRead) text = encode_until(text.size() - kRead + 1, text, tokens);
     char last[2 * kRead] = {};  // behind its words as many bytes may be read
     text.copy(last, text.size());
@@ -130,7 +132,7 @@ class Gpt2Encoder final : public Encoder {
   static constexpr size_t kRead = WordCache::kReadBytes;
 
   // The words that begin before `limit`. Returns what follows them.
-  std::string_view encode_until(size_t limit, std::string_view text, Tokens& tokens) {
+  std::string_view encode_until(size_t limit, std::string_view text, TokenSink& tokens) {
     const char* const stop = text.data() + limit;
     const char* const end = text.data() + text.size();
     const char* word = text.data();
@@ -150,7 +152,7 @@ class PatternEncoder final : public Encoder {
  public:
   PatternEncoder(const Bpe& bpe, const WordPattern& pattern) : splitter_(pattern), words_(bpe) {}
 
-  void encode(std::string_view text, Tokens& tokens) override {
+  void encode(std::string_view text, TokenSink& tokens) override {
     splitter_.start(text);
     const char* const end = text.data() + text.size();
     for (auto word = splitter_.next(); !word.empty(); word = splitter_.next()) {
@@ -173,7 +175,7 @@ class PieceEncoder final : public Encoder {
   PieceEncoder(const WordPattern& pattern, std::unique_ptr<Encoder> inner)
       : splitter_(pattern), inner_(std::move(inner)) {}
 
-  void encode(std::string_view text, Tokens& tokens) override {
+  void encode(std::string_view text, TokenSink& tokens) override {
     splitter_.start(text);
     for (auto piece = splitter_.next(); !piece.empty(); piece = splitter_.next())
       inner_->encode(piece, tokens);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
@@ -10,9 +12,14 @@ constexpr int64_t kBytes = 256;
 
 class ByteEncoder final : public Encoder {
  public:
-  void encode(std::string_view text, Tokens& tokens) override {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-    tokens.insert(tokens.end(), bytes, bytes + text.size());
+  void encode(std::string_view text, TokenSink& tokens) override {
+    uint32_t block[1024];
+    while (!text.empty()) {
+      const size_t count = std::min(std::size(block), text.size());
+      std::copy_n(reinterpret_cast<const unsigned char*>(text.data()), count, block);
+      tokens.append({block, count});
+      text.remove_prefix(count);
+    }
   }
 };
 

@@ -109,10 +109,14 @@ class CharEncoder final : public Encoder {
  public:
   explicit CharEncoder(const CharTokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-  void encode(std::string_view text, Tokens& tokens) override {
-    tokens.reserve(tokens.size() + text.size());
-    for (std::string_view rest = text; !rest.empty();)
-      tokens.push_back(tokenizer_.token_of(take_character(rest, text.size())));
+  void encode(std::string_view text, TokenSink& tokens) override {
+    uint32_t block[1024];
+    for (std::string_view rest = text; !rest.empty();) {
+      size_t count = 0;
+      while (count < std::size(block) && !rest.empty())
+        block[count++] = tokenizer_.token_of(take_character(rest, text.size()));
+      tokens.append({block, count});
+    }
   }
 
  private:

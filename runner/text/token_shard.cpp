@@ -103,22 +103,6 @@ TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
   return {file.string(), size / kNarrow, 0, kNarrow};
 }
 
-// In blocks that a compiler turns into vectors.
-void narrow(std::span<const uint32_t> tokens, char* to) {
-  constexpr size_t kBlock = 32;
-  uint16_t block[kBlock];
-  while (!tokens.empty()) {
-    const size_t count = std::min(tokens.size(), kBlock);
-    if (count == kBlock)
-      for (size_t i = 0; i < kBlock; ++i) block[i] = static_cast<uint16_t>(tokens[i]);
-    else
-      for (size_t i = 0; i < count; ++i) block[i] = static_cast<uint16_t>(tokens[i]);
-    std::memcpy(to, block, count * sizeof *block);
-    to += count * sizeof *block;
-    tokens = tokens.subspan(count);
-  }
-}
-
 }  // namespace
 
 bool is_shard_magic(int32_t magic) {
@@ -180,17 +164,14 @@ ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes, int64_t toke
     throw file_error("continue", file_);
 }
 
-void ShardWriter::append(std::span<const uint32_t> tokens) {
-  const auto size = static_cast<size_t>(token_bytes_);
-  tokens_ += static_cast<int64_t>(tokens.size());
-  while (!tokens.empty()) {
-    const auto part = tokens.first(std::min(tokens.size(), (kBufferBytes - filled_) / size));
-    if (token_bytes_ == kNarrow)
-      narrow(part, buffer_.get() + filled_);
-    else
-      std::memcpy(buffer_.get() + filled_, part.data(), part.size_bytes());
-    filled_ += part.size() * size;
-    tokens = tokens.subspan(part.size());
+void ShardWriter::append(TokenSpan tokens) {
+  tokens_ += static_cast<int64_t>(tokens.size);
+  while (tokens.size > 0) {
+    const auto part =
+        tokens.first(std::min(tokens.size, (kBufferBytes - filled_) / tokens.token_bytes));
+    std::memcpy(buffer_.get() + filled_, part.bytes, part.size_bytes());
+    filled_ += part.size_bytes();
+    tokens = tokens.without_first(part.size);
     if (filled_ == kBufferBytes) flush();
   }
   write_ahead();

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "text/packed_tokens.h"
 
 namespace exprun {
 
@@ -54,9 +54,9 @@ class ShardWriter {
   // Goes on with one that another process left, behind its first `tokens`. Throws Error.
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes, int64_t tokens);
 
-  void append(std::span<const uint32_t> tokens);  // throws Error
-  void sync();                                    // makes durable what was appended and finished
-  TokenShard finish();                            // writes the header; throws Error
+  void append(TokenSpan tokens);  // of as many bytes each; throws Error
+  void sync();                    // makes durable what was appended and finished
+  TokenShard finish();            // writes the header; throws Error
   const std::filesystem::path& file() const { return file_; }
   int64_t tokens() const { return tokens_; }
 

@@ -27,7 +27,8 @@ Tokens Tokenizer::encode(std::string_view text) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!encoder_) encoder_ = make_encoder();
   Tokens tokens;
-  encoder_->encode(text, tokens);
+  TokenList list(tokens);
+  encoder_->encode(text, list);
   return tokens;
 }
 

@@ -17,6 +17,25 @@ namespace exprun {
 
 using Tokens = std::vector<uint32_t>;
 
+// Takes tokens as they are made, many at a time.
+class TokenSink {
+ public:
+  virtual ~TokenSink() = default;
+  virtual void append(std::span<const uint32_t> tokens) = 0;
+};
+
+// As they are.
+class TokenList final : public TokenSink {
+ public:
+  explicit TokenList(Tokens& tokens) : tokens_(tokens) {}
+  void append(std::span<const uint32_t> tokens) override {
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  }
+
+ private:
+  Tokens& tokens_;
+};
+
 // One thread's encoder: it may remember what it has met.
 class Encoder {
  public:
@@ -24,7 +43,7 @@ class Encoder {
 
   // Appends the tokens of `text`. Throws Error that names the first character that the tokenizer
   // cannot encode.
-  virtual void encode(std::string_view text, Tokens& tokens) = 0;
+  virtual void encode(std::string_view text, TokenSink& tokens) = 0;
 };
 
 class Tokenizer {

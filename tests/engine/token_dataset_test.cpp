@@ -32,7 +32,7 @@ std::vector<TokenShard> shards_of(const TemporaryFolder& folder, const Tokens& t
   for (const size_t size : sizes) {
     ShardWriter writer(folder.path() / (std::to_string(shards.size()) + ".bin"), 2);
     const auto part = rest.first(std::min(size, rest.size()));
-    writer.append(part);
+    writer.append(PackedTokens(2, part).all());
     shards.push_back(writer.finish());
     rest = rest.subspan(part.size());
   }
@@ -148,8 +148,8 @@ TEST_CASE("token dataset: started at any step it gives what one gives that ran t
 TEST_CASE("token dataset: uint32 shards are read beside uint16 ones") {
   const TemporaryFolder folder;
   ShardWriter narrow(folder.path() / "a.bin", 2), wide(folder.path() / "b.bin", 4);
-  narrow.append(Tokens{1, 2, 3});
-  wide.append(Tokens{128'000, 5});
+  narrow.append(PackedTokens(2, Tokens{1, 2, 3}).all());
+  wide.append(PackedTokens(4, Tokens{128'000, 5}).all());
   const TokenReader reader({narrow.finish(), wide.finish()});
   check_batch(reader.read(std::vector<int64_t>{0}, 4), {1, 2, 3, 128'000, 5}, {0}, 4);
 }

@@ -28,9 +28,10 @@ size_t encode_share(const Tokenizer& tokenizer, std::span<const std::string_view
   const auto encoder = tokenizer.make_encoder();
   size_t count = 0;
   Tokens tokens;
+  TokenList list(tokens);
   for (size_t i = first; i < documents.size(); i += step) {
     tokens.clear();
-    encoder->encode(documents[i], tokens);
+    encoder->encode(documents[i], list);
     count += tokens.size();
   }
   return count;

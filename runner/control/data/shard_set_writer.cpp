@@ -14,6 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+json numbers(const PackedTokens& tokens) {
+  json numbers = json::array();
+  for (size_t i = 0; i < tokens.size(); ++i) numbers.push_back(tokens[i]);
+  return numbers;
+}
+
 }  // namespace
 
 SplitWriter::SplitWriter(fs::path folder, std::string name, const ShardSetOptions& options)
@@ -25,14 +31,14 @@ fs::path SplitWriter::file(size_t number) const {
   return folder_ / (name_ + digits);
 }
 
-void SplitWriter::append(std::span<const uint32_t> tokens) {
-  tokens_ += static_cast<int64_t>(tokens.size());
-  while (!tokens.empty()) {
+void SplitWriter::append(TokenSpan tokens) {
+  tokens_ += static_cast<int64_t>(tokens.size);
+  while (tokens.size > 0) {
     if (!open_) open_.emplace(file(shards_.size()), options_.token_bytes);
     const int64_t room = options_.shard_tokens - open_->tokens();
-    const auto count = std::min(tokens.size(), static_cast<size_t>(room));
+    const auto count = std::min(tokens.size, static_cast<size_t>(room));
     open_->append(tokens.first(count));
-    tokens = tokens.subspan(count);
+    tokens = tokens.without_first(count);
     if (open_->tokens() < options_.shard_tokens) continue;
     end_shard();
   }
@@ -85,9 +91,10 @@ void SplitWriter::restore(const json& state) {
 ShardSetWriter::ShardSetWriter(const fs::path& folder, const ShardSetOptions& options)
     : options_(options),
       train_(folder, "train", options_),
-      validation_(folder, "validation", options_) {}
+      validation_(folder, "validation", options_),
+      begun_{PackedTokens(options.token_bytes), PackedTokens(options.token_bytes)} {}
 
-void ShardSetWriter::append(Part part, std::span<const uint32_t> tokens, bool ends_document) {
+void ShardSetWriter::append(Part part, TokenSpan tokens, bool ends_document) {
   if (options_.block_tokens > 0)
     append_blocks(part, tokens, ends_document);
   else
@@ -95,28 +102,27 @@ void ShardSetWriter::append(Part part, std::span<const uint32_t> tokens, bool en
 }
 
 // The first tokens of all are for validation, where the rule says so.
-void ShardSetWriter::write(Part part, std::span<const uint32_t> tokens) {
+void ShardSetWriter::write(Part part, TokenSpan tokens) {
   const int64_t missing = options_.first_validation_tokens - validation_.tokens();
   if (part == Part::train && missing > 0) {
-    const auto count = std::min(tokens.size(), static_cast<size_t>(missing));
+    const auto count = std::min(tokens.size, static_cast<size_t>(missing));
     validation_.append(tokens.first(count));
-    tokens = tokens.subspan(count);
+    tokens = tokens.without_first(count);
   }
   writer(part).append(tokens);
 }
 
-void ShardSetWriter::append_blocks(Part part, std::span<const uint32_t> tokens,
-                                   bool ends_document) {
-  auto& begun = begun_[static_cast<int>(part)];
-  begun.insert(begun.end(), tokens.begin(), tokens.end());
+void ShardSetWriter::append_blocks(Part part, TokenSpan tokens, bool ends_document) {
+  PackedTokens& begun = begun_[static_cast<int>(part)];
+  begun.append(tokens);
   const auto block = static_cast<size_t>(options_.block_tokens);
   const size_t whole = begun.size() / block * block;
-  write(part, std::span(begun).first(whole));
-  begun.erase(begun.begin(), begun.begin() + static_cast<ptrdiff_t>(whole));
+  write(part, begun.all().first(whole));
+  begun.drop_first(whole);
   int64_t& documents = documents_[static_cast<int>(part)];
   if (!ends_document || ++documents != options_.block_documents) return;
   documents = 0;
-  begun.clear();
+  begun.drop_first(begun.size());
 }
 
 std::vector<TokenShard> ShardSetWriter::finish(Part part) {
@@ -132,7 +138,7 @@ FileHashes ShardSetWriter::hashes() {
 json ShardSetWriter::save() {
   return {{"train", train_.save()},
           {"validation", validation_.save()},
-          {"begun", {begun_[0], begun_[1]}},
+          {"begun", {numbers(begun_[0]), numbers(begun_[1])}},
           {"documents", {documents_[0], documents_[1]}}};
 }
 
@@ -140,7 +146,7 @@ void ShardSetWriter::restore(const json& state) {
   train_.restore(state.at("train"));
   validation_.restore(state.at("validation"));
   for (size_t part : {0, 1}) {
-    begun_[part] = state.at("begun").at(part).get<std::vector<uint32_t>>();
+    begun_[part].append(state.at("begun").at(part).get<std::vector<uint32_t>>());
     documents_[part] = state.at("documents").at(part).get<int64_t>();
   }
 }

@@ -7,12 +7,12 @@
 #include <future>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/manifest.h"
 #include "control/data/read/document_chunks.h"
+#include "text/packed_tokens.h"
 #include "text/token_shard.h"
 
 namespace exprun {
@@ -30,7 +30,7 @@ class SplitWriter {
  public:
   SplitWriter(std::filesystem::path folder, std::string name, const ShardSetOptions& options);
 
-  void append(std::span<const uint32_t> tokens);
+  void append(TokenSpan tokens);
   int64_t tokens() const { return tokens_; }
   std::vector<TokenShard> finish();  // with names, no folders: the folder may move
   // Of the shards that this writer ended, which are durable then: waits for the last. Throws Error.
@@ -60,7 +60,7 @@ class ShardSetWriter {
  public:
   ShardSetWriter(const std::filesystem::path& folder, const ShardSetOptions& options);
 
-  void append(Part part, std::span<const uint32_t> tokens, bool ends_document);
+  void append(Part part, TokenSpan tokens, bool ends_document);
   // The whole sets; of an unfinished block the rest is dropped.
   std::vector<TokenShard> finish(Part part);
   FileHashes hashes();  // as SplitWriter's, of both
@@ -68,14 +68,14 @@ class ShardSetWriter {
   void restore(const nlohmann::json& state);
 
  private:
-  void write(Part part, std::span<const uint32_t> tokens);
-  void append_blocks(Part part, std::span<const uint32_t> tokens, bool ends_document);
+  void write(Part part, TokenSpan tokens);
+  void append_blocks(Part part, TokenSpan tokens, bool ends_document);
   SplitWriter& writer(Part part) { return part == Part::train ? train_ : validation_; }
 
   ShardSetOptions options_;
   SplitWriter train_, validation_;
-  std::vector<uint32_t> begun_[2];  // the block of each part that is not full yet
-  int64_t documents_[2] = {0, 0};   // of the group
+  PackedTokens begun_[2];          // the block of each part that is not full yet
+  int64_t documents_[2] = {0, 0};  // of the group
 };
 
 }  // namespace exprun

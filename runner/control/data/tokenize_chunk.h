@@ -5,6 +5,7 @@
 
 #include "control/data/read/document_chunks.h"
 #include "control/data/read/record_template.h"
+#include "text/packed_tokens.h"
 #include "text/tokenizer.h"
 
 namespace exprun {
@@ -24,7 +25,7 @@ struct TokenizedChunk {
     bool ends = true;
     Part part = Part::train;
   };
-  Tokens tokens;
+  PackedTokens tokens;
   std::vector<Stretch> stretches;
   int64_t documents = 0;   // that begin in it
   int64_t text_bytes = 0;  // of the documents
@@ -42,6 +43,7 @@ class ChunkTokenizer {
   const RecordTemplate& template_;
   EndOfTextRule rule_;
   uint32_t end_of_text_;
+  int64_t token_bytes_;
   Stretches stretches_;
   std::unique_ptr<Encoder> encoder_;
 };

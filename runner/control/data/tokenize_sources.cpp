@@ -135,7 +135,7 @@ class Tokenizing {
   // What is far beyond a chunk was an exception.
   void put_aside(Batch batch) {
     constexpr size_t kMost = 4 * kChunkBytes;
-    if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity() <= kMost)
+    if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity_bytes() <= kMost)
       spare_.push_back(std::move(batch));
   }
 
@@ -197,10 +197,10 @@ class Tokenizing {
   }
 
   void write(const TokenizedChunk& chunk) {
-    std::span<const uint32_t> rest = chunk.tokens;
+    TokenSpan rest = chunk.tokens.all();
     for (const TokenizedChunk::Stretch& stretch : chunk.stretches) {
       writer_->append(stretch.part, rest.first(stretch.tokens), stretch.ends);
-      rest = rest.subspan(stretch.tokens);
+      rest = rest.without_first(stretch.tokens);
     }
     ++counts_.chunks;
     counts_.documents += chunk.documents;

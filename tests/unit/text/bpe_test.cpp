@@ -153,7 +153,8 @@ TEST_CASE("BPE: every token of GPT-2 is what its own bytes become") {
   int lone = 0;
   for (int64_t id = 0; id < 50256; ++id) {
     Tokens encoded;
-    encoder->encode(gpt2()->decode(std::vector<int64_t>{id}), encoded);
+    TokenList list(encoded);
+    encoder->encode(gpt2()->decode(std::vector<int64_t>{id}), list);
     const auto tokens = as_ids(encoded);
     lone += tokens == std::vector<int64_t>{id};
     REQUIRE(gpt2()->decode(tokens) == gpt2()->decode(std::vector<int64_t>{id}));
@@ -180,11 +181,12 @@ TEST_CASE("BPE: cut at safe places, the tokens are the same") {
   for (const size_t size : {50, 1'000, 65'536}) {
     const auto encoder = gpt2()->make_encoder();
     Tokens tokens;
+    TokenList list(tokens);
     for (std::string_view rest = text; !rest.empty();) {
       size_t cut = 0;
       for (size_t more = size; cut == 0; more *= 2)
         cut = more < rest.size() ? gpt2()->safe_cut(rest.substr(0, more)) : rest.size();
-      encoder->encode(rest.substr(0, cut), tokens);
+      encoder->encode(rest.substr(0, cut), list);
       rest.remove_prefix(cut);
     }
     CHECK(tokens == whole);

@@ -39,8 +39,8 @@ std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat
 TEST_CASE("token shard: what is written is read, in the format of llm.c") {
   const TemporaryFolder folder;
   ShardWriter writer(folder.path() / "a.bin", 2);
-  writer.append(std::vector<uint32_t>{1, 2});
-  writer.append(std::vector<uint32_t>{65535});
+  writer.append(PackedTokens(2, Tokens{1, 2}).all());
+  writer.append(PackedTokens(2, Tokens{65535}).all());
   const TokenShard written = writer.finish();
   CHECK(read_file(folder.path() / "a.bin") ==
         header({20240520, 1, 3}) + std::string("\1\0\2\0\xff\xff", 6));
@@ -54,7 +54,7 @@ TEST_CASE("token shard: what is written is read, in the format of llm.c") {
 TEST_CASE("token shard: uint32 tokens are written and read as llm.c's of Llama 3") {
   const TemporaryFolder folder;
   ShardWriter writer(folder.path() / "a.bin", 4);
-  writer.append(std::vector<uint32_t>{1, 128000});
+  writer.append(PackedTokens(4, Tokens{1, 128000}).all());
   writer.finish();
   CHECK(read_file(folder.path() / "a.bin") ==
         header({20240801, 7, 2}) + std::string("\1\0\0\0\0\xf4\1\0", 8));
@@ -66,10 +66,10 @@ TEST_CASE("token shard: uint32 tokens are written and read as llm.c's of Llama 3
 TEST_CASE("token shard: a writer goes on where another was stopped") {
   const TemporaryFolder folder;
   ShardWriter stopped(folder.path() / "a.bin", 2);
-  stopped.append(std::vector<uint32_t>{1, 2, 3, 4});
+  stopped.append(PackedTokens(2, Tokens{1, 2, 3, 4}).all());
   stopped.sync();
   ShardWriter writer(folder.path() / "a.bin", 2, 2);
-  writer.append(std::vector<uint32_t>{9});
+  writer.append(PackedTokens(2, Tokens{9}).all());
   CHECK(writer.finish().tokens == 3);
   CHECK(read_file(folder.path() / "a.bin") ==
         header({20240520, 1, 3}) + std::string("\1\0\2\0\x9\0", 6));
@@ -81,7 +81,8 @@ TEST_CASE("token shard: many short documents are few writes") {
   for (const int64_t bytes : {2, 4}) {
     const auto before = io_counter("syscw");
     ShardWriter writer(folder.path() / "a.bin", bytes);
-    for (uint32_t i = 0; i < 50'000; ++i) writer.append(std::vector<uint32_t>{i, 1, 2, 3, 4, 5, 6});
+    for (uint32_t i = 0; i < 50'000; ++i)
+      writer.append(PackedTokens(bytes, Tokens{i, 1, 2, 3, 4, 5, 6}).all());
     const TokenShard shard = writer.finish();
     CHECK(shard.tokens == 350'000);
     CHECK(read_file(shard.path).size() == static_cast<size_t>(shard.file_bytes()));
@@ -94,7 +95,7 @@ TEST_CASE("token shard: many short documents are few writes") {
 
 TEST_CASE("token shard: a writer that did not finish leaves no valid shard") {
   const TemporaryFolder folder;
-  ShardWriter(folder.path() / "a.bin", 2).append(std::vector<uint32_t>{1, 2});
+  ShardWriter(folder.path() / "a.bin", 2).append(PackedTokens(2, Tokens{1, 2}).all());
   CHECK_THROWS_AS(inspect_shard(folder.path() / "a.bin", ShardFormat::with_header), Error);
 }
 
