@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import sqlite3
 import unittest
 
@@ -52,6 +53,17 @@ class Run(ExprunTest):
         memory = dict(self.rows("SELECT name, value FROM metrics WHERE name LIKE '%_gb' AND step = 40"))
         self.assertEqual(set(memory), {"total_gb", "curr_alloc_gb", "peak_alloc_gb"})
         self.assertTrue(0.01 < memory["curr_alloc_gb"] <= memory["peak_alloc_gb"] < memory["total_gb"])
+
+    def test_a_step_has_the_memory_of_the_one_before(self):
+        """A large tensor's pages, zeroed by the system one by one, can take longer than what is computed in them."""
+        def page_faults(steps):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+            self.exprun("tiny.toml", f"run.steps={steps}", "model.vocab_size=50304", "batch.sequences=32",
+                        "checkpoint.every='1000 steps'")
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+
+        few, many = page_faults(10), page_faults(30)
+        self.assertLess((many - few) / 20, 1000)
 
     def test_the_guides_packed_blocks_are_trained_on(self):
         """Prompts and answers of a JSON array, packed in blocks each for itself, the rest of a group kept or dropped."""

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/cpu_memory.h"
 #include "engine/device/kernel_choices.h"
 #include "engine/step.h"
 #include "support/recorded_run.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   const int64_t steps = argc > 1 ? std::atoll(argv[1]) : 150;
   const auto recorded = recorded_run();
   if (!recorded) return 1;
+  keep_cpu_memory();  // as exprun does
   const ReplayedRun run(*recorded);
   TrainingStep step(run.pipeline, [] { return false; });
   nlohmann::json losses = nlohmann::json::array(), milliseconds = nlohmann::json::array();

@@ -13,6 +13,7 @@
 
 #include "base/number.h"
 #include "base/random.h"
+#include "engine/device/cpu_memory.h"
 #include "engine/gradient_check.h"
 
 namespace exprun {
@@ -79,6 +80,7 @@ StepResult TrainingStep::run(int64_t k) {
   pipeline_.optimizers().step(factor, k + 1);
   if (!pipeline_.model().announces_use()) pipeline_.optimizers().await_values();
   if (plan.scales_loss) loss_scale_.updated();
+  end_round_of_cpu_memory();
   timer_.lap(&StepTimes::update);
   result.times = timer_.times();
   return result;

@@ -7,6 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "base/number.h"
+#include "engine/device/cpu_memory.h"
 #include "engine/evaluate_run.h"
 
 namespace exprun {
@@ -86,6 +87,7 @@ TrainingResult Trainer::run(Position start) {
       return finish(End::finished);
     }
     if (position_.step != saved_step && saving_is_due()) {
+      give_back_idle_cpu_memory();  // the copies take as much as the model
       links_.saver->save(pipeline_, position_);
       saved_step = position_.step;
       saved_at_ = Clock::now();
@@ -126,8 +128,10 @@ bool Trainer::evaluate_due() {
 bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
   pipeline_.model().set_training(false);
+  give_back_idle_cpu_memory();
   const auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
   auto result = named.evaluation->evaluate(context);
+  give_back_idle_cpu_memory();
   if (!result) return false;
   take_metrics_of_rank_0(*pipeline_.group, *result);
   links_.keep_kernel_choices();
@@ -205,8 +209,10 @@ bool Trainer::saving_is_due() const {
 
 TrainingResult Trainer::finish(TrainingResult::End end) {
   pipeline_.optimizers().await_values();  // others still give them
-  if (links_.saver && end != TrainingResult::End::diverged && position_.step > 0)
+  if (links_.saver && end != TrainingResult::End::diverged && position_.step > 0) {
+    give_back_idle_cpu_memory();
     links_.saver->save_last(pipeline_, position_);
+  }
   return {end, stop_, position_, message_};
 }
 

@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "base/machine/memory_use.h"
+#include "engine/device/cpu_memory.h"
 
 namespace exprun {
 
@@ -41,7 +42,7 @@ at::Device device_of_rank(at::DeviceType type, int local_rank) {
 }
 
 void use_device(at::Device device, bool deterministic) {
-  if (device.is_cpu()) return;
+  if (device.is_cpu()) return keep_cpu_memory();
   // cuBLAS reads it when it starts; LibTorch demands it of deterministic products.
   if (deterministic) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   at::globalContext().setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
