@@ -34,6 +34,7 @@ void PackedTokens::append(std::span<const uint32_t> tokens) {
 }
 
 void PackedTokens::append(TokenSpan tokens) {
+  tokens.require_token_bytes(token_bytes_);
   std::copy_n(tokens.bytes, tokens.size_bytes(), room_for(tokens.size));
   size_ += tokens.size;
 }
@@ -44,28 +45,25 @@ void PackedTokens::clear(int64_t token_bytes) {
 }
 
 void PackedTokens::drop_first(size_t count) {
+  if (count == 0) return;
   const TokenSpan rest = all().without_first(count);
-  std::copy_n(rest.bytes, rest.size_bytes(), bytes_.get());
+  std::copy_n(rest.bytes, rest.size_bytes(), bytes_.data());
   size_ = rest.size;
 }
 
 void PackedTokens::reserve(size_t tokens) {
-  if (tokens * token_bytes_ <= capacity_) return;
-  capacity_ = tokens * token_bytes_;
-  auto wider = std::make_unique_for_overwrite<char[]>(capacity_);
-  std::copy_n(bytes_.get(), size_ * token_bytes_, wider.get());
-  bytes_ = std::move(wider);
+  bytes_.reserve(tokens * token_bytes_, size_ * token_bytes_);
 }
 
 uint32_t PackedTokens::operator[](size_t place) const {
   uint32_t token = 0;  // little-endian, as shards are
-  std::memcpy(&token, bytes_.get() + place * token_bytes_, token_bytes_);
+  std::memcpy(&token, bytes_.data() + place * token_bytes_, token_bytes_);
   return token;
 }
 
 char* PackedTokens::room_for(size_t tokens) {
-  if ((size_ + tokens) * token_bytes_ > capacity_) reserve(2 * (size_ + tokens));
-  return bytes_.get() + size_ * token_bytes_;
+  if (size_ + tokens > capacity()) reserve(2 * (size_ + tokens));
+  return bytes_.data() + size_ * token_bytes_;
 }
 
 }  // namespace exprun

@@ -165,6 +165,7 @@ ShardWriter::ShardWriter(const fs::path& file, int64_t token_bytes, int64_t toke
 }
 
 void ShardWriter::append(TokenSpan tokens) {
+  tokens.require_token_bytes(static_cast<size_t>(token_bytes_));
   tokens_ += static_cast<int64_t>(tokens.size);
   while (tokens.size > 0) {
     const auto part =

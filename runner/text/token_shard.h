@@ -54,7 +54,7 @@ class ShardWriter {
   // Goes on with one that another process left, behind its first `tokens`. Throws Error.
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes, int64_t tokens);
 
-  void append(TokenSpan tokens);  // of as many bytes each; throws Error
+  void append(TokenSpan tokens);  // of as many bytes each (PackedTokens::append); throws Error
   void sync();                    // makes durable what was appended and finished
   TokenShard finish();            // writes the header; throws Error
   const std::filesystem::path& file() const { return file_; }

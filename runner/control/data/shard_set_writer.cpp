@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json numbers(const PackedTokens& tokens) {
-  json numbers = json::array();
-  for (size_t i = 0; i < tokens.size(); ++i) numbers.push_back(tokens[i]);
-  return numbers;
+json to_json(const PackedTokens& tokens) {
+  json ids = json::array();
+  for (size_t i = 0; i < tokens.size(); ++i) ids.push_back(tokens[i]);
+  return ids;
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ FileHashes ShardSetWriter::hashes() {
 json ShardSetWriter::save() {
   return {{"train", train_.save()},
           {"validation", validation_.save()},
-          {"begun", {numbers(begun_[0]), numbers(begun_[1])}},
+          {"begun", {to_json(begun_[0]), to_json(begun_[1])}},
           {"documents", {documents_[0], documents_[1]}}};
 }
 

@@ -134,8 +134,8 @@ class Tokenizing {
 
   // What is far beyond a chunk was an exception.
   void put_aside(Batch batch) {
-    constexpr size_t kMost = 4 * kChunkBytes;
-    if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity_bytes() <= kMost)
+    constexpr size_t kMost = 4 * kChunkBytes;  // bytes of text, and as many tokens
+    if (batch.text.bytes.capacity() <= kMost && batch.tokens.tokens.capacity() <= kMost)
       spare_.push_back(std::move(batch));
   }
 

@@ -56,6 +56,19 @@ TEST_CASE("packed tokens: cleared, they may be of another size") {
   CHECK(unpacked(packed) == Tokens{70'000});
 }
 
+TEST_CASE("packed tokens: what they were moved from can be filled again") {
+  PackedTokens packed(2, Tokens{1, 2, 3});
+  const PackedTokens moved = std::move(packed);
+  packed.append(Tokens{4});
+  CHECK(unpacked(packed) == Tokens{4});
+  CHECK(unpacked(moved) == Tokens{1, 2, 3});
+}
+
+TEST_CASE("packed tokens: those of another size are refused") {
+  PackedTokens packed(4);
+  CHECK_THROWS_AS(packed.append(PackedTokens(2, Tokens{1}).all()), std::logic_error);
+}
+
 TEST_CASE("packed tokens: parts of a span") {
   const PackedTokens packed(2, Tokens{1, 2, 3});
   CHECK(bytes_of(packed.all().first(2)) == std::string("\1\0\2\0", 4));

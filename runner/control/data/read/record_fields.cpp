@@ -248,7 +248,8 @@ class Scanner {
     return static_cast<size_t>(at - at_);
   }
 
-  // A whole block is written where as much is left to read: `to` has room for it.
+  // A whole block is written where as much is left to read: `to` has room for it. Members are out
+  // of the loop, which a compiler takes for what may be written to.
   void copy_plain_bytes() {
 #ifdef __SSE2__
     const char* at = at_;
@@ -333,12 +334,9 @@ class Scanner {
 }  // namespace
 
 bool RecordFields::find(std::string_view record) {
-  if (record.size() > capacity_) {
-    capacity_ = 2 * record.size();
-    unescaped_ = std::make_unique_for_overwrite<char[]>(capacity_);
-  }
+  if (record.size() > unescaped_.capacity()) unescaped_.reserve(2 * record.size(), 0);
   fields_.clear();
-  return Scanner(record, unescaped_.get()).record(fields_);
+  return Scanner(record, unescaped_.data()).record(fields_);
 }
 
 const RecordField* RecordFields::named(std::string_view name) const {

@@ -2,9 +2,10 @@
 // text do.
 #pragma once
 
-#include <memory>
 #include <string_view>
 #include <vector>
+
+#include "base/byte_room.h"
 
 namespace exprun {
 
@@ -29,8 +30,7 @@ class RecordFields {
 
  private:
   std::vector<RecordField> fields_;
-  std::unique_ptr<char[]> unescaped_;  // strings that had escapes
-  size_t capacity_ = 0;
+  ByteRoom unescaped_;  // strings that had escapes
 };
 
 }  // namespace exprun

@@ -11,17 +11,12 @@ constexpr size_t kReadBytes = size_t{1} << 18;
 
 bool StreamBuffer::fill() {
   const std::string_view kept = rest();
-  if (kept.size() + kReadBytes > capacity_) {
-    capacity_ = 2 * (kept.size() + kReadBytes);
-    auto wider = std::make_unique_for_overwrite<char[]>(capacity_);
-    std::copy(kept.begin(), kept.end(), wider.get());
-    bytes_ = std::move(wider);
-  } else {
-    std::copy(kept.begin(), kept.end(), bytes_.get());
-  }
+  std::copy(kept.begin(), kept.end(), bytes_.data());
+  const size_t size = kept.size() + kReadBytes;
+  if (size > bytes_.capacity()) bytes_.reserve(2 * size, kept.size());
   begin_ = 0;
   end_ = kept.size();
-  const size_t count = stream_->read(bytes_.get() + end_, kReadBytes);
+  const size_t count = stream_->read(bytes_.data() + end_, kReadBytes);
   end_ += count;
   return count > 0;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/byte_room.h"
 #include "control/data/read/byte_stream.h"
 
 namespace exprun {
@@ -16,7 +17,7 @@ class StreamBuffer {
  public:
   explicit StreamBuffer(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
-  std::string_view rest() const { return {bytes_.get() + begin_, end_ - begin_}; }
+  std::string_view rest() const { return {bytes_.data() + begin_, end_ - begin_}; }
   void take(size_t count) { begin_ += count; }
 
   // Reads on; false at the end. What rest() returned before is no longer valid.
@@ -27,8 +28,8 @@ class StreamBuffer {
 
  private:
   std::unique_ptr<ByteStream> stream_;
-  std::unique_ptr<char[]> bytes_;  // not zeroed: what is read stands there
-  size_t capacity_ = 0, begin_ = 0, end_ = 0;
+  ByteRoom bytes_;
+  size_t begin_ = 0, end_ = 0;
 };
 
 }  // namespace exprun
