@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "engine/attempt/rank_attempt.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
 #include "text/data_facts.h"
 
@@ -31,7 +32,7 @@ Request parse(const std::string& request) {
 }
 
 void add(json& results, const NamedEvaluation& named, const EvaluationContext& context) {
-  const auto result = named.evaluation->evaluate(context);
+  const auto result = evaluate(named, context);
   if (!result) throw Error("evaluate: stopped");
   for (const auto& [metric, value] : result->metrics) results["metrics"][metric] = value;
   if (!result->text.empty()) results["texts"][named.name] = result->text;
@@ -54,6 +55,14 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
             return pipeline.read(split, first, count);
           },
           pipeline.group};
+}
+
+std::optional<EvaluationResult> evaluate(const NamedEvaluation& named,
+                                         const EvaluationContext& context) {
+  give_back_idle_cpu_memory();
+  auto result = named.evaluation->evaluate(context);
+  give_back_idle_cpu_memory();
+  return result;
 }
 
 json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,

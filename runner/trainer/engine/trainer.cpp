@@ -128,10 +128,8 @@ bool Trainer::evaluate_due() {
 bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
   pipeline_.model().set_training(false);
-  give_back_idle_cpu_memory();
   const auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
-  auto result = named.evaluation->evaluate(context);
-  give_back_idle_cpu_memory();
+  auto result = exprun::evaluate(named, context);
   if (!result) return false;
   take_metrics_of_rank_0(*pipeline_.group, *result);
   links_.keep_kernel_choices();

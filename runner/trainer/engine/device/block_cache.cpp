@@ -3,7 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
+#include <utility>
 
 namespace exprun {
 
@@ -11,15 +14,12 @@ namespace {
 
 constexpr long kRoundsKept = 2;
 
-size_t whole_pages(size_t bytes) {
+// In steps of at most an eighth, so that sizes which vary a little meet. What lies behind a tensor
+// is address space until something is written there.
+size_t block_size(size_t bytes) {
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  return (bytes + page - 1) / page * page;
-}
-
-void* map(size_t bytes) {
-  void* const block =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return block == MAP_FAILED ? nullptr : block;
+  const size_t step = std::max(page, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
 }
 
 }  // namespace
@@ -30,24 +30,26 @@ BlockCache::~BlockCache() {
 
 void* BlockCache::take(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (void* const idle = take_idle(bytes)) return idle;
-  make_room(bytes);
-  const size_t size = whole_pages(bytes);
-  void* block = map(size);
-  if (!block) {
+  if (const auto idle = idle_for(bytes); idle != idle_.end()) return use(idle);
+  const size_t size = block_size(bytes);
+  make_room(size);
+  auto block = map(size);
+  if (block == idle_.end()) {
     while (!idle_.empty()) give_back(idle_.begin());
     block = map(size);
   }
-  if (block) in_use_.emplace(block, size);
-  return block;
+  return block == idle_.end() ? nullptr : use(block);
 }
 
-bool BlockCache::put(void* block) {
+bool BlockCache::put(void* memory) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = in_use_.find(block);
+  const auto found = in_use_.find(memory);
   if (found == in_use_.end()) return false;
-  idle_.insert({found->second, {block, round_}});
+  const auto idle = idle_.insert(std::move(found->second));
   in_use_.erase(found);
+  idle->second.round = round_;
+  idle_bytes_ += idle->first;
+  bytes_in_use_ -= idle->first;
   return true;
 }
 
@@ -65,38 +67,53 @@ void BlockCache::give_back_idle() {
 
 size_t BlockCache::idle_bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  size_t bytes = 0;
-  for (const auto& [size, idle] : idle_) bytes += size;
-  return bytes;
+  return idle_bytes_;
+}
+
+void* BlockCache::use(Blocks::iterator idle) {
+  void* const memory = idle->second.memory;
+  const auto used = in_use_.try_emplace(memory).first;
+  idle_bytes_ -= idle->first;
+  bytes_in_use_ += idle->first;
+  most_in_use_ = std::max(most_in_use_, bytes_in_use_);
+  used->second = idle_.extract(idle);
+  return memory;
 }
 
 // The smallest that is large enough, unless half of it were left over; of equal ones the one that
 // was used last, which may be in a processor's cache.
-void* BlockCache::take_idle(size_t bytes) {
+BlockCache::Blocks::iterator BlockCache::idle_for(size_t bytes) {
   const auto fits = idle_.lower_bound(bytes);
-  if (fits == idle_.end() || fits->first > 2 * whole_pages(bytes)) return nullptr;
-  const auto last = std::prev(idle_.upper_bound(fits->first));
-  void* const block = last->second.block;
-  in_use_.emplace(block, last->first);
-  idle_.erase(last);
-  return block;
+  if (fits == idle_.end() || fits->first > 2 * block_size(bytes)) return idle_.end();
+  return std::prev(idle_.upper_bound(fits->first));
 }
 
-// As much goes back of what is too small as is wanted: tensors that grow from call to call (a text
-// that is sampled) leave no trail. Where the same sizes come in turn, it ends: the largest is there
-// after its first time, then the next.
+// An idle one, or the end where the system gives none.
+BlockCache::Blocks::iterator BlockCache::map(size_t bytes) {
+  const auto idle = idle_.insert({bytes, {nullptr, round_}});
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    idle_.erase(idle);
+    return idle_.end();
+  }
+  idle->second.memory = memory;
+  idle_bytes_ += bytes;
+  return idle;
+}
+
+// Before so many bytes more are in use: what is too small for them goes first.
 void BlockCache::make_room(size_t bytes) {
-  size_t given = 0;
-  auto smaller = idle_.lower_bound(bytes);
-  while (given < bytes && smaller != idle_.begin()) {
-    --smaller;
-    given += smaller->first;
-    smaller = give_back(smaller);
+  const size_t most = std::max(most_in_use_, bytes_in_use_ + bytes);
+  while (!idle_.empty() && bytes_in_use_ + bytes + idle_bytes_ > most + most / 2) {
+    const auto larger = idle_.lower_bound(bytes);
+    give_back(larger == idle_.begin() ? larger : std::prev(larger));
   }
 }
 
-BlockCache::IdleBlocks::iterator BlockCache::give_back(IdleBlocks::iterator idle) {
-  ::munmap(idle->second.block, idle->first);
+BlockCache::Blocks::iterator BlockCache::give_back(Blocks::iterator idle) {
+  ::munmap(idle->second.memory, idle->first);
+  idle_bytes_ -= idle->first;
   return idle_.erase(idle);
 }
 

@@ -10,7 +10,8 @@
 
 namespace exprun {
 
-// Any thread may call it.
+// Any thread may call it. In use and idle together are at most one and a half times the most that
+// was in use at once.
 class BlockCache {
  public:
   BlockCache() = default;
@@ -21,7 +22,7 @@ class BlockCache {
   // At least so many bytes, aligned to a page, with any content; null where the system gives none.
   void* take(size_t bytes);
   // False for what take() has not given.
-  bool put(void* block);
+  bool put(void* memory) noexcept;
 
   // A round ends, a step of training: what was idle in all of two goes back to the system.
   void end_round();
@@ -30,19 +31,22 @@ class BlockCache {
   size_t idle_bytes() const;
 
  private:
-  struct Idle {
-    void* block;
+  struct Block {
+    void* memory;
     long round;  // in which it became idle
   };
-  using IdleBlocks = std::multimap<size_t, Idle>;  // by size, of equal ones the last used last
+  using Blocks = std::multimap<size_t, Block>;  // by size, of equal ones the last used last
 
-  void* take_idle(size_t bytes);
+  void* use(Blocks::iterator idle);
+  Blocks::iterator idle_for(size_t bytes);
+  Blocks::iterator map(size_t bytes);
   void make_room(size_t bytes);
-  IdleBlocks::iterator give_back(IdleBlocks::iterator idle);
+  Blocks::iterator give_back(Blocks::iterator idle);
 
   mutable std::mutex mutex_;
-  std::unordered_map<void*, size_t> in_use_;  // and their sizes
-  IdleBlocks idle_;
+  Blocks idle_;
+  std::unordered_map<void*, Blocks::node_type> in_use_;  // put() needs no memory
+  size_t idle_bytes_ = 0, bytes_in_use_ = 0, most_in_use_ = 0;
   long round_ = 0;
 };
 
