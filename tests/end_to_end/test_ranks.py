@@ -131,8 +131,10 @@ class Ranks(ExprunTest):
         return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
 
     def starve(self, rank):
-        """Lets a rank have hardly more memory than it has at its least; in a step its logits alone take 60 MB."""
-        process = self.start(*ENDLESS, "model.context_length=64", "sequences=4096", "micro_batch=2048")
+        """Lets a rank have hardly more memory than it has at its least, which is between steps, when an evaluation has
+        given back what is kept; in a step its logits alone take 60 MB."""
+        process = self.start(*ENDLESS, "model.context_length=64", "sequences=4096", "micro_batch=2048",
+                             "evaluation.val_loss.every='1 steps'")
         self.wait_for_step(2, process)
         self.ranks = children(process.pid)
         least = min(self.address_space(self.ranks[rank]) for _ in range(200)) + (8 << 20)

@@ -103,20 +103,20 @@ const RecordTemplate::Parts& RecordTemplate::parts_for(const RecordFields& field
 }
 
 std::string_view RecordTemplate::fill(std::string_view record, RecordRoom& room) const {
-  auto& [fields, text] = room;
-  if (!fields.find(record)) throw no_record(record);
+  const RecordFields& fields = room.fields;
+  if (!room.fields.find(record)) throw no_record(record);
   const auto field_of = [&fields](const TemplatePart& part) -> const RecordField& {
     if (const RecordField* const field = fields.named(part.field)) return *field;
     throw Error("has no field '" + part.field + "'; it has " + names_of(fields));
   };
   const Parts& parts = parts_for(fields);
-  if (parts.size() == 1 && parts[0].literal.empty()) return text_of(field_of(parts[0]), text);
-  text.clear();
+  if (parts.size() == 1 && parts[0].literal.empty()) return text_of(field_of(parts[0]), room.text);
+  room.text.clear();
   for (const TemplatePart& part : parts) {
     std::string made;
-    text += part.field.empty() ? part.literal : text_of(field_of(part), made);
+    room.text += part.field.empty() ? part.literal : text_of(field_of(part), made);
   }
-  return text;
+  return room.text;
 }
 
 }  // namespace exprun
