@@ -10,7 +10,9 @@
 #include <future>
 #include <vector>
 
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/device/cpu_memory.h"
+#include "engine/tiny_run.h"
 
 using namespace exprun;
 
@@ -156,6 +158,18 @@ TEST_CASE("CPU memory: a large tensor's memory is the next one's") {
   CHECK(page_faults() - before < 1000);  // of 163,840 pages that were written
   give_back_idle_cpu_memory();
   CHECK(fill(2));
+  CHECK(page_faults() - before > 16'000);
+}
+
+TEST_CASE("CPU memory: what is idle goes back before a checkpoint's copies are made") {
+  keep_cpu_memory();
+  const TinyRun run;
+  const Pipeline pipeline = run.build();
+  const auto fill = [] { at::full({16 << 20}, 1, at::kFloat); };
+  fill();
+  take_snapshot(pipeline, {});
+  const long before = page_faults();
+  fill();
   CHECK(page_faults() - before > 16'000);
 }
 

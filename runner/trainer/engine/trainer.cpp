@@ -7,7 +7,6 @@
 
 #include "base/diagnostic.h"
 #include "base/number.h"
-#include "engine/device/cpu_memory.h"
 #include "engine/evaluate_run.h"
 
 namespace exprun {
@@ -87,7 +86,6 @@ TrainingResult Trainer::run(Position start) {
       return finish(End::finished);
     }
     if (position_.step != saved_step && saving_is_due()) {
-      give_back_idle_cpu_memory();  // the copies take as much as the model
       links_.saver->save(pipeline_, position_);
       saved_step = position_.step;
       saved_at_ = Clock::now();
@@ -207,10 +205,8 @@ bool Trainer::saving_is_due() const {
 
 TrainingResult Trainer::finish(TrainingResult::End end) {
   pipeline_.optimizers().await_values();  // others still give them
-  if (links_.saver && end != TrainingResult::End::diverged && position_.step > 0) {
-    give_back_idle_cpu_memory();
+  if (links_.saver && end != TrainingResult::End::diverged && position_.step > 0)
     links_.saver->save_last(pipeline_, position_);
-  }
   return {end, stop_, position_, message_};
 }
 
