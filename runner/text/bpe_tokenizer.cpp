@@ -50,23 +50,24 @@ struct Bpe {
 
 // From words to tokens: what a word becomes is remembered.
 class WordEncoder {
- public:
-  explicit WordEncoder(const Bpe& bpe)
-      : bpe_(bpe), merger_(bpe.vocabulary.merges), long_word_(bpe.vocabulary, merger_) {}
+  // A set of the first is one cache line; the second is for what the first has no room for.
+  using ShortWords = WordCache<2, 3, size_t{1} << 15>;    // 2 MiB
+  using LongerWords = WordCache<4, 15, size_t{1} << 12>;  // 0.75 MiB
 
-  // As WordCache::key_of reads it.
+ public:
+  static constexpr size_t kReadBytes = LongerWords::kReadBytes;
+
+  explicit WordEncoder(const Bpe& bpe) : bpe_(bpe), long_word_(bpe.vocabulary) {}
+
+  // From `word` on kReadBytes may be read.
   void encode(const char* word, size_t size, TokenSink& tokens) {
-    if (used_ + WordCache::kMostTokens > kBuffered) flush(tokens);
-    if (size > WordCache::kMostBytes) return encode_long(word, size, tokens);
-    const WordCache::Key key = WordCache::key_of(word, size);
-    const WordCache::Line* line = cache_.find(key);
-    if (!line) {
-      merge(word, size);
-      if (word_.size() > WordCache::kMostTokens) return append_word(tokens);
-      line = &cache_.keep(key, word_);
-    }
-    std::memcpy(buffer_ + used_, line->tokens, sizeof line->tokens);
-    used_ += line->count;
+    if (used_ + LongerWords::kMostTokens > kBuffered) flush(tokens);
+    if (take_known(short_words_, word, size) || take_known(longer_words_, word, size)) return;
+    if (size > LongWord::kPieceBytes && !whole_word(word, size))
+      return encode_long(word, size, tokens);
+    merge(word, size);
+    append(word_, tokens);
+    if (!keep(short_words_, word, size)) keep(longer_words_, word, size);
   }
 
   void flush(TokenSink& tokens) {
@@ -77,15 +78,27 @@ class WordEncoder {
  private:
   static constexpr size_t kBuffered = 2048;
 
+  template <class Words>
+  bool take_known(Words& words, const char* word, size_t size) {
+    if (size > Words::kMostBytes) return false;
+    const auto* known = words.find(Words::key_of(word, size));
+    if (!known) return false;
+    std::memcpy(buffer_ + used_, known->tokens, sizeof known->tokens);
+    used_ += known->count;
+    return true;
+  }
+
+  template <class Words>
+  bool keep(Words& words, const char* word, size_t size) {
+    if (size > Words::kMostBytes || word_.size() > Words::kMostTokens) return false;
+    words.keep(Words::key_of(word, size), word_);
+    return true;
+  }
+
   void encode_long(const char* word, size_t size, TokenSink& tokens) {
-    if (size <= LongWord::kPieceBytes || whole_word(word, size)) {
-      merge(word, size);
-      return append_word(tokens);
-    }
     Tokens long_word;  // no memory for it is kept
     long_word_.encode({word, size}, long_word);
-    flush(tokens);
-    tokens.append(long_word);
+    append(long_word, tokens);
   }
 
   std::optional<uint32_t> whole_word(const char* word, size_t size) const {
@@ -94,9 +107,11 @@ class WordEncoder {
     return whole == bpe_.words.end() ? std::nullopt : std::optional(whole->second);
   }
 
-  void append_word(TokenSink& tokens) {
-    flush(tokens);
-    tokens.append(word_);
+  void append(const Tokens& word, TokenSink& tokens) {
+    if (used_ + word.size() > kBuffered) flush(tokens);
+    if (word.size() > kBuffered) return tokens.append(word);
+    std::copy(word.begin(), word.end(), buffer_ + used_);
+    used_ += word.size();
   }
 
   void merge(const char* word, size_t size) {
@@ -104,13 +119,13 @@ class WordEncoder {
     if (const auto whole = whole_word(word, size)) return word_.push_back(*whole);
     for (size_t i = 0; i < size; ++i)
       word_.push_back(bpe_.vocabulary.byte_tokens[static_cast<unsigned char>(word[i])]);
-    merger_.merge(word_);
+    merge_word(bpe_.vocabulary.merges, word_);
   }
 
   const Bpe& bpe_;
-  WordMerger merger_;
   LongWord long_word_;
-  WordCache cache_;
+  ShortWords short_words_;
+  LongerWords longer_words_;
   Tokens word_;
   uint32_t buffer_[kBuffered];
   size_t used_ = 0;
@@ -129,7 +144,7 @@ class Gpt2Encoder final : public Encoder {
   }
 
  private:
-  static constexpr size_t kRead = WordCache::kReadBytes;
+  static constexpr size_t kRead = WordEncoder::kReadBytes;
 
   // The words that begin before `limit`. Returns what follows them.
   std::string_view encode_until(size_t limit, std::string_view text, TokenSink& tokens) {
@@ -156,7 +171,7 @@ class PatternEncoder final : public Encoder {
     splitter_.start(text);
     const char* const end = text.data() + text.size();
     for (auto word = splitter_.next(); !word.empty(); word = splitter_.next()) {
-      char copy[WordCache::kReadBytes] = {};
+      char copy[WordEncoder::kReadBytes] = {};
       const bool at_end = static_cast<size_t>(end - word.data()) < sizeof copy;
       if (at_end) word.copy(copy, word.size());
       words_.encode(at_end ? copy : word.data(), word.size(), tokens);

@@ -18,7 +18,8 @@
 
 namespace exprun {
 
-inline constexpr uint64_t kMostTokens = 1 << 24;  // ids of any vocabulary
+inline constexpr uint64_t kMostTokens = 1 << MergeTable::kIdBits;  // ids of any vocabulary
+inline constexpr uint64_t kMostMerges = MergeTable::kNone - 1;
 
 // What a vocabulary says beside its tokens and merges.
 struct BpeRules {

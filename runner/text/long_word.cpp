@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/merge_word.h"
+
 namespace exprun {
 
 void LongWord::encode(std::string_view word, Tokens& tokens) {
@@ -35,7 +37,7 @@ void LongWord::merge(std::string_view bytes, Tokens& tokens) const {
   tokens.clear();
   for (const char byte : bytes)
     tokens.push_back(tables_.byte_tokens[static_cast<unsigned char>(byte)]);
-  merger_.merge(tokens);
+  merge_word(tables_.merges, tokens);
 }
 
 bool LongWord::fits_behind(uint32_t left, uint32_t right) {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "text/bpe_tables.h"
-#include "text/merge_word.h"
 #include "text/tokenizer.h"
 
 namespace exprun {
@@ -22,9 +21,8 @@ class LongWord {
 
   // `unsure`: so many tokens at the end of a piece are merged again with what follows, which may
   // change them.
-  LongWord(const BpeTables& tables, WordMerger& merger, size_t piece_bytes = kPieceBytes,
-           size_t unsure = 16)
-      : tables_(tables), merger_(merger), piece_bytes_(piece_bytes), unsure_(unsure) {}
+  explicit LongWord(const BpeTables& tables, size_t piece_bytes = kPieceBytes, size_t unsure = 16)
+      : tables_(tables), piece_bytes_(piece_bytes), unsure_(unsure) {}
 
   // Appends its tokens.
   void encode(std::string_view word, Tokens& tokens);
@@ -36,7 +34,6 @@ class LongWord {
   size_t take_back(Tokens& tokens, size_t count) const;
 
   const BpeTables& tables_;
-  WordMerger& merger_;
   size_t piece_bytes_, unsure_;
   Tokens piece_, pair_;
 };

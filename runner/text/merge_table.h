@@ -15,41 +15,46 @@ struct BpeMerge {
 
 class MergeTable {
  public:
-  // What a pair becomes: rank in the high half, so that the least of two goes first.
-  using Merged = uint64_t;
-  static constexpr Merged kNone = UINT64_MAX;
-  static uint32_t token_of(Merged merged) { return static_cast<uint32_t>(merged); }
+  static constexpr int kIdBits = 21, kRankBits = 22;
+  using Rank = uint32_t;                               // of a pair; the least goes first
+  static constexpr Rank kNone = Rank{1} << kRankBits;  // behind all others
+  // A pair and its rank. Words that are met for the first time take most of the time of a text, and
+  // look up 20 pairs each: the smaller the table, the more of it is in the processor's cache.
+  using Slot = uint64_t;
 
-  struct Slot {
-    uint64_t key;
-    Merged merged;
-  };
-
+  // Ids are below 2^kIdBits, ranks below kNone - 1; merges of one rank make one token.
   explicit MergeTable(std::span<const BpeMerge> merges);
-  // The slots of another, which outlive this one.
-  explicit MergeTable(std::span<const Slot> slots);
+  // The tables of another, which outlive this one.
+  MergeTable(std::span<const Slot> slots, std::span<const uint32_t> merged);
   MergeTable(MergeTable&&) = default;
 
   std::span<const Slot> slots() const { return slots_; }
+  std::span<const uint32_t> merged() const { return merged_; }
 
-  Merged find(uint32_t left, uint32_t right) const {
+  Rank find(uint32_t left, uint32_t right) const {
     const uint64_t key = key_of(left, right);
     for (size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
-      if (slots_[slot].key == key) return slots_[slot].merged;
-      if (slots_[slot].key == kFree) return kNone;
+      if (slots_[slot] == kFree) return kNone;
+      if (slots_[slot] >> kRankBits == key) return slots_[slot] & kRankMask;
     }
   }
+  uint32_t token_of(Rank rank) const { return merged_[rank]; }
 
  private:
   static constexpr uint64_t kFree = UINT64_MAX;
+  static constexpr uint64_t kRankMask = kNone - 1;
 
-  static uint64_t key_of(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
+  static uint64_t key_of(uint32_t left, uint32_t right) {
+    return uint64_t{left} << kIdBits | right;
+  }
   size_t slot_of(uint64_t key) const { return (key * 0x9e3779b97f4a7c15) >> shift_; }
   void prefetch(const BpeMerge& merge) const;
   void insert(const BpeMerge& merge);
 
-  std::vector<Slot> own_;  // none, where another's are looked at
+  std::vector<Slot> own_slots_;  // none, where another's are looked at
+  std::vector<uint32_t> own_merged_;
   std::span<const Slot> slots_;
+  std::span<const uint32_t> merged_;  // by rank
   size_t mask_;
   int shift_;
 };

@@ -1,6 +1,7 @@
 #include "text/merge_word.h"
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace {
 constexpr size_t kMostShort = 64;  // tokens
 constexpr uint32_t kNowhere = UINT32_MAX;
 
-using Merged = MergeTable::Merged;
+using Rank = MergeTable::Rank;
 
 // A word as a list of tokens with links, and a heap of the pairs that can merge.
 class LinkedWord {
@@ -29,15 +30,15 @@ class LinkedWord {
 
   void merge_all() {
     while (!heap_.empty()) {
-      const auto [merged, place] = heap_.top();
+      const auto [rank, place] = heap_.top();
       heap_.pop();
-      if (pairs_[place] == merged) merge_at(place);  // else the pair is no longer there
+      if (pairs_[place] == rank) merge_at(place);  // else the pair is no longer there
     }
     compact();
   }
 
  private:
-  using Candidate = std::pair<Merged, uint32_t>;
+  using Candidate = std::pair<Rank, uint32_t>;
 
   void look_up(uint32_t place) {
     pairs_[place] = next_[place] == kNowhere ? MergeTable::kNone
@@ -47,7 +48,7 @@ class LinkedWord {
 
   void merge_at(uint32_t place) {
     const uint32_t right = next_[place];
-    tokens_[place] = MergeTable::token_of(pairs_[place]);
+    tokens_[place] = table_.token_of(pairs_[place]);
     pairs_[right] = MergeTable::kNone;
     next_[place] = next_[right];
     if (next_[place] != kNowhere) previous_[next_[place]] = place;
@@ -63,34 +64,82 @@ class LinkedWord {
 
   const MergeTable& table_;
   std::vector<uint32_t>& tokens_;
-  std::vector<Merged> pairs_;
+  std::vector<Rank> pairs_;
   std::vector<uint32_t> next_, previous_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap_;
 };
 
+// A word whose tokens stay where they are: one that is merged into the one before it is no longer
+// used.
+class ShortWord {
+ public:
+  // Of 2 to kMostShort tokens.
+  ShortWord(const MergeTable& table, std::vector<uint32_t>& tokens)
+      : table_(table),
+        tokens_(tokens.data()),
+        used_(~uint64_t{0} >> (kMostShort - tokens.size())),
+        blocks_((tokens.size() + kBlock - 1) / kBlock) {
+    const size_t last = tokens.size() - 1;
+    for (size_t i = 0; i < last; ++i) look_up(i, i + 1);
+    for (size_t i = last; i < blocks_ * kBlock; ++i) pairs_[i] = kNoPair;
+  }
+
+  // Returns how many tokens are left, the first ones then.
+  size_t merge_all() {
+    for (int32_t pair = first_pair(); pair < kNoPair; pair = first_pair()) {
+      const auto place = static_cast<size_t>(pair) % kMostShort;
+      const size_t right = next(place);
+      tokens_[place] = table_.token_of(static_cast<Rank>(pair) / kMostShort);
+      used_ &= ~(uint64_t{1} << right);
+      pairs_[right] = pairs_[place] = kNoPair;
+      if (used_ >> place > 1) look_up(place, next(place));
+      if (const uint64_t before = used_ & ((uint64_t{1} << place) - 1))
+        look_up(static_cast<size_t>(std::bit_width(before)) - 1, place);
+    }
+    size_t count = 0;
+    for (; used_ != 0; used_ &= used_ - 1)
+      tokens_[count++] = tokens_[static_cast<size_t>(std::countr_zero(used_))];
+    return count;
+  }
+
+ private:
+  static constexpr size_t kBlock = 8;  // pairs that a compiler makes a vector of
+  static constexpr int32_t kNoPair = MergeTable::kNone * kMostShort;
+
+  // Behind `place`, where one is.
+  size_t next(size_t place) const {
+    return place + 1 + static_cast<size_t>(std::countr_zero(used_ >> (place + 1)));
+  }
+
+  void look_up(size_t place, size_t right) {
+    pairs_[place] =
+        static_cast<int32_t>(table_.find(tokens_[place], tokens_[right]) * kMostShort + place);
+  }
+
+  int32_t first_pair() const {
+    int32_t least[kBlock];
+    std::copy_n(pairs_, kBlock, least);
+    for (size_t block = 1; block < blocks_; ++block)
+      for (size_t i = 0; i < kBlock; ++i) least[i] = std::min(least[i], pairs_[block * kBlock + i]);
+    return *std::min_element(least, least + kBlock);
+  }
+
+  const MergeTable& table_;
+  uint32_t* tokens_;
+  uint64_t used_;  // a bit each
+  size_t blocks_;
+  // Of each token with the next one: rank and place, so that the least is the first to merge.
+  int32_t pairs_[kMostShort];
+};
+
 }  // namespace
 
-void WordMerger::merge(std::vector<uint32_t>& tokens) {
+void merge_word(const MergeTable& table, std::vector<uint32_t>& tokens) {
   if (tokens.size() < 2) return;
   if (tokens.size() <= kMostShort)
-    merge_short(tokens);
+    tokens.resize(ShortWord(table, tokens).merge_all());
   else
-    LinkedWord(table_, tokens).merge_all();
-}
-
-void WordMerger::merge_short(std::vector<uint32_t>& tokens) {
-  pairs_.resize(tokens.size() - 1);
-  for (size_t i = 0; i < pairs_.size(); ++i) pairs_[i] = table_.find(tokens[i], tokens[i + 1]);
-  while (!pairs_.empty()) {
-    const auto best = std::min_element(pairs_.begin(), pairs_.end());
-    if (*best == MergeTable::kNone) return;
-    const auto place = static_cast<size_t>(best - pairs_.begin());
-    tokens[place] = MergeTable::token_of(*best);
-    tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(place) + 1);
-    pairs_.erase(best);
-    if (place < pairs_.size()) pairs_[place] = table_.find(tokens[place], tokens[place + 1]);
-    if (place > 0) pairs_[place - 1] = table_.find(tokens[place - 1], tokens[place]);
-  }
+    LinkedWord(table, tokens).merge_all();
 }
 
 }  // namespace exprun

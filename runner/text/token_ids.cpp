@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -51,7 +52,7 @@ Error TokenIds::error(const std::string& problem) const {
 }
 
 void TokenIds::add(std::string_view bytes, uint64_t id) {
-  if (id >= kMostTokens) throw error("has the id " + std::to_string(id) + ", ids below 2^24 fit");
+  if (id >= kMostTokens) throw error("has the id " + std::to_string(id) + ", ids below 2^21 fit");
   if (bytes.empty()) throw error("has a token of no bytes, id " + std::to_string(id));
   auto& tokens = vocabulary_.tokens;
   ++added_;
@@ -85,6 +86,9 @@ void TokenIds::index(uint32_t id, uint64_t key) {
 }
 
 void TokenIds::add_merges(const MergeSides& merges, const std::filesystem::path& file) {
+  if (merges.sizes.size() > kMostMerges)
+    throw error_of(file, "has " + counted(static_cast<int64_t>(merges.sizes.size()), "merge") +
+                             ", fewer than 2^22 fit");
   vocabulary_.merges.reserve(merges.sizes.size());
   std::array<Merge, kBlock> block;
   const char* at = merges.bytes.data();

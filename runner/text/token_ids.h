@@ -24,7 +24,8 @@ class TokenIds {
   // What was added is what find() knows; a token that comes later may have the bytes of another.
   // Throws Error for a token that was added twice.
   void index();
-  // Of the tokens that are indexed. Throws Error that names `file` for a merge of others.
+  // Of the tokens that are indexed. Throws Error that names `file` for a merge of others,
+  // and for more than kMostMerges.
   void add_merges(const MergeSides& merges, const std::filesystem::path& file);
   // nothing if no token has these bytes
   std::optional<uint32_t> find(std::string_view bytes) const;

@@ -21,9 +21,10 @@ using nlohmann::json;
 
 constexpr size_t kHashSize = 32;
 
-// An entry: the hash of all that follows, sizes, slots, ends and bytes of tokens, rules.
+// An entry: the hash of all that follows, sizes, slots, ends of tokens, merged tokens, bytes of
+// tokens, rules.
 struct Sizes {
-  uint64_t slots, tokens, token_bytes, rules_bytes;
+  uint64_t slots, merged, tokens, token_bytes, rules_bytes;
 };
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -65,11 +66,13 @@ void append(std::string& bytes, const Values& values) {
 std::string packed(const BpeTables& tables) {
   const std::string rules = packed(static_cast<const BpeRules&>(tables));
   const std::string_view bytes = tables.tokens.bytes();
-  const Sizes sizes{tables.merges.slots().size(), tables.tokens.size(), bytes.size(), rules.size()};
+  const Sizes sizes{tables.merges.slots().size(), tables.merges.merged().size(),
+                    tables.tokens.size(), bytes.size(), rules.size()};
   std::string all;
   append(all, std::span(&sizes, 1));
   append(all, tables.merges.slots());
   append(all, tables.tokens.ends());
+  append(all, tables.merges.merged());
   return all.append(bytes).append(rules);
 }
 
@@ -89,9 +92,10 @@ BpeTables unpacked(std::span<const std::byte> bytes) {
   if (sizes.slots < 2 || !std::has_single_bit(sizes.slots)) throw Error("has no table of merges");
   const auto slots = take<MergeTable::Slot>(bytes, sizes.slots);
   const auto ends = take<uint64_t>(bytes, sizes.tokens);
+  const auto merged = take<uint32_t>(bytes, sizes.merged);
   const auto tokens = text_of(take<std::byte>(bytes, sizes.token_bytes));
   if (bytes.size() != sizes.rules_bytes) throw Error("has another size than its tables");
-  return {unpacked_rules(text_of(bytes)), TokenTable(ends, tokens), MergeTable(slots), {}};
+  return {unpacked_rules(text_of(bytes)), TokenTable(ends, tokens), MergeTable(slots, merged), {}};
 }
 
 // What is in files, and how they are read.

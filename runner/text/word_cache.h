@@ -1,81 +1,94 @@
 // The tokens of words met before: most of a text is the same few thousand words. A fixed number of
-// lines of one cache line each, a word in one of two neighbours, so that memory is bounded and a
-// look-up is one load, mostly. Words of more than 23 bytes or 9 tokens are not kept.
+// sets of two words, so that memory is bounded; where a set is one line of the processor's cache a
+// look-up is one load.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace exprun {
 
-// How many of the bytes 8 * part, 8 * part + 1, ... a word of `size` bytes has, as a mask.
-constexpr uint64_t bytes_in_part(size_t size, size_t part) {
-  const size_t count = size > 8 * part ? size - 8 * part : 0;
-  return count >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
-}
-
+// Of words of up to 8 * parts - 1 bytes that are at most so many tokens.
+template <size_t parts, size_t most_tokens, size_t sets>
 class WordCache {
  public:
-  static constexpr size_t kMostBytes = 23;
-  static constexpr size_t kMostTokens = 9;
-  static constexpr size_t kReadBytes = 24;
+  static constexpr size_t kReadBytes = 8 * parts;
+  static constexpr size_t kMostBytes = kReadBytes - 1;
+  static constexpr size_t kMostTokens = most_tokens;
 
   // The bytes of a word with zeros behind, its length in the last byte.
-  struct Key {
-    uint64_t a, b, c;
-    bool operator==(const Key& other) const {
-      return ((a ^ other.a) | (b ^ other.b) | (c ^ other.c)) == 0;
-    }
-  };
+  using Key = std::array<uint64_t, parts>;
 
-  struct alignas(64) Line {
-    Key key{0, 0, 0};  // of no word: lengths begin at 1
-    uint32_t tokens[kMostTokens];
+  struct Word {
+    Key key{};  // of no word: lengths begin at 1
     uint32_t count = 0;
+    uint32_t tokens[most_tokens];
   };
 
-  WordCache() : lines_(size_t{1} << kBits) {}
+  WordCache() : sets_(sets) {}
 
-  // Of a word of 1 to 23 bytes, from whose first on kReadBytes may be read.
+  // Of a word of 1 to kMostBytes bytes, from whose first on kReadBytes may be read.
   static Key key_of(const char* word, size_t size) {
-    uint64_t parts[3];
-    static_assert(sizeof parts == kReadBytes);
-    std::memcpy(parts, word, sizeof parts);
-    return {parts[0] & bytes_in_part(size, 0), parts[1] & bytes_in_part(size, 1),
-            (parts[2] & bytes_in_part(size, 2)) | uint64_t{size} << 56};
+    Key key;
+    std::memcpy(key.data(), word, kReadBytes);
+    for (size_t part = 0; part < parts; ++part) key[part] &= bytes_in_part(size, part);
+    key.back() |= uint64_t{size} << 56;
+    return key;
   }
 
-  // Where the word is, or null.
-  const Line* find(const Key& key) const {
-    const Line* pair = &lines_[place(key)];
-    if (pair[0].key == key) return pair;
-    return pair[1].key == key ? pair + 1 : nullptr;
+  // Null if it is not there. Valid until the next call.
+  const Word* find(const Key& key) {
+    Set& set = set_of(key);
+    if (is_of(set.last, key)) return &set.last;
+    if (!is_of(set.before, key)) return nullptr;
+    std::swap(set.last, set.before);
+    return &set.last;
   }
 
-  // Of at most kMostTokens. Of the two that were there the older goes.
-  const Line& keep(const Key& key, std::span<const uint32_t> tokens) {
-    Line* pair = &lines_[place(key)];
-    pair[1] = pair[0];
-    pair->key = key;
-    pair->count = static_cast<uint32_t>(tokens.size());
-    std::copy(tokens.begin(), tokens.end(), pair->tokens);
-    return *pair;
+  // Of at most kMostTokens. Of the two words that were there the one that was met last stays.
+  void keep(const Key& key, std::span<const uint32_t> tokens) {
+    Set& set = set_of(key);
+    set.before = set.last;
+    set.last.key = key;
+    set.last.count = static_cast<uint32_t>(tokens.size());
+    std::copy(tokens.begin(), tokens.end(), set.last.tokens);
   }
 
  private:
-  static constexpr int kBits = 15;  // 2 MiB
+  static constexpr size_t kCacheLine = 64;
+  static_assert(std::has_single_bit(sets));
 
-  // The first of two lines, which are all that a word may be in.
-  static size_t place(const Key& key) {
-    const uint64_t mixed = key.a ^ (key.b << 23 | key.b >> 41) ^ (key.c << 47 | key.c >> 17);
-    return (mixed * 0x9e3779b97f4a7c15) >> (65 - kBits) << 1;
+  struct alignas(kCacheLine) Set {
+    Word last, before;  // as they were met
+  };
+
+  // How many of the bytes 8 * part, 8 * part + 1, ... a word of `size` bytes has, as a mask.
+  static uint64_t bytes_in_part(size_t size, size_t part) {
+    const size_t count = size > 8 * part ? size - 8 * part : 0;
+    return count >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
   }
 
-  std::vector<Line> lines_;
+  static bool is_of(const Word& word, const Key& key) {
+    uint64_t differs = 0;
+    for (size_t part = 0; part < parts; ++part) differs |= word.key[part] ^ key[part];
+    return differs == 0;
+  }
+
+  Set& set_of(const Key& key) {
+    uint64_t mixed = 0;
+    for (size_t part = 0; part < parts; ++part)
+      mixed ^= std::rotl(key[part], static_cast<int>(23 * part));
+    return sets_[(mixed * 0x9e3779b97f4a7c15) >> (64 - std::countr_zero(sets))];
+  }
+
+  std::vector<Set> sets_;
 };
 
 }  // namespace exprun

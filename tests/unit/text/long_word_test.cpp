@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/random.h"
 #include "support/fixtures.h"
+#include "text/merge_word.h"
 
 using namespace exprun;
 
@@ -33,18 +34,17 @@ BpeTables random_tables(uint64_t letters, uint64_t seed) {
 }
 
 void check_word(const BpeTables& tables, const std::string& word) {
-  WordMerger merger(tables.merges);
   Tokens whole;
   for (const char byte : word)
     whole.push_back(tables.byte_tokens[static_cast<unsigned char>(byte)]);
-  merger.merge(whole);
+  merge_word(tables.merges, whole);
   whole.insert(whole.begin(), 7);         // of the word before
   for (const size_t unsure : {16, 1, 0})  // at last every joint that does not fit is met
     for (const size_t piece : {LongWord::kPieceBytes, size_t{8}, size_t{1}}) {
       CAPTURE(unsure);
       CAPTURE(piece);
       Tokens tokens{7};
-      LongWord(tables, merger, piece, unsure).encode(word, tokens);
+      LongWord(tables, piece, unsure).encode(word, tokens);
       REQUIRE(tokens == whole);
     }
 }
