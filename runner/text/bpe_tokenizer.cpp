@@ -1,5 +1,7 @@
 #include "text/bpe_tokenizer.h"
 
+#include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>

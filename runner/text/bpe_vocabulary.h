@@ -19,7 +19,7 @@
 namespace exprun {
 
 inline constexpr uint64_t kMostTokens = 1 << MergeTable::kIdBits;  // ids of any vocabulary
-inline constexpr uint64_t kMostMerges = MergeTable::kNone - 1;
+inline constexpr uint64_t kMostMerges = MergeTable::kNone - 1;     // ranks from 0 on
 
 // What a vocabulary says beside its tokens and merges.
 struct BpeRules {

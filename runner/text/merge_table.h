@@ -22,7 +22,8 @@ class MergeTable {
   // look up 20 pairs each: the smaller the table, the more of it is in the processor's cache.
   using Slot = uint64_t;
 
-  // Ids are below 2^kIdBits, ranks below kNone - 1; merges of one rank make one token.
+  // Ids are below 2^kIdBits, ranks below kNone - 1, so that no slot has all bits set; merges of one
+  // rank make one token.
   explicit MergeTable(std::span<const BpeMerge> merges);
   // The tables of another, which outlive this one.
   MergeTable(std::span<const Slot> slots, std::span<const uint32_t> merged);

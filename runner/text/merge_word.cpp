@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <queue>
 #include <utility>
 
@@ -78,7 +79,7 @@ class ShortWord {
       : table_(table),
         tokens_(tokens.data()),
         used_(~uint64_t{0} >> (kMostShort - tokens.size())),
-        blocks_((tokens.size() + kBlock - 1) / kBlock) {
+        blocks_((tokens.size() + kBlock - 2) / kBlock) {
     const size_t last = tokens.size() - 1;
     for (size_t i = 0; i < last; ++i) look_up(i, i + 1);
     for (size_t i = last; i < blocks_ * kBlock; ++i) pairs_[i] = kNoPair;

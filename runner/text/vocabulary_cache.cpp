@@ -76,7 +76,8 @@ std::string packed(const BpeTables& tables) {
   return all.append(bytes).append(rules);
 }
 
-// Takes the first `count` values off; they lie where a multiple of 8 is.
+// Takes the first `count` values off; they lie where a multiple of 8 is, if tables of smaller
+// values come behind those of larger ones.
 template <class Value>
 std::span<const Value> take(std::span<const std::byte>& bytes, uint64_t count) {
   if (count > bytes.size() / sizeof(Value)) throw Error("a table is larger than its file");

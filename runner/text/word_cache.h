@@ -63,13 +63,13 @@ class WordCache {
 
  private:
   static constexpr size_t kCacheLine = 64;
-  static_assert(std::has_single_bit(sets));
+  static_assert(std::has_single_bit(sets) && sets > 1);
 
   struct alignas(kCacheLine) Set {
     Word last, before;  // as they were met
   };
 
-  // How many of the bytes 8 * part, 8 * part + 1, ... a word of `size` bytes has, as a mask.
+  // Those of the bytes 8 * part, 8 * part + 1, ... that a word of `size` bytes has, as a mask.
   static uint64_t bytes_in_part(size_t size, size_t part) {
     const size_t count = size > 8 * part ? size - 8 * part : 0;
     return count >= 8 ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -120,6 +121,64 @@ TEST_CASE("BPE: words of any length are merged as the definition says") {
       Tokens expected = merged_plainly(table, tokens);
       merge_word(table, tokens);
       REQUIRE(tokens == expected);
+    }
+  }
+}
+
+TEST_CASE("BPE: ids and ranks as high as they may be") {
+  constexpr uint32_t kId = kMostTokens - 1, kRank = kMostMerges - 1;
+  const std::vector<BpeMerge> merges{
+      {kId, kId - 1, 7, kRank}, {kId - 1, kId, kId, kRank - 1}, {kId, kId - 1, 8, 0}};
+  const MergeTable table(merges), same(table.slots(), table.merged());
+  CHECK(table.find(kId, kId) == MergeTable::kNone);  // not a free slot
+  CHECK(same.find(kId, kId - 1) == kRank);           // of a pair that is there twice the first
+  for (const size_t size : {2, 8, 9, 10, 63, 64, 65, 66}) {
+    CAPTURE(size);
+    Tokens tokens(size, kId - 1);
+    tokens.back() = kId;  // takes in what is before it, one by one
+    merge_word(same, tokens);
+    CHECK(tokens == Tokens{kId});
+    tokens.assign(size, kId);
+    tokens.back() = kId - 1;
+    Tokens last(size - 1, kId);
+    last.back() = 7;
+    merge_word(table, tokens);
+    CHECK(tokens == last);
+    tokens.assign(size, kId);
+    merge_word(table, tokens);
+    CHECK(tokens == Tokens(size, kId));
+  }
+}
+
+TEST_CASE("BPE: words of every number of tokens, behind as many as are put by") {
+  const TemporaryFolder folder;
+  const auto tokenizer = load_bpe_tokenizer(small_vocabulary(folder, {{" ", "a"}}));
+  for (const size_t before : {0, 2030, 2031, 2032, 2033, 2034, 2046, 2047, 2048, 2049})
+    for (const size_t size : {1, 3, 4, 15, 16, 31, 32, 500, 2000, 2048, 2049, 5000}) {
+      CAPTURE(before);
+      CAPTURE(size);
+      std::string text;
+      for (size_t i = 0; i < before; ++i) text += " a";
+      Tokens tokens(before, 256);
+      for (int twice = 0; twice < 2; ++twice) {
+        text += std::string(size, '1') + " a";
+        tokens.insert(tokens.end(), size, '1');
+        tokens.push_back(256);
+      }
+      REQUIRE(tokenizer->encode(text) == tokens);
+    }
+}
+
+TEST_CASE("BPE: nothing is read behind a text") {  // ASan sees it
+  const TemporaryFolder folder;
+  const json words = in_sequence({split_at(" ?b+"), byte_level(false)});
+  const auto by_pattern = folder.write("tokenizer.json", small_tokenizer(words).dump());
+  for (const fs::path& file : {small_vocabulary(folder, {{" ", "a"}}) / "vocab.bpe", by_pattern}) {
+    const auto tokenizer = load_bpe_tokenizer(file);
+    for (size_t size = 1; size < 100; ++size) {
+      const std::unique_ptr<char[]> text(new char[size]);
+      for (size_t i = 0; i < size; ++i) text[i] = i % 3 == 0 ? ' ' : 'b';
+      CHECK(round_trip(*tokenizer, {text.get(), size}).size() == size);
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/random.h"
 #include "text/tokenizer.h"
@@ -13,63 +14,73 @@ using namespace exprun;
 
 namespace {
 
-using Words = WordCache<2, 3, 4>;  // 8 words
+using ShortWords = WordCache<2, 3, 4>;    // 8 words
+using LongerWords = WordCache<4, 15, 4>;  // as many
+static_assert(ShortWords::kMostBytes == 15 && LongerWords::kMostBytes == 31);
 
 const Tokens kNone;
 
-Words::Key key_of(std::string word) {
+template <class Words>
+typename Words::Key key_of(std::string word) {
   const size_t size = word.size();
   word.resize(Words::kReadBytes, '?');  // what follows in a text
   return Words::key_of(word.data(), size);
 }
 
+template <class Words>
 Tokens known(Words& words, const std::string& word) {
-  const auto* found = words.find(key_of(word));
+  const auto* found = words.find(key_of<Words>(word));
   return found ? Tokens(found->tokens, found->tokens + found->count) : kNone;
 }
 
-std::string random_word(uint64_t seed) {
+// Two words that differ in one bit of one byte, or in a NUL at the end.
+template <class Words>
+std::pair<std::string, std::string> neighbours(uint64_t seed) {
   std::string word(1 + random_below(Words::kMostBytes, {seed, 0}), '\0');
   for (size_t i = 0; i < word.size(); ++i)
-    word[i] = static_cast<char>(random_below(3, {seed, 1, i}) * 100);  // NUL and \xc8 too
-  return word;
+    word[i] = static_cast<char>(random_below(256, {seed, 1, i}));
+  if (word.size() < Words::kMostBytes && random_below(4, {seed, 2}) == 0)
+    return {word, word + '\0'};
+  std::string other = word;
+  other[random_below(word.size(), {seed, 3})] ^= static_cast<char>(1 << random_below(8, {seed, 4}));
+  return {word, other};
 }
 
 }  // namespace
 
-TEST_CASE("word cache: a word is its bytes and its length") {
-  Words words;
-  const std::string nul(1, '\0');
-  CHECK(known(words, nul) == kNone);
-  words.keep(key_of("a"), Tokens{1});
-  CHECK(known(words, "a") == Tokens{1});
-  CHECK(known(words, "a" + nul) == kNone);
-  CHECK(known(words, "ab") == kNone);
-  words.keep(key_of(nul + nul), Tokens{2, 3, 4});
-  CHECK(known(words, nul + nul) == Tokens{2, 3, 4});
-  CHECK(known(words, nul) == kNone);
-  words.keep(key_of("fifteen letters"), Tokens{5, 6});
-  CHECK(known(words, "fifteen letters") == Tokens{5, 6});
-  CHECK(known(words, "fifteen letterS") == kNone);
-  CHECK(known(words, "fifteen") == kNone);
+TEST_CASE_TEMPLATE("word cache: a word is its bytes and its length", Words, ShortWords,
+                   LongerWords) {
+  for (uint64_t seed = 0; seed < 20000; ++seed) {
+    CAPTURE(seed);
+    Words words;
+    const auto [word, other] = neighbours<Words>(seed);
+    REQUIRE(known(words, word) == kNone);
+    words.keep(key_of<Words>(word), Tokens{1});
+    REQUIRE(known(words, word) == Tokens{1});
+    REQUIRE(known(words, other) == kNone);
+    words.keep(key_of<Words>(other), Tokens{2, 3, 4});
+    REQUIRE(known(words, word) == Tokens{1});
+    REQUIRE(known(words, other) == Tokens{2, 3, 4});
+  }
 }
 
-TEST_CASE("word cache: what is found was kept last, and of two words the one met last stays") {
+TEST_CASE_TEMPLATE("word cache: of two words in one place the one met last stays", Words,
+                   ShortWords, LongerWords) {
   Words words;
   std::map<std::string, Tokens> kept;
   size_t found = 0;
   for (uint32_t i = 0; i < 20000; ++i) {
-    const std::string word = random_word(random_below(24, {i}));
+    const std::string word = "word " + std::to_string(random_below(24, {i}));
     const Tokens tokens = known(words, word);
     if (tokens.empty()) {
       kept[word] = Tokens(1 + i % Words::kMostTokens, i);
-      words.keep(key_of(word), kept[word]);
+      words.keep(key_of<Words>(word), kept[word]);
       REQUIRE(known(words, word) == kept[word]);
       continue;
     }
     ++found;
     REQUIRE(tokens == kept[word]);
-    words.keep(key_of("another " + std::to_string(i % 100)), Tokens{i});
+    words.keep(key_of<Words>("another " + std::to_string(i % 100)), Tokens{i});
     REQUIRE(known(words, word) == tokens);
   }
   CHECK(found > 1000);
