@@ -1,5 +1,8 @@
 #include "text/prepared_data.h"
 
+#include <type_traits>
+
+#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
@@ -7,6 +10,7 @@
 namespace exprun {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 json shards_to_json(const std::vector<TokenShard>& shards) {
@@ -28,11 +32,21 @@ std::vector<TokenShard> shards_from_json(const json& list) {
   return shards;
 }
 
-void require_paths(const PreparedData& data) {
-  for (const auto* split : {&data.train, &data.validation})
-    for (const TokenShard& shard : *split) require_utf8_path(shard.path);
+template <class Data>
+void for_each_path(Data& data, const auto& visit) {
+  for (auto* split : {&data.train, &data.validation})
+    for (auto& shard : *split) visit(shard.path);
+  using Text = std::conditional_t<std::is_const_v<Data>, const std::string, std::string>;
   if (data.tokenizer.contains("vocabulary"))
-    require_utf8_path(data.tokenizer["vocabulary"].get<std::string>());
+    visit(data.tokenizer["vocabulary"].template get_ref<Text&>());
+}
+
+// Of what lay below `then`.
+fs::path path_now(const fs::path& path, const fs::path& then, const fs::path& now) {
+  std::error_code error;
+  const fs::path below = path.lexically_relative(then);
+  const bool lay_there = !then.empty() && !below.empty() && *below.begin() != "..";
+  return lay_there && !fs::exists(path, error) ? now / below : path;
 }
 
 }  // namespace
@@ -45,12 +59,13 @@ void require_utf8_path(const std::string& path) {
 }
 
 std::string PreparedData::to_json(NotUtf8 bytes) const {
-  if (bytes == NotUtf8::throws) require_paths(*this);
+  if (bytes == NotUtf8::throws) for_each_path(*this, require_utf8_path);
   json data = {{"fingerprint", fingerprint},
                {"tokenizer", tokenizer},
                {"train", shards_to_json(train)},
                {"validation", shards_to_json(validation)}};
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
+  if (!store.empty()) data["store"] = store;
   if (!made_from.is_null()) data["made_from"] = made_from;
   return json_text(data, 2, bytes) + "\n";
 }
@@ -66,11 +81,21 @@ PreparedData PreparedData::from_json(const std::string& text, const std::string&
   if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
   prepared.train = shards_from_json(data.at("train"));
   prepared.validation = shards_from_json(data.at("validation"));
+  prepared.store = data.value("store", "");
   prepared.made_from = data.value("made_from", json());
   return prepared;
 } catch (const json::exception& error) {
   throw Error("prepared data: " + (file.empty() ? "its description" : "'" + file + "'") +
               " is damaged (" + json_problem(error) + "); " + remedy);
+}
+
+PreparedData PreparedData::load(const fs::path& file, const std::string& remedy) {
+  PreparedData data = from_json(read_file(file), file.string(), remedy);
+  const fs::path folder = fs::absolute(file).parent_path();
+  for_each_path(data, [&](std::string& path) {
+    path = path_now(folder / path, data.store, folder.parent_path()).string();
+  });
+  return data;
 }
 
 }  // namespace exprun

@@ -1,9 +1,10 @@
 // What the launcher hands to the ranks about data: token shards, ready to be mapped. Raw sources
 // (text) were tokenized once into runs/data/<fingerprint>/; shards are named where they lie.
-// It is the file data.json of a run's folder.
+// It is the file data.json of a run's folder, and of a set's.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct PreparedData {
   std::optional<int64_t> vocab_size;  // of the tokenizer
   std::vector<TokenShard> train;
   std::vector<TokenShard> validation;
+  std::string store;         // of a run: where it lay, absolute, when this was written
   nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
 
   // Throws Error for a path that JSON cannot say, unless U+FFFD may stand for its bytes.
@@ -27,6 +29,11 @@ struct PreparedData {
   // Throws Error that names the file that it is from, and what to do about the damage.
   static PreparedData from_json(const std::string& json, const std::string& file = "",
                                 const std::string& remedy = "run the recipe again");
+
+  // The same for a data.json. Paths are absolute then: a set's are relative to its folder, and what
+  // lay in a run's store and is gone is named where the store is now.
+  static PreparedData load(const std::filesystem::path& file,
+                           const std::string& remedy = "run the recipe again");
 };
 
 // Throws Error for a path of data that JSON, and so a run, cannot say.

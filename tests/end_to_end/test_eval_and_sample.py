@@ -51,6 +51,33 @@ class EvalAndSample(ExprunTest):
         self.assertIn("val/loss", self.exprun(*store, "eval", "@last").out)
         self.assertEqual(len(self.exprun(*store, "sample", "@last", "--prompt=7", "tokens=3").out), 5)
 
+    def test_a_project_that_is_renamed_goes_on_where_it_is_now(self):
+        for name in "tiny.toml", "text.txt":
+            self.write(f"before/{name}", (self.folder / name).read_bytes())
+        before, now = self.folder / "before", self.folder / "now"
+        recipe = "tiny.toml", "steps=1000000"
+
+        def twenty_steps(*words, folder):
+            store = f"{folder.name}/runs"
+            step = self.last_step(store)
+            process = self.start(*words, cwd=folder)
+            self.wait_for_step(step + 20, process, store)
+            process.terminate()
+            result = self.finish(process)
+            self.assertEqual(result.code, 143, result.err)
+            return result.err
+
+        twenty_steps(*recipe, folder=before)
+        before.rename(now)
+        said = (f" was started in {before}, which cannot be entered (No such file or directory); paths of its recipe "
+                "are read from here")
+        self.assertIn(said, self.exprun("eval", "@last", cwd=now).err)
+        self.assertIn(said, self.exprun("sample", "@last", "tokens=3", cwd=now).err)
+        self.assertIn(said, twenty_steps("resume", "@last", folder=now))
+        self.assertIn("continuing tiny-", twenty_steps(*recipe, folder=now))
+        (now / "text.txt").unlink()
+        self.assertIn("tiny.toml:16:8: error: ", self.exprun(*recipe, cwd=now, code=2).err)
+
     def test_a_damaged_description_of_the_data_is_named(self):
         file = self.run_folder() / "data.json"
         file.write_text("{}")

@@ -64,7 +64,7 @@ int run_eval(const Words& words, const Globals& globals) {
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = understood_recipe(store, run, overrides, "eval", reference);
-  const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
+  const WorkingDirectory there(run);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);

@@ -48,7 +48,7 @@ int run_sample(const Words& words, const Globals& globals) {
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = understood_recipe(store, run, overrides, "sample", reference);
-  const WorkingDirectory there(run, WorkingDirectory::IfGone::stays_here);
+  const WorkingDirectory there(run);
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);

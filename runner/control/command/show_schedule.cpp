@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/period.h"
@@ -30,7 +29,7 @@ Facts facts_about(const std::string& what, const ResolvedRecipe& recipe, const G
   }
   const Store store = open_store(globals.store);
   const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
-  return facts_of(PreparedData::from_json(read_file(folder.data()), folder.data().string()));
+  return facts_of(PreparedData::load(folder.data()));
 }
 
 // Whether a length of the run or of its schedule is in epochs, which only the data tell.

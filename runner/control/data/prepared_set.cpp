@@ -1,7 +1,5 @@
 #include "control/data/prepared_set.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/manifest.h"
@@ -19,15 +17,7 @@ std::optional<PreparedData> described_set(const fs::path& folder) try {
 }
 
 PreparedData load_set(const fs::path& folder) {
-  const fs::path file = folder / kDataDescription;
-  PreparedData data =
-      PreparedData::from_json(read_file(file), file.string(), how_to_prepare_again(folder));
-  for (auto* split : {&data.train, &data.validation})
-    for (TokenShard& shard : *split) shard.path = fs::absolute(folder / shard.path).string();
-  if (data.tokenizer.contains("vocabulary"))
-    data.tokenizer["vocabulary"] =
-        fs::absolute(folder / data.tokenizer["vocabulary"].get<std::string>()).string();
-  return data;
+  return PreparedData::load(folder / kDataDescription, how_to_prepare_again(folder));
 }
 
 std::string how_to_prepare_again(const fs::path& folder) {

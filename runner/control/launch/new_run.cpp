@@ -44,7 +44,9 @@ NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
 void write_hand_over(const RunFolder& folder, const LaunchRequest& request,
                      const PreparedData& data) {
   write_file_atomically(folder.recipe(), stored_text(request));
-  write_file_atomically(folder.data(), data.to_json());
+  PreparedData written = data;
+  written.store = folder.path.parent_path().string();
+  write_file_atomically(folder.data(), written.to_json());
 }
 
 Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,

@@ -8,11 +8,11 @@
 
 namespace exprun {
 
-// Changes to the run's working directory, if there is a run, and back at the end.
+// Changes to the run's working directory, if there is a run, and back at the end. Where it is gone
+// (a project was renamed or moved) it stays and says so: what is missing is told at its key.
 class WorkingDirectory {
  public:
-  enum class IfGone { throws, stays_here };  // an Error: a checkpoint alone needs no paths
-  explicit WorkingDirectory(const std::optional<RunRow>& run, IfGone if_gone = IfGone::throws);
+  explicit WorkingDirectory(const std::optional<RunRow>& run);
   ~WorkingDirectory();
   WorkingDirectory(const WorkingDirectory&) = delete;
   WorkingDirectory& operator=(const WorkingDirectory&) = delete;

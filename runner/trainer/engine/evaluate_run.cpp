@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/signals.h"
@@ -68,7 +67,7 @@ std::optional<EvaluationResult> evaluate(const NamedEvaluation& named,
 json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
                   const std::string& request) {
   const Request wanted = parse(request);
-  const auto data = PreparedData::from_json(read_file(run.data()), run.data().string());
+  const auto data = PreparedData::load(run.data());
   const ResolvedRecipe recipe = resolve(wanted.text, facts_of(data));
   const CheckpointState state = read_checkpoint_state(checkpoint);
   const Section settings = recipe.section("run");

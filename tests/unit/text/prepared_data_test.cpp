@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "support/temporary_folder.h"
 
 using namespace exprun;
 
@@ -19,6 +21,39 @@ TEST_CASE("prepared data: JSON and back") {
   CHECK(again.train[1].tokens == 20);
   CHECK(again.train[0].first_byte == 1024);
   CHECK(again.validation.empty());
+}
+
+TEST_CASE("prepared data: what lies in a store is found where the store is now") {
+  const TemporaryFolder folder;
+  const auto run = folder.write("now/run/data.json", ""),
+             there = folder.write("now/data/a.bin", "");
+  const std::string before = (folder.path() / "before").string(), elsewhere = "/elsewhere/c.bin";
+  PreparedData data;
+  data.store = before;
+  data.tokenizer = {{"type", "bpe"}, {"vocabulary", before + "/data/vocabulary"}};
+  data.train = {
+      {before + "/data/a.bin", 10, 1024}, {elsewhere, 10, 1024}, {before + "s/d.bin", 1, 0}};
+  write_file(run, data.to_json());
+  const PreparedData now = PreparedData::load(run);
+  CHECK(now.train[0].path == there);
+  CHECK(now.train[1].path == elsewhere);
+  CHECK(now.train[2].path == before + "s/d.bin");
+  CHECK(now.tokenizer["vocabulary"] == (folder.path() / "now/data/vocabulary").string());
+
+  // A copy of the run alone: its data lie where they lay.
+  const auto still = folder.write("before/data/a.bin", "");
+  CHECK(PreparedData::load(run).train[0].path == still);
+}
+
+TEST_CASE("prepared data: a set's paths are relative to its folder") {
+  const TemporaryFolder folder;
+  PreparedData data;
+  data.tokenizer = {{"type", "bpe"}, {"vocabulary", "vocabulary"}};
+  data.train = {{"a.bin", 10, 1024}};
+  const auto file = folder.write("set/data.json", data.to_json());
+  CHECK(PreparedData::load(file).train[0].path == (folder.path() / "set/a.bin").string());
+  CHECK(PreparedData::load(file).tokenizer["vocabulary"] ==
+        (folder.path() / "set/vocabulary").string());
 }
 
 TEST_CASE("prepared data: a source without a tokenizer has no vocabulary") {

@@ -147,8 +147,7 @@ ResolvedRecipe HandOver::resolved() const {
 
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint) {
-  HandOver hand_over{folder, read_file(folder.recipe()),
-                     PreparedData::from_json(read_file(folder.data()), folder.data().string()),
+  HandOver hand_over{folder, read_file(folder.recipe()), PreparedData::load(folder.data()),
                      checkpoint};
   hand_over.device =
       c10::DeviceTypeName(chosen_device(hand_over.resolved().section("run")), /*lower_case=*/true);
