@@ -1,5 +1,6 @@
 """A run is looked at after its end: `exprun eval` and `exprun sample` on its newest checkpoint."""
 import json
+import shutil
 import unittest
 
 from support import ROOT, ExprunTest
@@ -9,10 +10,19 @@ LINES = "".join(
     for n in range(10))
 
 
+def flip_a_bit(file):
+    data = bytearray(file.read_bytes())
+    data[-2] ^= 64  # the exponent of its last number
+    file.write_bytes(data)
+
+
 class EvalAndSample(ExprunTest):
     def setUp(self):
         super().setUp()
         self.exprun("tiny.toml", "lr=3e-2", "steps=150")
+
+    def checkpoint(self, step):
+        return self.run_folder() / "checkpoints" / f"step_{step:08}"
 
     def test_eval_gives_what_the_run_recorded_at_its_end(self):
         ((recorded,),) = self.rows("SELECT value FROM metrics WHERE name = 'val/loss' AND step = 150")
@@ -103,12 +113,37 @@ class EvalAndSample(ExprunTest):
         drawn = {self.exprun("sample", "@last", "tokens=40", "temperature=2", f"seed={seed}").out for seed in (1, 2)}
         self.assertEqual(len(drawn), 2)
 
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
+        whole = [self.exprun("eval", "@last").out, self.exprun("sample", "@last", "--prompt=7").out]
+        self.assertTrue(whole[0].startswith("step 20: "), whole[0])
+        flip_a_bit(self.checkpoint(20) / "model.safetensors")
+        passed_over = ("exprun: warning: checkpoint passed over: step_00000020: model.safetensors has other content than "
+                       "the manifest says\n")
+        looked_at = self.exprun("eval", "@last")
+        self.assertEqual(looked_at.err, passed_over)
+        self.assertTrue(looked_at.out.startswith("step 10: "), looked_at.out)
+        sampled = self.exprun("sample", "@last", "--prompt=7")
+        self.assertEqual(sampled.err, passed_over)
+        self.assertNotEqual(sampled.out, whole[1])
+
+    def test_a_run_whose_checkpoints_are_all_damaged_is_not_looked_at(self):
+        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
+        flip_a_bit(self.checkpoint(10) / "optimizer.safetensors")
+        (self.checkpoint(20) / "MANIFEST.json").unlink()
+        name = self.run_folder().name
+        for words in (["eval", "@last"], ["sample", "@last"]):
+            result = self.exprun(*words, code=1)
+            self.assertEqual(result.out, "")
+            self.assertEqual(result.err, f"exprun: error: evaluate: {name} has no intact checkpoint to look at:\n"
+                                         "  step_00000020: MANIFEST.json is missing\n"
+                                         "  step_00000010: optimizer.safetensors has other content than the manifest says\n"
+                                         f"  bring back a copy of one, or `exprun rerun {name}` makes the run again\n")
+
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
-        self.exprun("tiny.toml", "lr=inf", code=2)
-        for folder in (self.run_folder() / "checkpoints").iterdir():
-            (folder / "MANIFEST.json").unlink()
-        result = self.exprun("eval", "@last", code=1)
-        self.assertRegex(result.err, r"evaluate: tiny-\w{8} has no complete checkpoint to look at")
+        shutil.rmtree(self.run_folder() / "checkpoints")
+        self.assertEqual(self.exprun("eval", "@last", code=1).err,
+                         f"exprun: error: evaluate: {self.run_folder().name} has no intact checkpoint to look at\n")
 
 
 if __name__ == "__main__":

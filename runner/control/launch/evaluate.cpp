@@ -4,7 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "base/run_folder.h"
+#include "control/launch/intact_checkpoint.h"
 #include "control/launch/process/capture.h"
 #include "control/launch/trainer_program.h"
 
@@ -18,17 +18,31 @@ std::string request(const RecipeText& text, const std::string& only) {
                                 {"only", only.empty() ? ordered_json() : ordered_json(only)}});
 }
 
+Error nothing_to_look_at(const std::string& run, const std::vector<std::string>& damaged) {
+  std::string text = "evaluate: " + run + " has no intact checkpoint to look at";
+  if (damaged.empty()) return Error(text);
+  text += ':';
+  for (const std::string& reason : damaged) text += "\n  " + reason;
+  return Error(text + "\n  bring back a copy of one, or `exprun rerun " + run +
+               "` makes the run again");
+}
+
+CheckpointFolder checkpoint_of(const StoreFolder& folder, const std::string& run) {
+  std::vector<std::string> passed_over;
+  const auto checkpoint = newest_intact(folder.run(run), passed_over);
+  if (!checkpoint) throw nothing_to_look_at(run, passed_over);
+  warn_of(passed_over);
+  return *checkpoint;
+}
+
 }  // namespace
 
 std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
                                      const RecipeText& text, const std::string& only) {
-  const RunFolder run_folder = folder.run(run.folder);
-  const auto checkpoints = complete_checkpoints(run_folder);
-  if (checkpoints.empty())
-    throw Error("evaluate: " + run.folder + " has no complete checkpoint to look at");
+  const CheckpointFolder checkpoint = checkpoint_of(folder, run.folder);
   const Captured captured =
       capture({able_trainer_program().string(), "--evaluate", "--run-folder",
-               run_folder.path.string(), "--resume-from", checkpoints.front().path.string()},
+               folder.run(run.folder).path.string(), "--resume-from", checkpoint.path.string()},
               request(text, only));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);

@@ -1,4 +1,4 @@
-// Evaluations of a run on its newest checkpoint, by the trainer.
+// Evaluations of a run on its newest intact checkpoint, by the trainer.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ namespace exprun {
 // {"step": N, "metrics": {series: value}, "texts": {evaluation: text}}. `text` is the run's
 // recipe, changed in [evaluation] only, and judged already; `only` is the name of one evaluation,
 // or empty for all. Nothing if the trainer refused the recipe: its diagnostics are on standard
-// error already. Throws Error where there is no checkpoint.
+// error already. Throws Error where no checkpoint is intact.
 std::optional<nlohmann::ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
                                                const RecipeText& text, const std::string& only);
 

@@ -1,8 +1,7 @@
 #include "control/launch/prepared_launch.h"
 
-#include "base/log.h"
-#include "base/manifest.h"
 #include "control/data/prepare.h"
+#include "control/launch/intact_checkpoint.h"
 #include "control/launch/provenance.h"
 #include "recipe/quantities.h"
 #include "text/data_facts.h"
@@ -10,17 +9,11 @@
 namespace exprun {
 namespace {
 
-// The newest checkpoint whose every byte is as its manifest says.
-std::optional<CheckpointFolder> newest_intact(const RunFolder& folder) {
-  std::vector<std::string> skipped;
-  const auto complete = complete_checkpoints(folder, &skipped);
-  for (const std::string& reason : skipped) log_warning("checkpoint passed over: " + reason);
-  for (const CheckpointFolder& checkpoint : complete) {
-    const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
-    if (!problem) return checkpoint;
-    log_warning("checkpoint passed over: " + checkpoint.path.filename().string() + ": " + *problem);
-  }
-  return std::nullopt;
+std::optional<CheckpointFolder> checkpoint_of(const RunFolder& folder) {
+  std::vector<std::string> passed_over;
+  const auto checkpoint = newest_intact(folder, passed_over);
+  warn_of(passed_over);
+  return checkpoint;
 }
 
 }  // namespace
@@ -47,7 +40,7 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   ResolvedRecipe resolved = resolve(request.text, facts);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), facts).value_or(0);
-  auto checkpoint = run ? newest_intact(folder.run(run->folder)) : std::nullopt;
+  auto checkpoint = run ? checkpoint_of(folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
           steps,
