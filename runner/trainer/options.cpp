@@ -84,6 +84,7 @@ const std::map<std::string, Flag, std::less<>>& flags() {
 const std::map<std::string, Setter, std::less<>>& valued() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"--run-folder", text_into([](Options & o) -> auto& { return o.run.folder.path; })},
+      {"--shown-folder", text_into([](Options & o) -> auto& { return o.run.shown.path; })},
       {"--store", text_into([](Options & o) -> auto& { return o.run.store; })},
       {"--run-id", number_into([](Options & o) -> auto& { return o.run.id; })},
       {"--attempt", number_into([](Options & o) -> auto& { return o.run.attempt; })},
@@ -112,16 +113,16 @@ void check_complete(const Options& options) {
       (options.run.folder.path.empty() || !options.checkpoint))
     throw wrong_usage("--run-folder and --resume-from are needed");
   if (options.task != Options::Task::train) return;
-  if (options.run.folder.path.empty() || options.run.store.empty() || options.run.id == 0 ||
-      options.run.attempt == 0)
-    throw wrong_usage("--run-folder, --store, --run-id and --attempt are needed");
+  if (options.run.folder.path.empty() || options.run.shown.path.empty() ||
+      options.run.store.empty() || options.run.id == 0 || options.run.attempt == 0)
+    throw wrong_usage("--run-folder, --shown-folder, --store, --run-id and --attempt are needed");
 }
 
 }  // namespace
 
 const char* const kTrainerUsage =
-    R"(usage: exprun-trainer --run-folder DIR --store FILE --run-id N --attempt N
-                      [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]
+    R"(usage: exprun-trainer --run-folder DIR --shown-folder DIR --store FILE --run-id N
+                      --attempt N [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]
                       [PLACE --rendezvous-fd FD]
        exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank but 0)
        exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;

@@ -27,9 +27,12 @@ class Signals(ExprunTest):
         self.assertTrue((checkpoint / "MANIFEST.json").exists(), f"{checkpoint} is not complete")
         return last_step
 
+    def last_saved(self):
+        return self.rows("SELECT last_step FROM runs")[0][0]
+
     def continue_for(self, steps):
         """The same command again, with cadences that do not change the run, until it went on by so many steps."""
-        before = self.rows("SELECT last_step FROM runs")[0][0]
+        before = self.last_saved()
         process = self.start(*ENDLESS)
         self.wait_for_step(before + steps, process)
         self.stop(process, signal.SIGINT)
@@ -40,6 +43,18 @@ class Signals(ExprunTest):
         step = self.assert_saved("interrupted")
         self.continue_for(20)
         self.assertEqual(self.rows("SELECT from_step FROM attempt ORDER BY attempt"), [(0,), (step,)])
+
+    def test_where_it_is_saved_is_said_from_where_the_user_stands(self):
+        saved = self.stop(self.begin(), signal.SIGINT).err
+        name = self.run_folder().name
+        self.assertIn(f"exprun: saved in runs/{name}/checkpoints/step_{self.last_saved():08}\n", saved)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        for store in ("../runs", str(self.folder / "runs")):
+            process = self.start("--store", store, "resume", "@last", cwd=elsewhere)
+            self.wait_for_step(self.last_saved() + 20, process)
+            said = self.stop(process, signal.SIGINT).err
+            self.assertIn(f"exprun: saved in {store}/{name}/checkpoints/step_{self.last_saved():08}\n", said)
 
     def test_a_signal_while_the_trainer_loads_is_not_lost(self):
         process = self.start(*ENDLESS)

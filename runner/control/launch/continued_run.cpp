@@ -58,8 +58,13 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   write_hand_over(run_folder, request, prepared.data);
   say_where(run, from_step);
   const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance);
-  Attempt attempt{run.id,          number,       run_folder,
-                  std::move(lock), std::nullopt, world_size(prepared.resolved),
+  Attempt attempt{run.id,
+                  number,
+                  run_folder,
+                  folder.shown / run.folder,
+                  std::move(lock),
+                  std::nullopt,
+                  world_size(prepared.resolved),
                   prepared.trainer};
   if (checkpoint) attempt.resume_from = checkpoint->path;
   return attempt;

@@ -63,6 +63,7 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   return {id,
           1,
           run_folder,
+          folder.shown / row.folder,
           std::move(*lock),
           std::nullopt,
           world_size(prepared.resolved),

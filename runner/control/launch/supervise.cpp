@@ -21,6 +21,8 @@ ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLeve
   command.words = {trainer_program(attempt.trainer).string(),
                    "--run-folder",
                    attempt.folder.path.string(),
+                   "--shown-folder",
+                   attempt.shown.string(),
                    "--store",
                    store.file().string(),
                    "--run-id",

@@ -20,6 +20,7 @@ struct Attempt {
   int64_t run = 0;
   int64_t number = 1;
   RunFolder folder;
+  std::filesystem::path shown;  // the folder, as the user would write it
   FileLock lock;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint's folder
   int world_size = 1;

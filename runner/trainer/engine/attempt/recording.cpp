@@ -60,8 +60,7 @@ void Recording::end(const TrainingResult& result) {
   metrics_.flush();
   if (!result.message.empty()) event("error", "end", result.message);
   show_progress_line("");
-  for (const std::string& line :
-       end_summary(attempt_.pipeline(), progress_, result, run_.folder.path))
+  for (const std::string& line : end_summary(attempt_.pipeline(), progress_, result, run_))
     log_info(line);
   if (mfu_) log_info(mfu_->text(progress_.tokens_per_second()));
 }

@@ -17,6 +17,7 @@ struct StoredRun {
   int64_t id = 0;
   int64_t attempt = 0;
   RunFolder folder;
+  RunFolder shown;  // as the user would write it, who may stand elsewhere than the run works
 };
 
 // On what libraries the attempt runs (libraries_json). Trouble with the store is passed over.

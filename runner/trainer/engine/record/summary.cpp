@@ -87,15 +87,13 @@ std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedD
 }
 
 std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& progress,
-                                     const TrainingResult& result,
-                                     const std::filesystem::path& run_folder) {
-  const RunFolder folder{std::filesystem::proximate(run_folder)};
+                                     const TrainingResult& result, const StoredRun& run) {
   std::vector<std::string> lines{result_line(pipeline, progress, result)};
   if (result.position.step > 0 && result.end != TrainingResult::End::diverged)
     lines.push_back("saved in " +
-                    (folder.checkpoints() / checkpoint_name(result.position.step)).string());
-  if (std::filesystem::exists(run_folder / folder.samples().filename()))
-    lines.push_back("samples in " + folder.samples().string());
+                    (run.shown.checkpoints() / checkpoint_name(result.position.step)).string());
+  if (std::filesystem::exists(run.folder.samples()))
+    lines.push_back("samples in " + run.shown.samples().string());
   return lines;
 }
 

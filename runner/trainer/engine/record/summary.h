@@ -1,13 +1,13 @@
 // What a run says about itself when it starts and when it ends.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "engine/device/machine.h"
 #include "engine/pipeline.h"
 #include "engine/record/progress.h"
+#include "engine/record/store_recorder.h"
 #include "engine/trainer.h"
 
 namespace exprun {
@@ -16,7 +16,6 @@ namespace exprun {
 std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedData& data,
                                        const Machine& machine);
 std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& progress,
-                                     const TrainingResult& result,
-                                     const std::filesystem::path& run_folder);
+                                     const TrainingResult& result, const StoredRun& run);
 
 }  // namespace exprun
