@@ -205,6 +205,12 @@ def end(process):
     process.communicate()
 
 
+def flip_a_bit(file):
+    data = bytearray(file.read_bytes())
+    data[-2] ^= 64
+    file.write_bytes(data)
+
+
 def digests(folder):
     """{file name: SHA-256} of every file of a folder."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}

@@ -3,17 +3,11 @@ import json
 import shutil
 import unittest
 
-from support import ROOT, ExprunTest
+from support import ROOT, ExprunTest, flip_a_bit
 
 LINES = "".join(
     json.dumps({"ctx": f"{n} little ships", "endings": [" mite", " went out to sea", " unseen", " at 99"], "label": 1}) + "\n"
     for n in range(10))
-
-
-def flip_a_bit(file):
-    data = bytearray(file.read_bytes())
-    data[-2] ^= 64  # the exponent of its last number
-    file.write_bytes(data)
 
 
 class EvalAndSample(ExprunTest):

@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from support import ExprunTest, children
+from support import ExprunTest, children, flip_a_bit
 
 ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every='1000000 steps'")
 
@@ -55,6 +55,17 @@ class Signals(ExprunTest):
             self.wait_for_step(self.last_saved() + 20, process)
             said = self.stop(process, signal.SIGINT).err
             self.assertIn(f"exprun: saved in {store}/{name}/checkpoints/step_{self.last_saved():08}\n", said)
+
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        self.stop(self.begin("tiny.toml", "steps=100000000", "checkpoint.every='10 steps'"), signal.SIGINT)
+        before, newest = sorted((self.run_folder() / "checkpoints").iterdir())[-2:]
+        flip_a_bit(newest / "model.safetensors")
+        process = self.start("resume", "@last")
+        self.wait_until(lambda: self.rows("SELECT max(attempt) FROM runs") == [(2,)], process)
+        said = self.stop(process, signal.SIGINT).err
+        self.assertTrue(said.startswith(f"exprun: warning: checkpoint passed over: {newest.name}: model.safetensors has other "
+                                        "content than the manifest says\n"), said)
+        self.assertIn(f" (interrupted) from step {int(before.name.removeprefix('step_'))} of ", said)
 
     def test_a_signal_while_the_trainer_loads_is_not_lost(self):
         process = self.start(*ENDLESS)
