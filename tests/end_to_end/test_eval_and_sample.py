@@ -107,6 +107,12 @@ class EvalAndSample(ExprunTest):
         drawn = {self.exprun("sample", "@last", "tokens=40", "temperature=2", f"seed={seed}").out for seed in (1, 2)}
         self.assertEqual(len(drawn), 2)
 
+    def test_eval_warns_of_what_is_no_number(self):
+        self.exprun("tiny.toml", "lr=1e38", "steps=2", code=3)
+        result = self.exprun("eval", "@last", "--json")
+        self.assertEqual(json.loads(result.out), {"metrics": {"val/loss": None}, "step": 1, "texts": {}})
+        self.assertEqual(result.err, "exprun: warning: eval: val/loss is nan or infinite: the model has diverged by step 1\n")
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
         whole = [self.exprun("eval", "@last").out, self.exprun("sample", "@last", "--prompt=7").out]

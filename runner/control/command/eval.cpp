@@ -3,6 +3,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/offered_changes.h"
@@ -32,6 +33,14 @@ std::string as_text(const nlohmann::ordered_json& results) {
   for (const auto& [name, written] : results.at("texts").items())
     text += step + name + ":\n" + written.get<std::string>() + "\n";
   return text;
+}
+
+// JSON has no nan and no infinity: null stands for both.
+void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
+  for (const auto& [metric, value] : results.at("metrics").items())
+    if (value.is_null())
+      log_warning("eval: " + metric + " is nan or infinite: the model has diverged by step " +
+                  json_text(results.at("step")));
 }
 
 Words offered_evaluation_keys(const Typed& typed) {
@@ -68,6 +77,7 @@ int run_eval(const Words& words, const Globals& globals) {
   resolved_aloud(text, globals);
   const auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
+  warn_of_what_is_no_number(*results);
   json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;
 }
