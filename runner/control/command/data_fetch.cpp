@@ -77,7 +77,7 @@ ResultTable table_of(const std::vector<Download>& downloads) {
   ResultTable table{{{"address", "address"},
                      {"bytes", "bytes", true},
                      {"file", "file"},
-                     {"sha256", "SHA-256", false, true}},
+                     {"sha256", "SHA-256", false, 1}},
                     {}};
   for (const Download& wanted : downloads) {
     const bool has_bytes = wanted.bytes > 0 && !wanted.as_it_is;

@@ -91,7 +91,7 @@ ResultTable overview(const LookedShards& looked, std::vector<std::string>& probl
                      {"smallest", "smallest", true},
                      {"largest", "largest", true},
                      {"different", "different", true},
-                     {"format", "format", false, true}},
+                     {"format", "format", false, 1}},
                     {}};
   for (const LookedShard& one : looked.shards) try {
       table.rows.push_back(row_of(one.file));

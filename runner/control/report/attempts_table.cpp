@@ -12,10 +12,10 @@ ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
                      {"state", "state"},
                      {"started_ms", "began"},
                      {"seconds", "time", true},
-                     {"host", "host", false, true},
-                     {"version", "exprun", false, true},
-                     {"git_commit", "git", false, true},
-                     {"message", "message", false, true}},
+                     {"host", "host"},
+                     {"version", "exprun"},
+                     {"git_commit", "git"},
+                     {"message", "message"}},
                     {}};
   for (const AttemptRow& row : attempts) {
     const double seconds =

@@ -1,6 +1,5 @@
 // A table for a terminal: columns two spaces apart, no frame.
 #include <algorithm>
-#include <numeric>
 
 #include "control/report/table.h"
 
@@ -40,20 +39,38 @@ std::vector<size_t> widths(const ResultTable& table) {
   return widths;
 }
 
+std::vector<size_t> by_rank(const ResultTable& table) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < table.columns.size(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return table.columns[a].rank < table.columns[b].rank;
+  });
+  return order;
+}
+
+// Whether each column stays. A table has one at least.
+std::vector<bool> fitting(const ResultTable& table, size_t width) {
+  const std::vector<size_t> column_widths = widths(table);
+  std::vector<bool> stays(table.columns.size());
+  size_t used = 0;
+  for (const size_t i : by_rank(table)) {
+    const size_t with_it = used + (used ? kGap : 0) + column_widths[i];
+    stays[i] = table.columns[i].rank == 0 || used == 0 || with_it <= width;
+    if (stays[i]) used = with_it;
+  }
+  return stays;
+}
+
 void drop_column(ResultTable& table, size_t index) {
   const auto at = static_cast<std::ptrdiff_t>(index);
   table.columns.erase(table.columns.begin() + at);
   for (auto& row : table.rows) row.erase(row.begin() + at);
 }
 
-void drop_until_it_fits(ResultTable& table, size_t width, std::vector<std::string>* left_out) {
-  const auto fits = [&] {
-    const auto columns = widths(table);
-    const size_t gaps = columns.empty() ? 0 : kGap * (columns.size() - 1);
-    return std::accumulate(columns.begin(), columns.end(), gaps) <= width;
-  };
-  for (size_t i = table.columns.size(); i-- > 0 && !fits();) {
-    if (!table.columns[i].droppable) continue;
+void drop_what_does_not_fit(ResultTable& table, size_t width, std::vector<std::string>* left_out) {
+  const std::vector<bool> stays = fitting(table, width);
+  for (size_t i = table.columns.size(); i-- > 0;) {
+    if (stays[i]) continue;
     if (left_out) left_out->insert(left_out->begin(), table.columns[i].title);
     drop_column(table, i);
   }
@@ -71,7 +88,7 @@ std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out) {
   for (auto& row : table.rows)
     for (Cell& cell : row) cell.text = one_line(cell.text);
-  if (options.width) drop_until_it_fits(table, options.width, left_out);
+  if (options.width) drop_what_does_not_fit(table, options.width, left_out);
   const std::vector<size_t> column_widths = widths(table);
 
   std::string out;

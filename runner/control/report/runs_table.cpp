@@ -28,17 +28,18 @@ Cell steps_cell(const RunRow& run) {
   return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
 }
 
+// Runs are told apart by their settings, and compared by the best loss: the rest goes before them.
 std::vector<Column> report_columns(const std::vector<std::string>& paths) {
   std::vector<Column> columns = {{"run", "run"}};
   for (const std::string& path : paths)
-    columns.push_back({path, short_title(path, paths), true, true});
-  columns.insert(columns.end(), {{"val_loss_best", "best val loss", true},
-                                 {"val_loss_best_step", "at step", true},
-                                 {"val_loss_last", "last", true},
-                                 {"train_loss_last", "train loss", true, true},
-                                 {"step", "step", true},
-                                 {"state", "state"},
-                                 {"seconds", "time", true}});
+    columns.push_back({path, short_title(path, paths), true, 2});
+  columns.insert(columns.end(), {{"val_loss_best", "best val loss", true, 1},
+                                 {"val_loss_best_step", "at step", true, 5},
+                                 {"val_loss_last", "last", true, 6},
+                                 {"train_loss_last", "train loss", true, 4},
+                                 {"step", "step", true, 3},
+                                 {"state", "state", false, 7},
+                                 {"seconds", "time", true, 8}});
   return columns;
 }
 
@@ -153,14 +154,14 @@ std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs) {
 
 ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
   ResultTable table;
-  table.columns = {{"id", "id", true},
+  table.columns = {{"id", "id", true, 1},
                    {"run", "run"},
-                   {"state", "state"},
-                   {"step", "step", true},
-                   {"val_loss_best", "best val loss", true},
-                   {"started_ms", "started", true, true},
-                   {"seconds", "time", true, true},
-                   {"tags", "tags", false, true},
+                   {"state", "state", false, 2},
+                   {"step", "step", true, 3},
+                   {"val_loss_best", "best val loss", true, 4},
+                   {"started_ms", "started", true, 5},
+                   {"seconds", "time", true, 7},
+                   {"tags", "tags", false, 6},
                    {"val_loss_best_step", "at step", true},
                    {"val_loss_last", "val loss", true},
                    {"train_loss_last", "train loss", true},

@@ -28,10 +28,10 @@ struct Cell {
 };
 
 struct Column {
-  std::string key;         // for machines: "val_loss_best"
-  std::string title;       // for people: "best val loss"
-  bool right = false;      // numbers stand right
-  bool droppable = false;  // may be left out on a narrow terminal
+  std::string key;     // for machines: "val_loss_best"
+  std::string title;   // for people: "best val loss"
+  bool right = false;  // numbers stand right
+  size_t rank = 0;     // on a narrow terminal the lowest have the room first; 0 always stays
 };
 
 struct ResultTable {
@@ -44,8 +44,8 @@ struct PlainOptions {
   bool colours = false;
 };
 
-// Aligned columns under their titles. When it does not fit, the last droppable columns are left
-// out, and named in `left_out`.
+// Aligned columns under their titles. Where not all fit, each that does not fit beside those of
+// lower ranks is left out, and named in `left_out`.
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out = nullptr);
 

@@ -44,6 +44,32 @@ TEST_CASE("report: only what differs is a column, and the best run stands first"
         "  1m 12s\n");
 }
 
+TEST_CASE("report: on a narrow terminal the settings that differ are left out last") {
+  std::vector<ReportedRun> runs = {reported(1, "0.001", 1.9149), reported(2, "0.0003", 2.5)};
+  for (ReportedRun& run : runs) {
+    run.run.folder = "slow-" + std::to_string(run.run.id);
+    run.parameters[0].toml = std::to_string(run.run.id);
+    run.parameters.push_back({"run.seed", std::to_string(run.run.id + 6)});
+  }
+  const ResultTable table = report_table(runs);
+  CHECK(to_plain(table, {80, false}) ==
+        "run     num_layers      lr  seed  best val loss  at step  train loss     step\n"
+        "slow-1           1   0.001     7          1.915      250              300/300\n"
+        "slow-2           2  0.0003     8          2.500      250              300/300\n");
+  CHECK(to_plain(table, {60, false}) ==
+        "run     num_layers      lr  seed  best val loss     step\n"
+        "slow-1           1   0.001     7          1.915  300/300\n"
+        "slow-2           2  0.0003     8          2.500  300/300\n");
+  CHECK(to_plain(table, {40, false}) ==
+        "run     num_layers  seed  best val loss\n"
+        "slow-1           1     7          1.915\n"
+        "slow-2           2     8          2.500\n");
+  CHECK(to_plain(table, {20, false}) ==
+        "run     num_layers\n"
+        "slow-1           1\n"
+        "slow-2           2\n");
+}
+
 TEST_CASE("report: a run without a val loss stands last") {
   ReportedRun early = reported(3, "0.1", 0);
   early.val_loss.reset();
@@ -100,6 +126,20 @@ TEST_CASE("ls: how runs stand, by the columns that are wanted") {
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 1);
   sort_rows(table, "id", true);
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 2);
+}
+
+TEST_CASE("ls: a narrow terminal has the run and what tells most of it") {
+  std::vector<ReportedRun> runs = {reported(1, "0.1", 1.5)};
+  runs[0].run.tags = "first";
+  ResultTable table = ls_table(runs, 61'000);
+  choose_columns(table, ls_columns(runs));
+  CHECK(to_plain(table, {80, false}) ==
+        "id  run                  state        step  best val loss  started  tags\n"
+        " 1  quickstart-00000001  finished  300/300          1.500   1m ago  first\n");
+  CHECK(to_plain(table, {40, false}) ==
+        "id  run                  state     tags\n"
+        " 1  quickstart-00000001  finished  first\n");
+  CHECK(to_plain(table, {20, false}) == "run\nquickstart-00000001\n");
 }
 
 TEST_CASE("ls: a run of another host is unknown, with its last sign of life") {

@@ -10,7 +10,7 @@ namespace {
 
 ResultTable sample() {
   ResultTable table;
-  table.columns = {{"run", "run"}, {"lr", "lr", true, true}, {"val_loss", "val loss", true}};
+  table.columns = {{"run", "run"}, {"lr", "lr", true, 1}, {"val_loss", "val loss", true}};
   table.rows = {{Cell::word("a"), Cell::number(0.0003, "0.0003"), Cell::number(1.91489)},
                 {Cell::word("long, \"b\""), Cell::none(), Cell::number(NAN)}};
   return table;
@@ -25,13 +25,38 @@ TEST_CASE("table: columns are aligned, numbers to the right") {
         "long, \"b\"               nan\n");
 }
 
-TEST_CASE("table: a narrow terminal drops the last droppable column and names it") {
+TEST_CASE("table: a narrow terminal leaves out what is not always shown, and names it") {
   std::vector<std::string> left_out;
   CHECK(to_plain(sample(), {20, false}, &left_out) ==
         "run        val loss\n"
         "a             1.915\n"
         "long, \"b\"       nan\n");
   CHECK(left_out == std::vector<std::string>{"lr"});
+}
+
+TEST_CASE("table: on a narrow terminal the lowest ranks have the room first") {
+  ResultTable table{{{"wide", "wide", false, 3}, {"a", "a", false, 2}, {"b", "b", false, 1}},
+                    {{Cell::word("12345"), Cell::word("123"), Cell::word("1")}}};
+  const auto at = [&](size_t width) {
+    std::vector<std::string> left_out;
+    std::string text = to_plain(table, {width, false}, &left_out);
+    for (const std::string& name : left_out) text += "-" + name;
+    return text;
+  };
+  CHECK(at(13) == "wide   a    b\n12345  123  1\n");
+  CHECK(at(12) == "a    b\n123  1\n-wide");
+  CHECK(at(5) == "b\n1\n-wide-a");
+  table.columns[1].rank = 4;  // a narrow one may take the room that a wide one leaves
+  CHECK(at(8) == "wide   b\n12345  1\n-a");
+  table.columns[0].rank = 2;
+  table.columns[1].rank = 3;
+  CHECK(at(7) == "a    b\n123  1\n-wide");
+}
+
+TEST_CASE("table: on the narrowest terminal one column is left, however wide") {
+  ResultTable table{{{"a", "a", false, 2}, {"b", "b", false, 1}},
+                    {{Cell::word("1"), Cell::word("12345")}}};
+  CHECK(to_plain(table, {3, false}) == "b\n12345\n");
 }
 
 TEST_CASE("table: what fits is left whole") {
