@@ -50,6 +50,16 @@ class Housekeeping(ExprunTest):
         self.assertIn("# libraries   libtorch 2.11.0", shown)
         error = self.exprun("ls", "--sort", "val_loss_lst", code=2).err
         self.assertIn("there is no column 'val_loss_lst', did you mean 'val_loss_last'?", error)
+        self.assertEqual(self.names("--sort", "best val loss", "--where", "time>0", "--where", "started>0"), [first, slow])
+        self.assertEqual(self.exprun("ls", "--sort", "time", "--columns", "id,exit code", "--limit", "1", "slow").out,
+                         "id  exit code\n 2          0\n")
+        explained = self.exprun("ls", "--columns", "help").out.splitlines()
+        self.assertEqual(explained[:2], ["name                header         what it is",
+                                         "id                  id             number in this store"])
+        self.assertEqual([line.split()[0] for line in explained[1:]], list(json.loads(self.exprun(
+            "ls", "--json", "--limit", "1", "--columns", ",".join(line.split()[0] for line in explained[1:])).out)[0]))
+        self.assertIn("exprun: error: ls: --limit takes a whole number of at least 1, not '0'\n",
+                      self.exprun("ls", "--limit", "0", code=2).err)
         self.assertIn("ls: there is no state 'dead'", self.exprun("ls", "--state", "dead", code=2).err)
 
     def test_a_shown_run_is_a_recipe_of_the_same_run(self):

@@ -6,6 +6,7 @@
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 #include "control/command/where.h"
+#include "control/report/ls_table.h"
 #include "control/report/table_selection.h"
 
 namespace exprun {
@@ -52,7 +53,7 @@ int run_ls(const Words& words, const Globals& globals) {
   Wanted wanted;
   std::string sort, columns;
   bool reverse = false;
-  int64_t most = 0;
+  std::optional<int64_t> most;
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs, the newest first, and how they stand.");
   arguments.words("NAME...", references, "only these: names of runs, ids, folders", offer::runs)
@@ -64,9 +65,10 @@ int run_ls(const Words& words, const Globals& globals) {
       .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first",
               offer::one_of(column_names()))
       .flag("--reverse", reverse, "with --sort: the highest first")
-      .option("--columns", "A,B", columns, "these columns (--columns help names them)",
+      .option("--columns", "A,B", columns,
+              "these columns, by name or header (--columns help explains them)",
               offer::list_of(column_names()))
-      .number("--limit", most, "at most so many")
+      .number("--limit", most, "at most so many", 1)
       .exit_codes(kFindsRuns)
       .example("exprun ls --state killed,crashed", "what ended badly")
       .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
@@ -75,13 +77,16 @@ int run_ls(const Words& words, const Globals& globals) {
                "by settings and results");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
+  if (columns == "help") {
+    format.print(ls_columns_explained(), "");
+    return 0;
+  }
   const Store store = open_store(globals.store);
   auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
   wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
   if (!sort.empty()) sort_rows(table, sort, reverse);
-  if (most > 0 && table.rows.size() > static_cast<size_t>(most))
-    table.rows.resize(static_cast<size_t>(most));
+  if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, columns.empty() ? ls_columns(runs) : words_of_list(columns));
   format.print(table, "no runs");
   return 0;

@@ -6,6 +6,8 @@
 #include "base/suggest.h"
 #include "control/command/known_state.h"
 #include "control/report/condition.h"
+#include "control/report/ls_table.h"
+#include "control/report/table_selection.h"
 
 namespace exprun {
 namespace {
@@ -13,19 +15,12 @@ namespace {
 using Runs = std::vector<ReportedRun>;
 using Cells = std::vector<Cell>;  // one a run
 
-bool is_column_of_ls(const std::string& key) {
-  const auto columns = ls_table({}, 0).columns;
-  return std::any_of(columns.begin(), columns.end(),
-                     [&](const Column& column) { return column.key == key; });
-}
-
-Cells column_of_ls(const Runs& runs, const std::string& key) {
+std::optional<Cells> column_of_ls(const Runs& runs, const std::string& key) {
   const ResultTable table = ls_table(runs, now_ms());
-  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
-                                   [&](const Column& each) { return each.key == key; });
+  const auto column = find_column(table, key);
+  if (!column) return std::nullopt;
   Cells cells;
-  for (const auto& row : table.rows)
-    cells.push_back(row[static_cast<size_t>(column - table.columns.begin())]);
+  for (const auto& row : table.rows) cells.push_back(row[*column]);
   return cells;
 }
 
@@ -99,7 +94,7 @@ Cells values_of(const Store& store, const Runs& runs, const Condition& condition
   if (key == "tags") refuse_condition(condition.text, "--tag WORD is how a tag is asked for");
   if (key == "state" && condition.word != "unknown")  // ls says so of a run of another host
     require_state("command line: --where '" + condition.text + "'", condition.word);
-  if (is_column_of_ls(key)) return column_of_ls(runs, key);
+  if (auto cells = column_of_ls(runs, key)) return *cells;
   const auto paths = store.parameter_paths();
   if (std::find(paths.begin(), paths.end(), key) != paths.end())
     return parameter_of(store, runs, key);

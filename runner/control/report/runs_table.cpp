@@ -15,19 +15,6 @@ const std::string* value_of(const ReportedRun& run, const std::string& path) {
   return nullptr;
 }
 
-Cell last_loss(const std::optional<SeriesRow>& series) {
-  return series && series->count ? Cell::number(series->last) : Cell::none();
-}
-
-Cell best_step(const std::optional<SeriesRow>& series) {
-  if (!series || series->count <= series->non_finite) return Cell::none();
-  return Cell::integer(series->min_step);
-}
-
-Cell steps_cell(const RunRow& run) {
-  return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
-}
-
 // Runs are told apart by their settings, and compared by the best loss: the rest goes before them.
 std::vector<Column> report_columns(const std::vector<std::string>& paths) {
   std::vector<Column> columns = {{"run", "run"}};
@@ -35,7 +22,7 @@ std::vector<Column> report_columns(const std::vector<std::string>& paths) {
     columns.push_back({path, short_title(path, paths), true, 2});
   columns.insert(columns.end(), {{"val_loss_best", "best val loss", true, 1},
                                  {"val_loss_best_step", "at step", true, 5},
-                                 {"val_loss_last", "last", true, 6},
+                                 {"val_loss_last", "val loss", true, 6},
                                  {"train_loss_last", "train loss", true, 4},
                                  {"step", "step", true, 3},
                                  {"state", "state", false, 7},
@@ -117,6 +104,19 @@ Cell best_loss(const std::optional<SeriesRow>& series) {
   return Cell::number(series->min);
 }
 
+Cell last_loss(const std::optional<SeriesRow>& series) {
+  return series && series->count ? Cell::number(series->last) : Cell::none();
+}
+
+Cell best_step(const std::optional<SeriesRow>& series) {
+  if (!series || series->count <= series->non_finite) return Cell::none();
+  return Cell::integer(series->min_step);
+}
+
+Cell steps_cell(const RunRow& run) {
+  return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
+}
+
 std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs) {
   std::vector<std::string> paths;
   for (const ReportedRun& run : runs)
@@ -142,62 +142,6 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
     if (same == 1) return tail.substr(1);
   }
   return path;
-}
-
-std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> keys = {"id",         "run",    "state", "step", "val_loss_best",
-                                   "started_ms", "seconds"};
-  const auto tagged = [](const ReportedRun& reported) { return !reported.run.tags.empty(); };
-  if (std::any_of(runs.begin(), runs.end(), tagged)) keys.push_back("tags");
-  return keys;
-}
-
-ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
-  ResultTable table;
-  table.columns = {{"id", "id", true, 1},
-                   {"run", "run"},
-                   {"state", "state", false, 2},
-                   {"step", "step", true, 3},
-                   {"val_loss_best", "best val loss", true, 4},
-                   {"started_ms", "started", true, 5},
-                   {"seconds", "time", true, 7},
-                   {"tags", "tags", false, 6},
-                   {"val_loss_best_step", "at step", true},
-                   {"val_loss_last", "val loss", true},
-                   {"train_loss_last", "train loss", true},
-                   {"name", "name"},
-                   {"uid", "uid"},
-                   {"attempt", "attempt", true},
-                   {"seed", "seed", true},
-                   {"host", "host"},
-                   {"git_commit", "git"},
-                   {"exit_code", "exit code", true},
-                   {"message", "message"},
-                   {"command_line", "command"}};
-  for (const ReportedRun& reported : runs) {
-    const RunRow& run = reported.run;
-    table.rows.push_back({Cell::integer(run.id),
-                          Cell::word(run.folder),
-                          state_cell(run, now_ms),
-                          steps_cell(run),
-                          best_loss(reported.val_loss),
-                          {run.started_ms, age(run.started_ms, now_ms)},
-                          Cell::number(run.seconds, duration(run.seconds)),
-                          Cell::word(run.tags),
-                          best_step(reported.val_loss),
-                          last_loss(reported.val_loss),
-                          last_loss(reported.train_loss),
-                          Cell::word(run.name),
-                          Cell::word(run.uid),
-                          Cell::integer(run.attempt),
-                          Cell::integer(run.seed),
-                          Cell::word(run.host),
-                          run.git_commit ? Cell::word(*run.git_commit) : Cell::none(),
-                          run.exit_code ? Cell::integer(*run.exit_code) : Cell::none(),
-                          Cell::word(run.message),
-                          Cell::word(run.command_line)});
-  }
-  return table;
 }
 
 ResultTable report_table(std::vector<ReportedRun> runs) {

@@ -1,4 +1,4 @@
-// Runs as rows: `ls` says how they stand, `report` what was changed and what came of it.
+// Runs as rows: `report` says what was changed and what came of it.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,6 @@ struct ReportedRun {
   std::vector<ParameterRow> parameters;
   std::optional<SeriesRow> val_loss, train_loss;
 };
-
-// Every column that `ls` knows, and the keys of those that it shows by itself.
-ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms);
-std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs);
 
 // The best val loss first; runs without one last, newest first.
 ResultTable report_table(std::vector<ReportedRun> runs);
@@ -40,5 +36,8 @@ Cell state_cell(RunState state);
 // A run of another host that nobody can ask is "unknown", with its last sign of life.
 Cell state_cell(const RunRow& run, int64_t now_ms);
 Cell best_loss(const std::optional<SeriesRow>& series);
+Cell best_step(const std::optional<SeriesRow>& series);
+Cell last_loss(const std::optional<SeriesRow>& series);
+Cell steps_cell(const RunRow& run);  // "250/300"
 
 }  // namespace exprun

@@ -8,15 +8,14 @@
 namespace exprun {
 namespace {
 
-size_t column_of(const ResultTable& table, const std::string& key) {
+size_t column_of(const ResultTable& table, const std::string& name) {
+  if (const auto found = find_column(table, name)) return *found;
   std::vector<std::string> keys;
   for (const Column& column : table.columns) keys.push_back(column.key);
-  const auto found = std::find(keys.begin(), keys.end(), key);
-  if (found != keys.end()) return static_cast<size_t>(found - keys.begin());
   std::string all;
   for (const std::string& each : keys) all += (all.empty() ? "" : ", ") + each;
-  const auto near = nearest(key, keys);
-  throw Error("command line: there is no column '" + key + "'" +
+  const auto near = nearest(name, keys);
+  throw Error("command line: there is no column '" + name + "'" +
                   (near ? ", did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
               ExitCode::bad_recipe);
 }
@@ -35,8 +34,15 @@ bool is_less(const Cell& a, const Cell& b) {
 
 }  // namespace
 
-void sort_rows(ResultTable& table, const std::string& key, bool reverse) {
-  const size_t column = column_of(table, key);
+std::optional<size_t> find_column(const ResultTable& table, const std::string& name) {
+  for (const auto part : {&Column::key, &Column::title})
+    for (size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].*part == name) return i;
+  return std::nullopt;
+}
+
+void sort_rows(ResultTable& table, const std::string& name, bool reverse) {
+  const size_t column = column_of(table, name);
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
     if (has_value(a[column]) != has_value(b[column])) return has_value(a[column]);
     if (!has_value(a[column])) return false;
@@ -44,10 +50,10 @@ void sort_rows(ResultTable& table, const std::string& key, bool reverse) {
   });
 }
 
-void choose_columns(ResultTable& table, const std::vector<std::string>& keys) {
+void choose_columns(ResultTable& table, const std::vector<std::string>& names) {
   ResultTable chosen;
   std::vector<size_t> columns;
-  for (const std::string& key : keys) columns.push_back(column_of(table, key));
+  for (const std::string& name : names) columns.push_back(column_of(table, name));
   for (const size_t column : columns) chosen.columns.push_back(table.columns[column]);
   for (auto& row : table.rows) {
     auto& cells = chosen.rows.emplace_back();

@@ -1,6 +1,7 @@
 // Which rows and columns of a table are shown, and in what order.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,15 @@
 
 namespace exprun {
 
-// By the values of the column with this key, the lowest first; cells without a value come last
+// The column with this key or else this title: people write the header that they see.
+std::optional<size_t> find_column(const ResultTable& table, const std::string& name);
+
+// By the values of the column of this name, the lowest first; cells without a value come last
 // either way. Throws Error that names the columns.
-void sort_rows(ResultTable& table, const std::string& key, bool reverse);
+void sort_rows(ResultTable& table, const std::string& name, bool reverse);
 
 // These columns, in this order. Throws Error that names the columns.
-void choose_columns(ResultTable& table, const std::vector<std::string>& keys);
+void choose_columns(ResultTable& table, const std::vector<std::string>& names);
 
 // "a,b,c" as its words.
 std::vector<std::string> words_of_list(const std::string& list);

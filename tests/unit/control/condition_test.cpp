@@ -112,6 +112,9 @@ TEST_CASE("where: series by their last, lowest and highest value, and columns of
   CHECK(scene.kept({"val/loss.max<3.2"}) == "b");
   CHECK(scene.kept({"val_loss_best<2.6"}) == "a");
   CHECK(scene.kept({"step>2"}) == "a");
+  CHECK(scene.kept({"best val loss<2.6"}) == "a");
+  CHECK(scene.kept({"time>=0", "started>0"}) == "abc");
+  CHECK(scene.kept({"time>1.5"}) == "");
   CHECK(scene.kept({"state=finished", "name!=a"}) == "bc");
   CHECK(scene.kept({"state=crashed"}) == "");
 }

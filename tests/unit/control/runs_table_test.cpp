@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "control/report/ls_table.h"
 #include "control/report/run_result.h"
 #include "control/report/table_selection.h"
 
@@ -35,13 +36,14 @@ ReportedRun reported(int64_t id, const std::string& lr, double best) {
 }  // namespace
 
 TEST_CASE("report: only what differs is a column, and the best run stands first") {
-  CHECK(to_plain(report_table({reported(2, "0.0003", 2.5), reported(1, "0.001", 1.9149)}), {}) ==
-        "run                      lr  best val loss  at step   last  train loss     step  state"
-        "       time\n"
-        "quickstart-00000001   0.001          1.915      250  2.015              300/300  finished"
-        "  1m 12s\n"
-        "quickstart-00000002  0.0003          2.500      250  2.600              300/300  finished"
-        "  1m 12s\n");
+  CHECK(
+      to_plain(report_table({reported(2, "0.0003", 2.5), reported(1, "0.001", 1.9149)}), {}) ==
+      "run                      lr  best val loss  at step  val loss  train loss     step  state"
+      "       time\n"
+      "quickstart-00000001   0.001          1.915      250     2.015              300/300  finished"
+      "  1m 12s\n"
+      "quickstart-00000002  0.0003          2.500      250     2.600              300/300  finished"
+      "  1m 12s\n");
 }
 
 TEST_CASE("report: on a narrow terminal the settings that differ are left out last") {
@@ -126,6 +128,27 @@ TEST_CASE("ls: how runs stand, by the columns that are wanted") {
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 1);
   sort_rows(table, "id", true);
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 2);
+}
+
+TEST_CASE("ls: a column is known by its header too") {
+  const std::vector<ReportedRun> runs = {reported(1, "0.1", 1.25), reported(2, "0.1", 1.5)};
+  ResultTable table = ls_table(runs, 61'000);
+  sort_rows(table, "best val loss", true);
+  choose_columns(table, {"val loss", "seconds", "time", "started", "id"});
+  CHECK(to_plain(table, {}) ==
+        "val loss    time    time  started  id\n"
+        "   1.600  1m 12s  1m 12s   1m ago   2\n"
+        "   1.350  1m 12s  1m 12s   1m ago   1\n");
+  const std::string explained = to_plain(ls_columns_explained(), {});
+  CHECK(explained.find("name                header         what it is\n") == 0);
+  CHECK(explained.find("\nseconds             time           how long it ran, in seconds\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("report: a column that ls has too has the same header") {
+  for (const Column& column : report_table({reported(1, "0.1", 1)}).columns)
+    for (const Column& listed : ls_table({}, 0).columns)
+      if (column.key == listed.key) CHECK(column.title == listed.title);
 }
 
 TEST_CASE("ls: a narrow terminal has the run and what tells most of it") {
