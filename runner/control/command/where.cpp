@@ -15,10 +15,18 @@ namespace {
 using Runs = std::vector<ReportedRun>;
 using Cells = std::vector<Cell>;  // one a run
 
-std::optional<Cells> column_of_ls(const Runs& runs, const std::string& key) {
+// Of a column or series, whose values are numbers in every run. A parameter may be either.
+void require_number(const Condition& condition) {
+  if (condition.value.as_number()) return;
+  refuse_condition(condition.text,
+                   condition.key + " is a number, and '" + condition.word + "' is none");
+}
+
+std::optional<Cells> column_of_ls(const Runs& runs, const Condition& condition) {
   const ResultTable table = ls_table(runs, now_ms());
-  const auto column = find_column(table, key);
+  const auto column = find_column(table, condition.key);
   if (!column) return std::nullopt;
+  if (table.columns[*column].right) require_number(condition);
   Cells cells;
   for (const auto& row : table.rows) cells.push_back(row[*column]);
   return cells;
@@ -46,11 +54,13 @@ Cell summary_cell(const SeriesRow& series, const std::string& which) {
 }
 
 // "val/loss" is its last value, "val/loss.min" its lowest, "val/loss.max" its highest.
-std::optional<Cells> series_of(const Store& store, const Runs& runs, const std::string& key) {
+std::optional<Cells> series_of(const Store& store, const Runs& runs, const Condition& condition) {
+  const std::string& key = condition.key;
   for (const std::string which : {"", ".min", ".max"}) {
     if (!key.ends_with(which)) continue;
     const auto found = store.series_by_run(key.substr(0, key.size() - which.size()));
     if (found.empty()) continue;
+    require_number(condition);
     Cells cells;
     for (const ReportedRun& run : runs) {
       const auto series = found.find(run.run.id);
@@ -94,11 +104,11 @@ Cells values_of(const Store& store, const Runs& runs, const Condition& condition
   if (key == "tags") refuse_condition(condition.text, "--tag WORD is how a tag is asked for");
   if (key == "state" && condition.word != "unknown")  // ls says so of a run of another host
     require_state("command line: --where '" + condition.text + "'", condition.word);
-  if (auto cells = column_of_ls(runs, key)) return *cells;
+  if (auto cells = column_of_ls(runs, condition)) return *cells;
   const auto paths = store.parameter_paths();
   if (std::find(paths.begin(), paths.end(), key) != paths.end())
     return parameter_of(store, runs, key);
-  if (auto cells = series_of(store, runs, key)) return *cells;
+  if (auto cells = series_of(store, runs, condition)) return *cells;
   return parameter_of(store, runs, path_ending_in(store, condition, paths));
 }
 

@@ -130,6 +130,12 @@ TEST_CASE("where: what is wrong with a condition is said") {
   CHECK(said("=1") == "command line: --where '=1': " + form);
   CHECK(said("lr<") == "command line: --where 'lr<': " + form);
   CHECK(said("state<b") == "command line: --where 'state<b': < compares numbers, and 'b' is none");
+  CHECK(said("seed=0;drop table run") ==
+        "command line: --where 'seed=0;drop table run': seed is a number, and '0;drop table run' "
+        "is none");
+  CHECK(said("time!=") == "command line: --where 'time!=': time is a number, and '' is none");
+  CHECK(said("val/loss.min=low") ==
+        "command line: --where 'val/loss.min=low': val/loss.min is a number, and 'low' is none");
   CHECK(said("l_r>1") ==
         "command line: --where 'l_r>1': no run has a parameter or series 'l_r', and ls no such "
         "column; did you mean 'lr'?");
