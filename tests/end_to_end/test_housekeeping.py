@@ -77,14 +77,21 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         left = self.folder / "runs/data/0123.partial"
         left.mkdir()
+        (left / "shard").write_bytes(bytes(2048))
         with open(self.folder / "runs/data/prepare.lock", "w+b") as lock:  # as who prepares holds it
             fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
-            self.exprun("gc")
+            self.assertRegex(self.exprun("gc").err, "exprun: took nothing off the disk; the store is .* smaller\n")
             self.assertTrue(left.exists())
-        self.assertIn("exprun: would take 0123.partial off the disk, which nobody prepares\n", self.exprun("gc", "--dry-run").err)
+        self.assertIn("exprun: would take 0123.partial off the disk, which nobody prepares\n"
+                      "exprun: would take one unfinished data folder (2.00 KiB) off the disk\n", self.exprun("gc", "--dry-run").err)
         self.assertTrue(left.exists())
-        self.assertIn("exprun: taking 0123.partial off the disk, which nobody prepares\n", self.exprun("gc").err)
+        self.assertIn("exprun: taking 0123.partial off the disk, which nobody prepares\n"
+                      "exprun: took one unfinished data folder (2.00 KiB) off the disk; the store is ", self.exprun("gc").err)
         self.assertFalse(left.exists())
+        (self.folder / "other/data/0123.partial").mkdir(parents=True)
+        self.assertIn("exprun: took one unfinished data folder (0 B) off the disk; there are no runs\n",
+                      self.exprun("--store", "other", "gc").err)
+        self.assertIn("exprun: took nothing off the disk; there are no runs\n", self.exprun("--store", "other", "gc").err)
         self.assertEqual(len([path for path in (self.folder / "runs/data").iterdir() if len(path.name) == 32]), 1)
 
     def test_the_code_that_ran_is_recorded(self):
@@ -108,9 +115,12 @@ class Housekeeping(ExprunTest):
         self.exprun("restore", folder.name)
         self.assertIn("nothing to do", self.exprun("tiny.toml").err)
         self.exprun("rm", folder.name)
-        self.exprun("gc", "--dry-run")
+        (self.folder / "runs/data/0123.partial").mkdir()
+        self.assertRegex(self.exprun("gc", "--dry-run").err, "exprun: would take one removed run and one unfinished data "
+                         r"folder \([\d.]+ .?i?B\) off the disk\n")
         self.assertTrue(folder.exists())
-        self.assertIn("took 1 removed runs", self.exprun("gc").err)
+        self.assertRegex(self.exprun("gc").err, "exprun: took one removed run and one unfinished data folder "
+                         r"\([\d.]+ .?i?B\) off the disk; the store is ")
         self.assertFalse(folder.exists())
         for table in ("run", "attempt", "series", "metric", "blob", "checkpoint", "event"):
             self.assertEqual(self.rows(f"SELECT count(*) FROM {table}"), [(0,)], table)
@@ -168,8 +178,8 @@ class Housekeeping(ExprunTest):
             self.exprun("tiny.toml", "name=" + name)
         self.exprun("rm", "removed")
         for option in ("--pack", "--unpack", "--archived"):
-            self.assertNotIn("would take", self.exprun("gc", option, "kept", "--dry-run").err)
-            self.assertIn("took 0 removed runs", self.exprun("gc", option, "kept").err)
+            self.assertIn("would take nothing off the disk\n", self.exprun("gc", option, "kept", "--dry-run").err)
+            self.assertIn("took nothing off the disk; the store is ", self.exprun("gc", option, "kept").err)
         self.exprun("restore", "removed")
         self.assertEqual(len(self.names()), 2)
         self.assertIn("40", self.exprun("show", "removed").out)

@@ -1,4 +1,5 @@
 // exprun gc
+#include "base/counted.h"
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
 #include "base/humane.h"
@@ -53,14 +54,24 @@ void check(const GcOptions& wanted) {
 struct Found {
   std::vector<RunRow> removed;  // none when runs were named
   std::vector<RunRow> ended;    // those that the options are about
-  int64_t bytes = 0;            // of the removed runs' folders
   std::vector<fs::path> data;   // that preparations have left; none when runs were named
+  int64_t bytes = 0;            // of the removed runs' folders and the data
 };
+
+// What is not about runs.
+Found unfinished(const StoreFolder& folder) {
+  Found found;
+  found.data = unfinished_data(folder.data());
+  for (const fs::path& data : found.data) found.bytes += bytes_below(data);
+  return found;
+}
 
 Found look(const Store& store, const StoreFolder& folder, const GcOptions& wanted) {
   Found found;
-  if (wanted.references.empty()) found.removed = store.removed_runs();
-  if (wanted.references.empty()) found.data = unfinished_data(folder.data());
+  if (wanted.references.empty()) {
+    found = unfinished(folder);
+    found.removed = store.removed_runs();
+  }
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
   if (!wanted.of_ended()) return found;
   for (RunRow& run : referred_runs(store, folder, wanted.references)) {
@@ -71,6 +82,16 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
     }
   }
   return found;
+}
+
+// "one removed run and 2 unfinished data folders (12.3 MiB) off the disk"
+std::string off_the_disk(const Found& found) {
+  const auto runs = static_cast<int64_t>(found.removed.size());
+  const auto data = static_cast<int64_t>(found.data.size());
+  if (runs + data == 0) return "nothing off the disk";
+  std::string what = runs > 0 ? counted(runs, "removed run") : "";
+  if (data > 0) what += (runs > 0 ? " and " : "") + counted(data, "unfinished data folder");
+  return what + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") off the disk";
 }
 
 void log_values(const RunRow& run, const std::string& what, int64_t values) {
@@ -103,9 +124,9 @@ void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, boo
 }
 
 int gc_data(const StoreFolder& folder, bool dry_run) {
-  const auto data = unfinished_data(folder.data());
-  take_data(folder, data, dry_run);
-  if (data.empty()) log_info("no data are unfinished, and there are no runs");
+  const Found found = unfinished(folder);
+  take_data(folder, found.data, dry_run);
+  log_info((dry_run ? "would take " : "took ") + off_the_disk(found) + "; there are no runs");
   return 0;
 }
 
@@ -164,16 +185,13 @@ int run_gc(const Words& words, const Globals& globals) {
     return gc_data(globals.store, wanted.dry_run);
   Store store = open_store_to_change(globals.store);
   const Found found = look(store, globals.store, wanted);
-  const std::string folders = std::to_string(found.removed.size()) +
-                              " removed runs with folders of " +
-                              binary_bytes(static_cast<double>(found.bytes));
   if (wanted.dry_run) {
     say_what_would_be_done(store, globals.store, found, wanted);
-    log_info("there are " + folders);
+    log_info("would take " + off_the_disk(found));
     return 0;
   }
   const int64_t returned = clean(store, globals.store, found, wanted);
-  log_info("took " + folders + " off the disk; the store is " +
+  log_info("took " + off_the_disk(found) + "; the store is " +
            binary_bytes(static_cast<double>(returned)) + " smaller");
   return 0;
 }
