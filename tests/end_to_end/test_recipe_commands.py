@@ -146,9 +146,14 @@ class Show(ExprunTest):
                                                "file": "child.toml", "line": 3})
 
     def test_difference(self):
-        self.assertEqual(self.exprun("show", "tiny.toml", "lr=0.5", "name=x", "--diff", "tiny.toml").out.split()[-3:],
-                         ["optimizer.lr", "0.5", "0.01"])
+        self.assertEqual(self.exprun("show", "tiny.toml", "lr=0.5", "name=x", "--diff", "tiny.toml").out,
+                         "key           tiny.toml lr=0.5 name=x  tiny.toml\n"
+                         "optimizer.lr  0.5                      0.01\n")
         self.exprun("tiny.toml", "steps=2")
+        run = self.run_folder().name
+        self.assertEqual(self.exprun("show", "1", "--diff", "tiny.toml").out,
+                         f"key        {run}  tiny.toml\nrun.steps  2{' ' * len(run)} 40\n")
+        self.assertEqual(self.exprun("show", "tiny.toml", "--diff", "@last").out.splitlines()[0], f"key        tiny.toml  {run}")
         (row,) = json.loads(self.exprun("show", "tiny.toml", "--diff", "@last", "--json").out)
         self.assertEqual((row["key"], row["this"], row["other"]), ("run.steps", "40", "2"))
         same = self.exprun("show", "tiny.toml", "name=other", "--diff", "tiny.toml")

@@ -12,10 +12,20 @@
 namespace exprun {
 namespace {
 
-RecipeText text_of(const std::string& what, const Words& overrides, const Globals& globals) {
-  if (names_recipe_file(what)) return read_recipe(what, overrides);
+struct Shown {
+  RecipeText text;
+  std::string title;  // "quickstart.toml lr=3e-4", or the run's folder
+};
+
+Shown shown_of(const std::string& what, const Words& overrides, const Globals& globals) {
+  if (names_recipe_file(what)) {
+    std::string title = what;
+    for (const std::string& change : overrides) title += ' ' + change;
+    return {read_recipe(what, overrides), title};
+  }
   const Store store = open_store(globals.store);
-  return stored_recipe(store, find_run(store, globals.store, what));
+  const RunRow run = find_run(store, globals.store, what);
+  return {stored_recipe(store, run), run.folder};
 }
 
 ResolvedRecipe resolved_of(const std::string& what, const RecipeText& text) {
@@ -53,12 +63,14 @@ void show(const ShowWords& asked, const Globals& globals) {
   const auto& [what, overrides, other, origin, schedule, run] = asked;
   const bool as_recorded = !origin && other.empty() && !schedule;
   if (!names_recipe_file(what) && as_recorded) return show_run(what, run, globals);
-  const RecipeText text = text_of(what, overrides, globals);
+  const auto [text, title] = shown_of(what, overrides, globals);
   const ResolvedRecipe recipe = resolved_of(what, text);
   if (schedule) return show_schedule(what, text, run.json, globals);
-  if (!other.empty())
-    return print_difference(recipe, resolved_of(other, text_of(other, {}, globals)), what, other,
+  if (!other.empty()) {
+    const Shown compared = shown_of(other, {}, globals);
+    return print_difference(recipe, resolved_of(other, compared.text), title, compared.title,
                             run.json);
+  }
   print(run.json ? recipe_json(recipe, origin)
         : origin ? recipe_with_origins(recipe)
                  : recipe.to_toml());

@@ -86,6 +86,7 @@ std::string coloured(const std::string& text, Tone tone) {
 
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out) {
+  for (Column& column : table.columns) column.title = one_line(column.title);
   for (auto& row : table.rows)
     for (Cell& cell : row) cell.text = one_line(cell.text);
   if (options.width) drop_what_does_not_fit(table, options.width, left_out);

@@ -66,9 +66,9 @@ TEST_CASE("table: what fits is left whole") {
 }
 
 TEST_CASE("table: characters are counted, not bytes, and lines cannot break") {
-  ResultTable table{{{"a", "a"}, {"b", "b"}}, {{Cell::word("é\n"), Cell::word("x")}}};
+  ResultTable table{{{"a", "a"}, {"b", "b\n"}}, {{Cell::word("é\n"), Cell::word("x")}}};
   CHECK(to_plain(table, {}) ==
-        "a    b\n"
+        "a    b\\n\n"
         "é\\n  x\n");
 }
 
