@@ -48,6 +48,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
         self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
         self.assertIn("# libraries   libtorch 2.11.0", shown)
+        self.assertIn("there is no column 'tmie', did you mean 'time'?", self.exprun("ls", "--sort", "tmie", code=2).err)
         error = self.exprun("ls", "--sort", "val_loss_lst", code=2).err
         self.assertIn("there is no column 'val_loss_lst', did you mean 'val_loss_last'?", error)
         self.assertEqual(self.names("--sort", "best val loss", "--where", "time>0", "--where", "started>0"), [first, slow])

@@ -40,7 +40,7 @@ std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted
   return runs;
 }
 
-Words column_names() {
+Words keys_of_columns() {
   Words names;
   for (const Column& column : ls_table({}, 0).columns) names.push_back(column.key);
   return names;
@@ -63,11 +63,11 @@ int run_ls(const Words& words, const Globals& globals) {
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "the removed runs instead")
       .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first",
-              offer::one_of(column_names()))
+              offer::one_of(keys_of_columns()))
       .flag("--reverse", reverse, "with --sort: the highest first")
       .option("--columns", "A,B", columns,
               "these columns, by name or header (--columns help explains them)",
-              offer::list_of(column_names()))
+              offer::list_of(keys_of_columns()))
       .number("--limit", most, "at most so many", 1)
       .exit_codes(kFindsRuns)
       .example("exprun ls --state killed,crashed", "what ended badly")

@@ -74,7 +74,7 @@ std::optional<Cells> series_of(const Store& store, const Runs& runs, const Condi
 [[noreturn]] void refuse_unknown(const Store& store, const Condition& condition,
                                  const std::vector<std::string>& paths) {
   std::vector<std::string> names = store.series_names();
-  for (const Column& column : ls_table({}, 0).columns) names.push_back(column.key);
+  for (std::string& name : column_names(ls_table({}, 0))) names.push_back(std::move(name));
   for (const std::string& path : paths) {
     names.push_back(path);
     names.push_back(path.substr(path.rfind('.') + 1));

@@ -10,11 +10,9 @@ namespace {
 
 size_t column_of(const ResultTable& table, const std::string& name) {
   if (const auto found = find_column(table, name)) return *found;
-  std::vector<std::string> keys;
-  for (const Column& column : table.columns) keys.push_back(column.key);
   std::string all;
-  for (const std::string& each : keys) all += (all.empty() ? "" : ", ") + each;
-  const auto near = nearest(name, keys);
+  for (const Column& column : table.columns) all += (all.empty() ? "" : ", ") + column.key;
+  const auto near = nearest(name, column_names(table));
   throw Error("command line: there is no column '" + name + "'" +
                   (near ? ", did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
               ExitCode::bad_recipe);
@@ -39,6 +37,13 @@ std::optional<size_t> find_column(const ResultTable& table, const std::string& n
     for (size_t i = 0; i < table.columns.size(); ++i)
       if (table.columns[i].*part == name) return i;
   return std::nullopt;
+}
+
+std::vector<std::string> column_names(const ResultTable& table) {
+  std::vector<std::string> names;
+  for (const auto part : {&Column::key, &Column::title})
+    for (const Column& column : table.columns) names.push_back(column.*part);
+  return names;
 }
 
 void sort_rows(ResultTable& table, const std::string& name, bool reverse) {

@@ -12,6 +12,9 @@ namespace exprun {
 // The column with this key or else this title: people write the header that they see.
 std::optional<size_t> find_column(const ResultTable& table, const std::string& name);
 
+// What a column may be called: the keys, then the titles.
+std::vector<std::string> column_names(const ResultTable& table);
+
 // By the values of the column of this name, the lowest first; cells without a value come last
 // either way. Throws Error that names the columns.
 void sort_rows(ResultTable& table, const std::string& name, bool reverse);

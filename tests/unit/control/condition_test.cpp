@@ -139,6 +139,9 @@ TEST_CASE("where: what is wrong with a condition is said") {
   CHECK(said("l_r>1") ==
         "command line: --where 'l_r>1': no run has a parameter or series 'l_r', and ls no such "
         "column; did you mean 'lr'?");
+  CHECK(said("tmie>1") ==
+        "command line: --where 'tmie>1': no run has a parameter or series 'tmie', and ls no such "
+        "column; did you mean 'time'?");
   CHECK(said("val_loss<3") ==
         "command line: --where 'val_loss<3': no run has a parameter or series 'val_loss', and ls "
         "no such column; did you mean 'val/loss'?");
