@@ -52,17 +52,44 @@ std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedR
   return keys;
 }
 
+// Without the sign before it and the value.
+std::string key_of(const std::string& override_) {
+  const size_t sign = override_.find_first_not_of("~+");
+  return sign == std::string::npos ? "" : override_.substr(sign, override_.find('=') - sign);
+}
+
 // Where two points come to the same run with different values of what makes no other run: which
 // axes ask for that.
 Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& keys) {
   Diagnostics diagnostics;
   for (const SweepChange& change : point) {
-    const std::string key = change.override.substr(0, change.override.find('='));
+    const std::string key = key_of(change.override);
     const std::string value = change.override.substr(change.override.find('=') + 1);
     if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same(one, key); }))
       diagnostics.push_back({change.key,
                              "'" + key + "' makes no other run: its values are one trial",
                              "start a run of each: exprun RECIPE --new " + key + "=" + value});
+  }
+  return diagnostics;
+}
+
+Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
+  const std::string key = key_of(change.override);
+  const std::string known = key_of(before.override);
+  return {change.key, "'" + key + "' is given twice",
+          key == known ? "give its values at once: " + key + "=a,b"
+                       : "'" + known + "' is the same key; give all its values there"};
+}
+
+// Of axes for one key only the last would count. `whole` has the overrides of the point with the
+// paths that their keys mean, behind others.
+Diagnostics given_twice(const SweepPoint& point, const std::vector<std::string>& whole) {
+  const size_t first = whole.size() - point.size();
+  Diagnostics diagnostics;
+  std::map<std::string, const SweepChange*> known;
+  for (size_t i = 0; i < point.size(); ++i) {
+    const auto [before, is_new] = known.try_emplace(key_of(whole[first + i]), &point[i]);
+    if (!is_new) diagnostics.push_back(same_key(point[i], *before->second));
   }
   return diagnostics;
 }
@@ -140,7 +167,9 @@ class Survey {
       say(std::move(data.problems));
     }
     say(judgement.diagnostics);
-    if (has_errors(judgement.diagnostics)) return;
+    const Diagnostics twice = given_twice(point, judgement.recipe.overrides());
+    add(twice);
+    if (has_errors(judgement.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =
         std::move(judgement.recipe).with_warnings(std::move(judgement.diagnostics));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());

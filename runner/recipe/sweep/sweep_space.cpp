@@ -20,8 +20,7 @@ namespace {
 
 constexpr int64_t kMostPoints = 100'000;  // each is a whole recipe in memory; more is surely a slip
 
-SweepAxis parse_axis(const std::string& argument, size_t number,
-                     const std::vector<SweepAxis>& before) {
+SweepAxis parse_axis(const std::string& argument, size_t number) {
   const auto file = override_file(number, argument);
   if (argument.starts_with("~")) return {argument, span_of(file, 0, argument.size()), {}};
   const size_t equals = argument.find('=');
@@ -29,10 +28,6 @@ SweepAxis parse_axis(const std::string& argument, size_t number,
   if (equals == 0 || equals == std::string::npos)
     throw RecipeError(key, "this is no axis", "write key=a,b,c");
   SweepAxis axis{argument.substr(0, equals), key, {}};
-  for (const SweepAxis& other : before)
-    if (other.key == axis.key)
-      throw RecipeError(key, "'" + axis.key + "' is given twice",
-                        "give its values at once: " + axis.key + "=a,b");
   const size_t values = equals + 1;
   axis.values = parse_sweep_values(argument.substr(values), [&](size_t begin, size_t size) {
     return span_of(file, values + begin, size);
@@ -99,8 +94,7 @@ void require_countable(const std::vector<SweepAxis>& axes) {
 
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
   std::vector<SweepAxis> axes;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    axes.push_back(parse_axis(arguments[i], i + 1, axes));
+  for (size_t i = 0; i < arguments.size(); ++i) axes.push_back(parse_axis(arguments[i], i + 1));
   return axes;
 }
 

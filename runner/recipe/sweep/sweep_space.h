@@ -26,7 +26,7 @@ using SweepPoint = std::vector<SweepChange>;
 
 // `key=a,b,c`, `key=choice(a,b)`, `key=range(stop)`, `key=range(start,stop[,step])` (stop is not
 // taken), or one value. A comma in quotes or brackets is no separator. Throws RecipeError, which
-// points into the argument: no value, a reversed or empty range, a key given twice.
+// points into the argument: no value, a reversed or empty range.
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
 
 // Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError

@@ -64,6 +64,23 @@ TEST_CASE("sweep: the recipe's axes, and the command line's, which win") {
   CHECK(plan.trials[1].resolved.hash() == resolve(plain).hash());
 }
 
+TEST_CASE("sweep: a key is given once, however it is spelled") {
+  const SweepSurvey survey =
+      survey_sweep(recipe(), {"lr=1e-3,1e-2", "optimizer.lr=3e-3,4e-3", "lr=1"});
+  CHECK(survey.plan.trials.empty());
+  CHECK(render(survey.diagnostics) ==
+        "<override 2>:1:1: error: 'optimizer.lr' is given twice\n"
+        "    optimizer.lr=3e-3,4e-3\n"
+        "    ^^^^^^^^^^^^ 'lr' is the same key; give all its values there\n"
+        "<override 3>:1:1: error: 'lr' is given twice\n"
+        "    lr=1\n"
+        "    ^^ give its values at once: lr=a,b\n");
+  CHECK_THROWS_AS(plan_sweep(recipe("[sweep.axes]\nlr = [1]\n\"optimizer.lr\" = [2, 3]\n"), {}),
+                  RecipeError);
+  CHECK_THROWS_AS(plan_sweep(recipe(), {"weight_decay=1,2", "~optimizer.weight_decay"}),
+                  RecipeError);
+}
+
 TEST_CASE("sweep: the same trials are the same sweep") {
   const std::string space = space_json(plan_sweep(recipe(), {"lr=1e-4,3e-4"}));
   CHECK(space == space_json(plan_sweep(recipe(), {"lr=1e-4,3e-4"})));
