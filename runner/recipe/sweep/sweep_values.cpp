@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/number.h"
 #include "base/trimmed.h"
+#include "recipe/toml_quotes.h"
 
 namespace exprun {
 namespace {
@@ -25,6 +26,14 @@ void trim(Piece& part) {
   part.text = std::string(trimmed(part.text));
 }
 
+bool opens(char c) {
+  return c == '[' || c == '{' || c == '(';
+}
+
+bool closes(char c) {
+  return c == ']' || c == '}' || c == ')';
+}
+
 // At commas outside of quotes and brackets.
 std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end) {
   std::vector<Piece> parts{{"", begin}};
@@ -40,9 +49,9 @@ std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end)
         quote = '\0';
     } else if (c == '"' || c == '\'') {
       quote = c;
-    } else if (c == '[' || c == '{' || c == '(') {
+    } else if (opens(c)) {
       ++depth;
-    } else if (c == ']' || c == '}' || c == ')') {
+    } else if (closes(c)) {
       --depth;
     } else if (c == ',' && depth == 0) {
       parts.push_back({"", i + 1});
@@ -54,10 +63,42 @@ std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end)
   return parts;
 }
 
-// The arguments of "choice(a,b)", for the name "choice".
-std::optional<std::vector<Piece>> arguments_of(const std::string& text, const std::string& name) {
-  if (!text.starts_with(name + "(") || !text.ends_with(")")) return std::nullopt;
-  return split_list(text, name.size() + 1, text.size() - 1);
+// What closes the bracket at `open`, outside of quotes; npos if nothing does.
+size_t closing_bracket(const std::string& text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    const bool quote = text[i] == '"' || text[i] == '\'';
+    const size_t behind = quote ? end_of_quoted(text, i) : text.npos;
+    if (behind != text.npos) i = behind - 1;
+    if (opens(text[i])) ++depth;
+    if (closes(text[i]) && --depth == 0) return i;
+  }
+  return text.npos;
+}
+
+struct Form {
+  const char *name, *help;
+};
+
+constexpr Form kRange{"range", "range(stop), range(start,stop) or range(start,stop,step)"};
+constexpr Form kChoice{"choice", "choice(a,b)"};
+
+// The arguments of "choice(a,b)"; nothing if the text does not begin so.
+std::optional<std::vector<Piece>> arguments_of(const std::string& text, const Form& form,
+                                               const PlaceInFile& place) {
+  const std::string name = form.name;
+  if (!text.starts_with(name + "(")) return std::nullopt;
+  const size_t begin = name.size() + 1;
+  const size_t end = closing_bracket(text, begin - 1);
+  const SourceSpan all = place(0, text.size());
+  if (end == text.npos)
+    throw RecipeError(all, "the closing ')' of " + name + " is missing", form.help);
+  if (!trimmed(text.substr(end + 1)).empty())
+    throw RecipeError(place(end + 1, text.size() - end - 1),
+                      "something stands behind the ')' of " + name, form.help);
+  if (trimmed(text.substr(begin, end - begin)).empty())
+    throw RecipeError(all, name + "() has no values", form.help);
+  return split_list(text, begin, end);
 }
 
 std::optional<double> finite_number(const std::string& text) {
@@ -83,8 +124,7 @@ std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const Sour
   for (const Piece& part : parts) {
     const auto number = finite_number(part.text);
     if (!number || parts.size() > 3)
-      throw RecipeError(where, "a range has one to three numbers",
-                        "range(stop), range(start,stop) or range(start,stop,step)");
+      throw RecipeError(where, "a range has one to three numbers", kRange.help);
     numbers.push_back(*number);
     integers = integers && is_integer(part.text);
   }
@@ -108,8 +148,8 @@ std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const Sour
 
 std::vector<SweepValue> parse_sweep_values(const std::string& text, const PlaceInFile& place) {
   const SourceSpan all = place(0, text.size());
-  if (const auto range = arguments_of(text, "range")) return expand_range(*range, all);
-  const auto choice = arguments_of(text, "choice");
+  if (const auto range = arguments_of(text, kRange, place)) return expand_range(*range, all);
+  const auto choice = arguments_of(text, kChoice, place);
   std::vector<SweepValue> values;
   for (const Piece& part : choice ? *choice : split_list(text, 0, text.size()))
     values.push_back({part.text, place(part.begin, part.text.size())});

@@ -38,6 +38,7 @@ TEST_CASE("sweep: lists, and commas that are none") {
   CHECK(values("lr=1e-4") == Strings{"1e-4"});
   CHECK(values("order=choice(sequential,random_offsets)") ==
         Strings{"sequential", "random_offsets"});
+  CHECK(values("prompt=choice(\"a)\", b) ") == Strings{"\"a)\"", "b"});
   CHECK(values("betas=[0.9, 0.95],[0.8, 0.99]") == Strings{"[0.9, 0.95]", "[0.8, 0.99]"});
   CHECK(values("prompt=\"a, b\",'c,d'") == Strings{"\"a, b\"", "'c,d'"});
   CHECK(values("prompt=\"a\\\", b\"") == Strings{"\"a\\\", b\""});
