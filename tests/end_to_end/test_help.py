@@ -61,8 +61,16 @@ class Help(ExprunTest):
             with self.subTest(line=line):
                 self.exprun(*self.words(line))
 
+    def test_every_example_can_be_typed(self):
+        """Words in which a shell would see more than text are in quotes."""
+        for command in (*COMMANDS, *NOT_TYPED):
+            for line in self.examples(command):
+                with self.subTest(line=line):
+                    without_quotes = re.sub(r"'[^']*'|\"[^\"]*\"", "", line.partition(" > ")[0])
+                    self.assertNotRegex(without_quotes, r"[][(){}*?<>&;!#~$`\\]")
+
     def examples(self, command):
-        return re.findall(r"^  exprun (.*)$", self.exprun(*command.split(), "--help").out.partition("Examples:")[2], re.M)
+        return re.findall(r"^  exprun (.*)$", self.exprun("help", *command.split()).out.partition("Examples:")[2], re.M)
 
     @staticmethod
     def words(line):

@@ -312,6 +312,11 @@ class New(ExprunTest):
         self.assertFalse((self.folder / "below/recipe.schema.json").exists())
         self.assertTrue((self.folder / "below/two.toml").read_text().startswith("#:schema ../recipe.schema.json\n"))
 
+    def test_what_comes_next_can_be_typed(self):
+        self.assertEqual(self.exprun("new", "mine too", "--path", "text.txt").err,
+                         "exprun: wrote mine too.toml; exprun check 'mine too.toml' says what it would do, "
+                         "exprun 'mine too.toml' runs it\n")
+
     def test_mistakes(self):
         self.assertEqual(self.exprun("new", "tiny", code=2).err,
                          "exprun: error: new: tiny.toml is there already; give another name\n")

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/diagnostic.h"
+#include "base/shell_quoted.h"
 
 namespace exprun {
 namespace {
@@ -13,16 +14,6 @@ constexpr const char* kStoreOption = "--store";
 std::string store_from_environment() {
   const char* const folder = std::getenv("EXPRUN_STORE");
   return folder && *folder ? folder : "runs";
-}
-
-// A word as a shell would read it back.
-std::string shell_quoted(const std::string& word) {
-  const bool plain =
-      !word.empty() && word.find_first_of(" \t\n\"'`$\\*?[]{}()<>|&;!#~") == word.npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string joined(const Words& words) {

@@ -1,6 +1,7 @@
 // exprun new [NAME]
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/shell_quoted.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/starter.h"
@@ -75,8 +76,9 @@ int run_new(const Words& words, const Globals&) {
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);
-  log_info("wrote " + file.string() + "; exprun check " + file.string() +
-           " says what it would do, exprun " + file.string() + " runs it");
+  const std::string typed = shell_quoted(file.string());
+  log_info("wrote " + file.string() + "; exprun check " + typed +
+           " says what it would do, exprun " + typed + " runs it");
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/period.h"
+#include "base/shell_quoted.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
@@ -54,7 +55,7 @@ void show_schedule(const std::string& what, const RecipeText& text, bool json,
   if (!run_steps(recipe.root(), facts))
     throw RecipeError(recipe.find("run.length")->where,
                       "how many steps this is, is not known before the data are prepared",
-                      "a run prepares them, or exprun data prepare " + what);
+                      "a run prepares them, or exprun data prepare " + shell_quoted(what));
   const ordered_json schedule = describe_schedule(text, facts);
   print(json ? json_text(schedule_json(schedule), 2) + '\n' : schedule_text(schedule));
 }

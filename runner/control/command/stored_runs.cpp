@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/shell_quoted.h"
 #include "base/trimmed.h"
 #include "control/command/recipe_words.h"
 #include "control/launch/observed_runs.h"
@@ -96,7 +97,7 @@ ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
   } catch (const RecipeError& error) {
     throw Error(command + (": this exprun does not understand the recipe of " + reference) + " (" +
                     error.diagnostics().front().message +
-                    "), another version made it; `exprun show " + reference +
+                    "), another version made it; `exprun show " + shell_quoted(reference) +
                     "` prints it as it was recorded",
                 ExitCode::bad_recipe);
   }

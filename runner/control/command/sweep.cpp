@@ -92,7 +92,8 @@ int run_sweep(const Words& words, const Globals& globals) {
   arguments
       .words("RECIPE", rest, "a TOML file; without one, the recipe of the latest plain run",
              offer::recipe_or(changes_of_latest))
-      .form("key=a,b,c", "the values of a key; also choice(a,b), range(3), range(1,9,2)")
+      .form("key=a,b,c",
+            "the values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
       .form("key=value", "a change of every trial")
       .flag("--dry-run", dry_run, "list the trials and how they stand")
       .flag("--retry-failed", retry_failed, "start trials anew that failed or diverged")
@@ -103,7 +104,7 @@ int run_sweep(const Words& words, const Globals& globals) {
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3 num_layers=2,4", "6 trials")
-      .example("exprun sweep seed=range(3)", "the latest run with other seeds");
+      .example("exprun sweep 'seed=range(3)'", "the latest run with other seeds");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   if (!dry_run) require_no_other_launcher("sweep");

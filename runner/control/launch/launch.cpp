@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/file_lock.h"
+#include "base/shell_quoted.h"
 #include "control/launch/continued_run.h"
 #include "control/launch/difference.h"
 #include "control/launch/new_run.h"
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds kPatience{30};
 FileLock launch_lock(const std::filesystem::path& file) {
   if (auto lock = FileLock::take_within(file, kPatience)) return std::move(*lock);
   throw Error("launch: another launch has held " + file.string() + " for " +
-              std::to_string(kPatience.count()) + " s; `fuser " + file.string() +
+              std::to_string(kPatience.count()) + " s; `fuser " + shell_quoted(file.string()) +
               "` names its process: continue or end it, and try again");
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/json_text.h"
+#include "base/shell_quoted.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -66,9 +67,9 @@ Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& 
     const std::string key = key_of(change.override);
     const std::string value = change.override.substr(change.override.find('=') + 1);
     if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same(one, key); }))
-      diagnostics.push_back({change.key,
-                             "'" + key + "' makes no other run: its values are one trial",
-                             "start a run of each: exprun RECIPE --new " + key + "=" + value});
+      diagnostics.push_back(
+          {change.key, "'" + key + "' makes no other run: its values are one trial",
+           "start a run of each: exprun RECIPE --new " + shell_quoted(key + "=" + value)});
   }
   return diagnostics;
 }

@@ -1,5 +1,6 @@
 #include "recipe/rules/checks.h"
 
+#include "base/shell_quoted.h"
 #include "recipe/key_path.h"
 #include "recipe/rules/rules.h"
 
@@ -80,7 +81,7 @@ void check_no_sweep(const Table& root, const std::string& recipe, Diagnostics& d
   const Entry* sweep = root.entry("sweep");
   if (sweep == nullptr || sweep->value.refused) return;
   diagnostics.push_back({sweep->where, "a recipe with [sweep] is not one run",
-                         "run it with `exprun sweep " + recipe + "`"});
+                         "run it with `exprun sweep " + shell_quoted(recipe) + "`"});
 }
 
 }  // namespace exprun
