@@ -1,8 +1,9 @@
 """A sweep that is stopped, or that cannot go on, says so and is recorded so."""
+import os
 import signal
 import unittest
 
-from support import ExprunTest
+from support import ExprunTest, children
 
 
 class Sweep(ExprunTest):
@@ -33,6 +34,31 @@ class Sweep(ExprunTest):
         self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,nothing.txt", "steps=2", code=2)
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)])
         self.assertEqual(self.rows("SELECT state FROM sweep"), [("failed",)])
+
+    def test_a_trial_that_diverged_is_not_the_best_and_how_it_starts_anew_is_said(self):
+        line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=5", "evaluation.val_loss.every=1 steps")
+        for words in (line, line, (*line, "--retry-failed")):
+            said = self.exprun(*words, code=6).err
+            self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts anew what failed\n"
+                                   r"exprun: best: lr=1e-2, val/loss [^\n]*\n\Z")
+        self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
+                         [("diverged", 2), ("finished", 1)])
+
+    def test_a_trial_that_was_killed_is_not_the_best_and_the_same_line_goes_on(self):
+        process = self.start("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400")
+        self.wait_for_step(0, process)
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        said = self.finish(process)
+        self.assertEqual(said.code, 6, said.err)
+        self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same line goes on\n"
+                                   r"exprun: best: lr=2e-2, ")
+
+    def test_a_trial_that_runs_elsewhere_is_not_the_best(self):
+        line = ("sweep", "tiny.toml", "steps=100000000,2", "evaluation.val_loss.every=1 steps")
+        process = self.start(*line)
+        self.wait_for_step(20, process)
+        said = self.exprun(*line).err
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best: steps=2, ")
 
     def test_a_value_written_otherwise_is_the_same_sweep(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")

@@ -61,7 +61,9 @@ std::string tally(const SweepEnd& end, size_t trials) {
   std::string text = std::to_string(end.finished) + " of " + number_of_trials(trials) + " finished";
   if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
-  return end.stopped ? text + "; the same line goes on" : text;
+  if (end.stopped || end.failed > end.for_good) text += "; the same line goes on";
+  if (end.for_good) text += "; --retry-failed starts anew what failed";
+  return text;
 }
 
 int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
@@ -99,7 +101,8 @@ int run_sweep(const Words& words, const Globals& globals) {
       .flag("--retry-failed", retry_failed, "start trials anew that failed or diverged")
       .note(
           "A trial has all the cores and GPUs that its recipe asks for. Two sweeps at once are "
-          "given GPUs of their own by CUDA_VISIBLE_DEVICES.")
+          "given GPUs of their own by CUDA_VISIBLE_DEVICES; a trial that runs in one is no failure "
+          "of the other, which leaves it alone. The best trial is one of those that finished.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})

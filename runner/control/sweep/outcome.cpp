@@ -40,7 +40,8 @@ std::string best_text(const Store& store, const StoreFolder& folder, const Sweep
   std::string text;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = standing(store, folder, trial);
-    const auto score = which.run ? best_score(store, plan, which.run->id) : std::nullopt;
+    if (!which.run || which.run->state != RunState::finished) continue;
+    const auto score = best_score(store, plan, which.run->id);
     if (!score) continue;
     if (best && (plan.maximize ? score->value <= best->value : score->value >= best->value))
       continue;

@@ -21,7 +21,8 @@ std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64
 // "finished, best val/loss 1.915 at step 300, 58s (quickstart-1a2b3c4d)"
 std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run);
 
-// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)"; empty without a score.
+// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)" of the trials that finished:
+// what another leaves may be the loss of its first steps. Empty without a score.
 std::string best_text(const Store& store, const StoreFolder& folder, const SweepPlan& plan);
 
 }  // namespace exprun

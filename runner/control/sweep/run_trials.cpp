@@ -35,6 +35,11 @@ bool was_stopped(const RunRow& run) {
          signal == SIGINT || signal == SIGTERM || signal == SIGUSR2;
 }
 
+void count_failed(SweepEnd& end, const RunRow& run) {
+  ++end.failed;
+  if (!needs_a_trainer(which_run({run}, false).decision)) ++end.for_good;
+}
+
 void count(SweepEnd& end, const Launch& launched) {
   if (launched.decision == Decision::refuse_running)
     ++end.elsewhere;
@@ -43,7 +48,7 @@ void count(SweepEnd& end, const Launch& launched) {
   else if (launched.exit_code && was_stopped(launched.run))
     end.stopped = launched.exit_code;
   else
-    ++end.failed;
+    count_failed(end, launched.run);
 }
 
 const char* state_of(const SweepEnd& end) {

@@ -17,6 +17,7 @@ struct SweepOptions {
 struct SweepEnd {
   int finished = 0;   // also those of an earlier call
   int failed = 0;     // failed, diverged or killed
+  int for_good = 0;   // of these: the same call does not go on with them
   int elsewhere = 0;  // running in another process
   std::optional<int>
       stopped;  // exit code of the trial that a signal stopped, and the sweep with it
