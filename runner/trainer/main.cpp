@@ -115,7 +115,17 @@ void record_failure(const TrainerOptions& options, const std::string& message) {
   }
 }
 
+// By who asked something, in whose hands the message is.
+bool is_asked(const TrainerOptions& options) {
+  return options.task == TrainerOptions::Task::describe ||
+         options.task == TrainerOptions::Task::version;
+}
+
 ExitCode fail(const TrainerOptions& options, ExitCode code, const std::string& message) {
+  if (is_asked(options)) {
+    std::cout << json_text(nlohmann::json{{"error", message}}) << std::endl;
+    return code;
+  }
   log(LogLevel::error, message);
   write_error_file(message);
   record_failure(options, message);

@@ -252,7 +252,8 @@ int run_check(const Words& words, const Globals& globals) {
     print_json(recipe, report);
   else
     std::fputs(render(report.diagnostics).c_str(), stderr);
-  if (!options.json && !wrong && globals.level != LogLevel::warning) print_plain(recipe, report);
+  const bool sound = !wrong && report.plan_error.empty();
+  if (!options.json && sound && globals.level != LogLevel::warning) print_plain(recipe, report);
   if (!report.plan_error.empty()) log(LogLevel::error, report.plan_error);
   if (wrong) return static_cast<int>(ExitCode::bad_recipe);
   return static_cast<int>(report.plan_error.empty() ? ExitCode::done : ExitCode::failed);

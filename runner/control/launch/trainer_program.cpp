@@ -15,19 +15,24 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Null if it is none. Throws Error with what the trainer says of its own failure.
+ordered_json answer_of(const Captured& captured) {
+  ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
+  if (!answer.is_object()) return nullptr;
+  if (answer.contains("error")) throw Error(answer["error"].get<std::string>());
+  return answer;
+}
+
 ordered_json parse(const Captured& captured, const std::string& what) {
-  ordered_json json = parse_json_or_discard<ordered_json>(captured.output);
-  if (captured.status == 0 && json.is_object()) return json;
-  const bool said_why = captured.status == static_cast<int>(ExitCode::failed);
-  throw Error("launch: exprun-trainer " + what + " failed" +
-              (said_why ? ": standard error says why"
-                        : " (exit code " + std::to_string(captured.status) +
-                              "); build it anew with tools/exprun"));
+  ordered_json answer = answer_of(captured);
+  if (captured.status == 0 && !answer.is_null()) return answer;
+  throw Error("launch: exprun-trainer " + what + " failed (exit code " +
+              std::to_string(captured.status) + "); build it anew with tools/exprun");
 }
 
 Diagnostics refusals(const Captured& captured, const RecipeText& text) {
-  const ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
-  if (answer.is_object() && answer.contains("diagnostics"))
+  const ordered_json answer = answer_of(captured);
+  if (answer.contains("diagnostics"))
     return diagnostics_from_json(answer["diagnostics"], text.sources());
   throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
 }
