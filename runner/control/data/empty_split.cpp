@@ -25,7 +25,7 @@ RecipeError no_text(const Section& dataset, const TextOptions& options, const Sp
   const std::string texts =
       counts.documents == 1 ? "the text of the one record is"
                             : "the texts of all " + counted(counts.documents, "record") + " are";
-  if (counts.documents > 0 && options.separator.empty())
+  if (counts.documents > 0 && counts.text_bytes == 0 && options.separator.empty())
     return dataset.error("template", texts + " empty, so there is no token to train on",
                          "dataset.template says which fields are read");
   return dataset.error("path", "no text is in the sources, so there is no token to train on");

@@ -41,10 +41,10 @@ bool InputFiles::has_standard_input() const {
                      [](const RawSource& source) { return source.source.file == kStandardInput; });
 }
 
-int64_t InputFiles::source_bytes() const {
+int64_t InputFiles::source_bytes(std::optional<Part> part) const {
   int64_t bytes = 0;
   for (size_t i = 0; i < sources_.size(); ++i)
-    if (stamps_[i]) bytes += stamps_[i]->bytes;
+    if (stamps_[i] && (!part || sources_[i].part == *part)) bytes += stamps_[i]->bytes;
   return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/machine/cores.h"
 #include "base/make_folder.h"
+#include "control/data/empty_split.h"
 #include "control/data/input_files.h"
 #include "control/data/kept_vocabulary.h"
 #include "control/data/known_sources.h"
@@ -55,6 +56,7 @@ class Preparation {
   }
 
   Facts glance(const fs::path& data_folder) {
+    refuse_empty_files();
     if (const auto data = known_data(data_folder)) return facts_of(*data);
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder)) return facts_of(*data);
@@ -63,6 +65,14 @@ class Preparation {
   }
 
  private:
+  // What preparing them would say: no text comes of no bytes.
+  void refuse_empty_files() const {
+    const SplitCounts bytes{inputs_.source_bytes(Part::train),
+                            inputs_.source_bytes(Part::validation)};
+    const bool lacks_validation = dataset_.has("validation") && bytes.validation_tokens == 0;
+    if (bytes.train_tokens == 0 || lacks_validation) refuse_empty_split(dataset_, options_, bytes);
+  }
+
   static bool is_written(const Table& table, std::string_view key) {
     const Value* value = table.find(key);
     return value && value->origin != Origin::default_value;

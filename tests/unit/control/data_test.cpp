@@ -215,6 +215,25 @@ TEST_CASE("data: a missing file, a folder and a glob without match are shown tog
   CHECK_FALSE(fs::exists(folder.path() / "data"));
 }
 
+TEST_CASE("data: files of no bytes are told at first sight, as preparing them would") {
+  const TemporaryFolder folder;
+  const std::string empty = folder.write("empty.txt", "").string();
+  const std::string full = folder.write("full.txt", "abcdefgh").string();
+  const auto said = [&](const std::string& keys) {
+    const auto recipe = recipe_with("type = \"text\"\ntokenizer = \"byte\"\n" + keys);
+    const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
+    CHECK(render(problems) == complaint(recipe, folder.path() / "data"));
+    return problems.empty() ? "" : problems[0].message;
+  };
+  CHECK(said("path = '" + empty + "'\n") ==
+        "no text is in the sources, so there is no token to train on");
+  CHECK(said("path = '" + empty + "'\nvalidation = '" + full + "'\n") ==
+        "no text is in the sources, so there is no token to train on");
+  CHECK(said("path = '" + full + "'\nvalidation = '" + empty + "'\n") ==
+        "no text is in the files, so there is no token to validate on");
+  CHECK(said("path = ['" + empty + "', '" + full + "']\n") == "");
+}
+
 TEST_CASE("data: keys that are about no source are told before any is read") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& name, const std::string& more) {
