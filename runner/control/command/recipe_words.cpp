@@ -23,10 +23,14 @@ std::string change_in(const std::string& table, const std::string& change) {
   return sign + table + '.' + change.substr(sign.size());
 }
 
+void show_warnings(const Diagnostics& warnings, const Globals& globals) {
+  if (!warnings.empty() && globals.level != LogLevel::warning)
+    std::fputs(render(warnings).c_str(), stderr);
+}
+
 ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {
   ResolvedRecipe resolved = resolve(text);
-  if (!resolved.warnings().empty() && globals.level != LogLevel::warning)
-    std::fputs(render(resolved.warnings()).c_str(), stderr);
+  show_warnings(resolved.warnings(), globals);
   return resolved;
 }
 

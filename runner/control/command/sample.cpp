@@ -6,6 +6,7 @@
 #include "control/command/arguments.h"
 #include "control/command/offered_changes.h"
 #include "control/command/recipe_words.h"
+#include "control/command/sample_settings.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/evaluate.h"
 #include "control/launch/working_directory.h"
@@ -15,12 +16,22 @@ namespace exprun {
 
 namespace {
 
-constexpr const char* kAsSample = "evaluation.sample.type=\"sample\"";
+const std::string kAsSample = std::string(kSampleTable) + ".type=\"sample\"";
+
+// Throws RecipeError.
+void refuse_mistakes(const RecipeText& text, const Words& settings, const Globals& globals) {
+  RecipeText before = text;
+  before.overrides.resize(text.overrides.size() - settings.size());
+  require_sample_keys(before, settings);
+  const Diagnostics said = judged_as_typed(text, settings);
+  if (has_errors(said)) throw RecipeError(said);
+  show_warnings(said, globals);
+}
 
 Words offered_sample_keys(const Typed& typed) {
   RecipeText recipe = offer::named_recipe({typed.last, {typed.before[0]}, typed.store});
   recipe.overrides.push_back(kAsSample);
-  return offered_changes_in("evaluation.sample", recipe, typed.last);
+  return offered_changes_in(kSampleTable, recipe, typed.last);
 }
 
 }  // namespace
@@ -42,14 +53,13 @@ int run_sample(const Words& words, const Globals& globals) {
   require_overrides(settings, "sample");
   Words overrides = {kAsSample};
   if (!prompt.empty())
-    overrides.push_back("evaluation.sample.prompt=" + json_text(nlohmann::json(prompt)));
-  for (const std::string& setting : settings)
-    overrides.push_back(change_in("evaluation.sample", setting));
+    overrides.push_back(std::string(kSampleTable) + ".prompt=" + json_text(nlohmann::json(prompt)));
+  for (const std::string& setting : settings) overrides.push_back(change_in(kSampleTable, setting));
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = understood_recipe(store, run, overrides, "sample", reference);
   const WorkingDirectory there(run);
-  resolved_aloud(text, globals);
+  refuse_mistakes(text, settings, globals);
   const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   print_foreign(results->at("texts").at("sample").get<std::string>() + "\n");
