@@ -21,7 +21,7 @@ struct PreparedData {
   std::optional<int64_t> vocab_size;  // of the tokenizer
   std::vector<TokenShard> train;
   std::vector<TokenShard> validation;
-  std::string store;         // of a run: where it lay, absolute, when this was written
+  std::string store;  // of a run: where it lay, absolute, when this was written; may be empty
   nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
 
   // Throws Error for a path that JSON cannot say, unless U+FFFD may stand for its bytes.

@@ -1,5 +1,6 @@
 """A run is looked at after its end: `exprun eval` and `exprun sample` on its newest checkpoint."""
 import json
+import os
 import shutil
 import unittest
 
@@ -81,6 +82,18 @@ class EvalAndSample(ExprunTest):
         self.assertIn("continuing tiny-", twenty_steps(*recipe, folder=now))
         (now / "text.txt").unlink()
         self.assertIn("tiny.toml:16:8: error: ", self.exprun(*recipe, cwd=now, code=2).err)
+
+    def test_a_store_whose_path_is_no_utf8_may_use_data_whose_paths_are(self):
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")
+        text = 'type = "text"\npath = "text.txt"\ntokenizer = "char"\n'
+        tiny = (self.folder / "tiny.toml").read_text()
+        self.assertIn(text, tiny)
+        self.write("shards.toml", tiny.replace(text, 'type = "token_shards"\n' + "".join(
+            f'{split} = "{self.folder}/made/{split}_*.bin"\n' for split in ("train", "validation"))))
+        odd = self.folder / os.fsdecode(b"d\xe9")
+        odd.mkdir()
+        self.exprun("../shards.toml", "vocab_size=256", "steps=2", cwd=odd)
+        self.assertIn("step 2: val/loss ", self.exprun("eval", "@last", cwd=odd).out)
 
     def test_a_damaged_description_of_the_data_is_named(self):
         file = self.run_folder() / "data.json"

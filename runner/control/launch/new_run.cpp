@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/utf8.h"
 #include "control/launch/fresh_folder.h"
 #include "control/launch/parameter_rows.h"
 #include "control/launch/ranks/ranks.h"
@@ -45,7 +46,8 @@ void write_hand_over(const RunFolder& folder, const LaunchRequest& request,
                      const PreparedData& data) {
   write_file_atomically(folder.recipe(), stored_text(request));
   PreparedData written = data;
-  written.store = folder.path.parent_path().string();
+  const std::string store = folder.path.parent_path().string();
+  if (!first_invalid_byte(store)) written.store = store;  // else JSON cannot say it
   write_file_atomically(folder.data(), written.to_json());
 }
 
