@@ -10,8 +10,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/device/autotune.h"
 #include "engine/device/cpu_memory.h"
-#include "engine/device/kernel_choices.h"
 #include "engine/step.h"
 #include "support/recorded_run.h"
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   }
   std::cout << nlohmann::json{{"instruction_set", at::get_cpu_capability()},
                               {"threads", at::get_num_threads()},
-                              {"kernels", kernel_choices::save()},
+                              {"kernels", autotune::save()},
                               {"milliseconds", milliseconds},
                               {"losses", losses}}
             << std::endl;

@@ -118,6 +118,23 @@ else()
 endif()
 target_link_libraries(exprun_curl INTERFACE ${CMAKE_DL_LIBS})
 
+if(EXPRUN_TRAINER)
+  exprun_pkg_config(hwy libhwy)
+  if(hwy_FOUND)
+    exprun_dependency(highway PkgConfig::hwy)
+  else()
+    set(HWY_ENABLE_CONTRIB OFF CACHE INTERNAL "")
+    set(HWY_ENABLE_EXAMPLES OFF CACHE INTERNAL "")
+    set(HWY_ENABLE_TESTS OFF CACHE INTERNAL "")
+    set(HWY_ENABLE_INSTALL OFF CACHE INTERNAL "")
+    exprun_fetch(highway google/highway refs/tags/1.0.3)
+    exprun_dependency(highway hwy)
+  endif()
+  # What kernels are compiled for: SSE4, AVX2 and AVX-512 on x86, the plain fallback elsewhere.
+  target_compile_definitions(exprun_highway INTERFACE
+    HWY_DISABLED_TARGETS=\(HWY_SSSE3|HWY_AVX3_DL|HWY_NEON|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV\))
+endif()
+
 # fmt is a library of its own: LibTorch carries another version inside, which must not meet ours.
 exprun_find_or_fetch(fmt fmtlib/fmt a33701196adfad74917046096bf5a2aa0ab0bb50)  # 9.1.0
 set(SPDLOG_FMT_EXTERNAL ON CACHE INTERNAL "")

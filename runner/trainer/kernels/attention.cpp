@@ -8,118 +8,137 @@
 #include <cmath>
 
 #include "kernels/attention_head.h"
-#include "kernels/hand_gradient.h"
+#include "kernels/fastest.h"
 
 namespace exprun {
 namespace {
 
-// Beyond this a head's scores leave the cache, and ATen's blocked kernel is as good.
-constexpr int64_t kLongest = 512;
+// Queries (B, T, H, D), keys and values (B, T, H', D), or their gradients.
+struct Heads {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
 
-struct Shape {
-  int64_t batch;
-  int64_t num_heads;
-  HeadShape head;
-  int64_t width;  // C
-
-  // `stride`: between positions of queries, keys and values.
-  Shape(int64_t batch, int64_t length, int64_t width, int64_t heads, int64_t stride)
-      : batch(batch),
-        num_heads(heads),
-        head{length, width / heads, stride, 1 / std::sqrt(static_cast<float>(width / heads))},
-        width(width) {}
-
-  static Shape joined(const at::Tensor& query_key_value, int64_t heads) {
-    const int64_t width = query_key_value.size(2) / 3;
-    return {query_key_value.size(0), query_key_value.size(1), width, heads, 3 * width};
-  }
-
-  static Shape separate(const at::Tensor& query) {
-    const int64_t width = query.size(2) * query.size(3);
-    return {query.size(0), query.size(1), width, query.size(2), width};
+  static Heads of_joined(const at::Tensor& query_key_value, int64_t num_heads) {
+    const auto parts = query_key_value.unflatten(2, {3, num_heads, -1}).unbind(2);
+    return {parts[0], parts[1], parts[2]};
   }
 };
 
-// Calls work(offset of the head's queries, offset of its output, scratch) for every head.
+// Where the rows of a head's matrix are.
+struct Layout {
+  float* data;
+  int64_t batch_stride;
+  int64_t stride;
+
+  explicit Layout(const at::Tensor& heads)
+      : data(heads.data_ptr<float>()), batch_stride(heads.stride(0)), stride(heads.stride(1)) {}
+
+  WritableHeadRows at(int64_t batch, int64_t head, int64_t width) const {
+    return {data + batch * batch_stride + head * width, stride};
+  }
+  HeadRows rows(int64_t batch, int64_t head, int64_t width) const {
+    return {data + batch * batch_stride + head * width, stride};
+  }
+};
+
+// As the kernel reads it: heads side by side.
+at::Tensor side_by_side(const at::Tensor& heads) {
+  return heads.stride(3) == 1 && heads.stride(2) == heads.size(3) ? heads : heads.contiguous();
+}
+
+HeadShape shape_of(const Heads& heads) {
+  const int64_t width = heads.query.size(3);
+  return {heads.query.size(1), width, heads.query.size(2) / heads.key.size(2),
+          1 / std::sqrt(static_cast<float>(width))};
+}
+
+// Calls work(batch, head of keys, scratch) for all of them.
 template <class Work>
-void for_each_head(const Shape& shape, const Work& work) {
-  at::parallel_for(0, shape.batch * shape.num_heads, 1, [&](int64_t begin, int64_t end) {
-    const auto scratch = at::empty({shape.head.scratch_size()}, at::kFloat);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / shape.num_heads * shape.head.length;
-      const int64_t column = i % shape.num_heads * shape.head.width;
-      work(row * shape.head.stride + column, row * shape.width + column,
-           scratch.mutable_data_ptr<float>());
-    }
+void for_each_key_head(const Heads& heads, int64_t scratch_size, const Work& work) {
+  const int64_t num_heads = heads.key.size(2);
+  at::parallel_for(0, heads.key.size(0) * num_heads, 1, [&](int64_t begin, int64_t end) {
+    const auto scratch = at::empty({scratch_size}, at::kFloat);
+    for (int64_t i = begin; i < end; ++i)
+      work(i / num_heads, i % num_heads, scratch.mutable_data_ptr<float>());
   });
 }
 
-at::Tensor forward_heads(const Shape& shape, const HeadInputs& inputs, const at::Tensor& like) {
-  auto out = at::empty({shape.batch, shape.head.length, shape.width}, like.options());
-  auto* to = out.mutable_data_ptr<float>();
-  for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
-    attention_head(shape.head, {inputs.query + in, inputs.key + in, inputs.value + in}, to + at,
-                   shape.width, scratch);
+RowSoftmax* rows_of(const at::Tensor& softmax, const HeadShape& shape, int64_t first_head) {
+  return reinterpret_cast<RowSoftmax*>(softmax.data_ptr<float>()) + first_head * shape.length;
+}
+
+// `out` (B, T, H D), `softmax` (B, H, T, 2)
+struct Attended {
+  at::Tensor out;
+  at::Tensor softmax;
+};
+
+Attended attend(const Heads& heads) {
+  const auto shape = shape_of(heads);
+  const int64_t batch_size = heads.query.size(0), num_heads = heads.query.size(2);
+  Attended result{at::empty({batch_size, shape.length, num_heads * shape.width}, at::kFloat),
+                  at::empty({batch_size, num_heads, shape.length, 2}, at::kFloat)};
+  const Layout query(heads.query), key(heads.key), value(heads.value), out(result.out);
+  for_each_key_head(heads, shape.forward_scratch(), [&](int64_t b, int64_t h, float* scratch) {
+    const int64_t first = h * shape.num_queries, width = shape.width;
+    attention_heads(
+        shape, {query.rows(b, first, width), key.rows(b, h, width), value.rows(b, h, width)},
+        out.at(b, first, width), rows_of(result.softmax, shape, b * num_heads + first), scratch);
   });
-  return out;
+  return result;
 }
 
-void backward_heads(const Shape& shape, const HeadInputs& inputs, const at::Tensor& of_out,
-                    const HeadGradients& gradients) {
-  const auto* given = of_out.const_data_ptr<float>();
-  for_each_head(shape, [&](int64_t in, int64_t at, float* scratch) {
-    attention_head_gradient(
-        shape.head, {inputs.query + in, inputs.key + in, inputs.value + in}, given + at,
-        shape.width, {gradients.query + in, gradients.key + in, gradients.value + in}, scratch);
+void attend_backward(const Heads& heads, const Attended& attended, const at::Tensor& of_out,
+                     const Heads& gradients) {
+  const auto shape = shape_of(heads);
+  const int64_t num_heads = heads.query.size(2);
+  const Layout query(heads.query), key(heads.key), value(heads.value), out(attended.out),
+      given(of_out), of_query(gradients.query), of_key(gradients.key), of_value(gradients.value);
+  for_each_key_head(heads, shape.backward_scratch(), [&](int64_t b, int64_t h, float* scratch) {
+    const int64_t first = h * shape.num_queries, width = shape.width;
+    attention_heads_gradient(
+        shape, {query.rows(b, first, width), key.rows(b, h, width), value.rows(b, h, width)},
+        out.rows(b, first, width), rows_of(attended.softmax, shape, b * num_heads + first),
+        given.rows(b, first, width),
+        {of_query.at(b, first, width), of_key.at(b, h, width), of_value.at(b, h, width)}, scratch);
   });
-}
-
-HeadInputs joined_inputs(const Shape& shape, const at::Tensor& query_key_value) {
-  const auto* from = query_key_value.const_data_ptr<float>();
-  return {from, from + shape.width, from + 2 * shape.width};
-}
-
-Tensors joined_gradient(const Backward& given, int64_t num_heads) {
-  const auto& query_key_value = given.kept[0];
-  const auto shape = Shape::joined(query_key_value, num_heads);
-  auto gradient = at::empty_like(query_key_value);
-  auto* to = gradient.mutable_data_ptr<float>();
-  backward_heads(shape, joined_inputs(shape, query_key_value), given.gradient.contiguous(),
-                 {to, to + shape.width, to + 2 * shape.width});
-  return {gradient};
 }
 
 Differentiable joined(const at::Tensor& input, int64_t num_heads) {
   const auto query_key_value = input.contiguous();
-  const auto shape = Shape::joined(query_key_value, num_heads);
-  return {forward_heads(shape, joined_inputs(shape, query_key_value), query_key_value),
-          {query_key_value},
-          [num_heads](const Backward& given) { return joined_gradient(given, num_heads); }};
-}
-
-HeadInputs separate_inputs(const Tensors& parts) {
-  return {parts[0].const_data_ptr<float>(), parts[1].const_data_ptr<float>(),
-          parts[2].const_data_ptr<float>()};
+  const auto [out, softmax] = attend(Heads::of_joined(query_key_value, num_heads));
+  return {out, {query_key_value, out, softmax}, [num_heads](const Backward& given) -> Tensors {
+            auto gradient = at::empty_like(given.kept[0]);
+            attend_backward(Heads::of_joined(given.kept[0], num_heads),
+                            {given.kept[1], given.kept[2]}, given.gradient.contiguous(),
+                            Heads::of_joined(gradient, num_heads));
+            return {gradient};
+          }};
 }
 
 Tensors separate_gradients(const Backward& given) {
-  const Tensors& parts = given.kept;
-  Tensors result = {at::empty_like(parts[0]), at::empty_like(parts[1]), at::empty_like(parts[2])};
-  backward_heads(Shape::separate(parts[0]), separate_inputs(parts), given.gradient.contiguous(),
-                 {result[0].mutable_data_ptr<float>(), result[1].mutable_data_ptr<float>(),
-                  result[2].mutable_data_ptr<float>()});
-  return result;
+  const auto like = [](const at::Tensor& heads) { return at::empty(heads.sizes(), at::kFloat); };
+  const Heads heads{given.kept[0], given.kept[1], given.kept[2]};
+  const Heads gradients{like(heads.query), like(heads.key), like(heads.value)};
+  attend_backward(heads, {given.kept[3], given.kept[4]}, given.gradient.contiguous(), gradients);
+  return {gradients.query, gradients.key, gradients.value};
 }
 
-Differentiable separate(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
-  const Tensors parts = {query.contiguous(), key.contiguous(), value.contiguous()};
-  return {forward_heads(Shape::separate(query), separate_inputs(parts), query), parts,
-          separate_gradients};
+Differentiable separate(const Tensors& inputs) {
+  const Heads heads{side_by_side(inputs[0]), side_by_side(inputs[1]), side_by_side(inputs[2])};
+  const auto [out, softmax] = attend(heads);
+  return {out, {heads.query, heads.key, heads.value, out, softmax}, separate_gradients};
 }
 
-bool is_ours(const at::Tensor& tensor, double dropout) {
-  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && dropout == 0 &&
-         tensor.size(1) <= kLongest;
+bool may_be_ours(const at::Tensor& tensor, double dropout) {
+  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && dropout == 0;
+}
+
+autotune::Key key_of(int64_t batch, int64_t length, int64_t heads, int64_t key_heads,
+                     int64_t width) {
+  return {"attention",
+          {autotune::Key::rounded(batch), autotune::Key::rounded(length), heads, key_heads, width}};
 }
 
 }  // namespace
@@ -135,21 +154,38 @@ at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor&
 
 at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t num_heads,
                                       double dropout) {
-  const auto parts = query_key_value.unflatten(2, {3, num_heads, -1}).unbind(2);
-  return causal_attention_reference(parts[0], parts[1], parts[2], dropout);
+  const auto [query, key, value] = Heads::of_joined(query_key_value, num_heads);
+  return causal_attention_reference(query, key, value, dropout);
+}
+
+at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
+                                 const at::Tensor& value) {
+  const Tensors inputs = {query, key, value};
+  return with_gradient(inputs, [&] { return separate(inputs); });
+}
+
+at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads) {
+  return with_gradient({query_key_value}, [&] { return joined(query_key_value, num_heads); });
 }
 
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             double dropout) {
-  if (!is_ours(query, dropout) || key.size(2) != query.size(2))
-    return causal_attention_reference(query, key, value, dropout);
-  return with_gradient({query, key, value}, [&] { return separate(query, key, value); });
+  if (!may_be_ours(query, dropout)) return causal_attention_reference(query, key, value, dropout);
+  return fastest(
+      key_of(query.size(0), query.size(1), query.size(2), key.size(2), query.size(3)),
+      {query, key, value},
+      [](const Tensors& in) { return causal_attention_ours(in[0], in[1], in[2]); },
+      [](const Tensors& in) { return causal_attention_reference(in[0], in[1], in[2], 0); });
 }
 
 at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads, double dropout) {
-  if (!is_ours(query_key_value, dropout))
+  if (!may_be_ours(query_key_value, dropout))
     return causal_attention_reference(query_key_value, num_heads, dropout);
-  return with_gradient({query_key_value}, [&] { return joined(query_key_value, num_heads); });
+  const int64_t width = query_key_value.size(2) / 3 / num_heads;
+  return fastest(
+      key_of(query_key_value.size(0), query_key_value.size(1), num_heads, num_heads, width),
+      {query_key_value}, [&](const Tensors& in) { return causal_attention_ours(in[0], num_heads); },
+      [&](const Tensors& in) { return causal_attention_reference(in[0], num_heads, 0); });
 }
 
 }  // namespace exprun

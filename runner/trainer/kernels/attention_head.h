@@ -1,40 +1,57 @@
-// Attention of one head of one sequence.
+// Causal attention of the heads of one sequence that share a key and a value, vectorised (Highway).
 #pragma once
 
 #include <cstdint>
 
 namespace exprun {
 
-struct HeadShape {
-  int64_t length;  // T
-  int64_t width;   // D
-  int64_t stride;  // between positions of queries, keys and values
-  float scale;     // of the scores
+// Rows of a (T, D) matrix, `stride` apart; the next head's begins D elements behind.
+struct HeadRows {
+  const float* data;
+  int64_t stride;
+};
 
-  int64_t padded_length() const { return (length + 15) / 16 * 16; }
-  int64_t padded_width() const { return (width + 15) / 16 * 16; }
-  int64_t scratch_size() const;  // floats
+struct WritableHeadRows {
+  float* data;
+  int64_t stride;
+};
+
+struct HeadShape {
+  int64_t length;       // T
+  int64_t width;        // D
+  int64_t num_queries;  // query heads that share the key and the value
+  float scale;          // of the scores
+
+  int64_t forward_scratch() const;  // floats
+  int64_t backward_scratch() const;
 };
 
 struct HeadInputs {
-  const float* query;
-  const float* key;
-  const float* value;
+  HeadRows query;  // of the first query head
+  HeadRows key;
+  HeadRows value;
 };
 
 struct HeadGradients {
-  float* query;
-  float* key;
-  float* value;
+  WritableHeadRows query;
+  WritableHeadRows key;
+  WritableHeadRows value;
 };
 
-// out: T rows, `out_stride` apart.
-void attention_head(const HeadShape& shape, const HeadInputs& inputs, float* out,
-                    int64_t out_stride, float* scratch);
+// How a row of scores became weights: weight = exp((score - largest) scale) inverse_total.
+struct RowSoftmax {
+  float largest;
+  float inverse_total;
+};
 
-// Computes the weights again: that is cheaper than to keep them. Gradients have the inputs' stride.
-void attention_head_gradient(const HeadShape& shape, const HeadInputs& inputs,
-                             const float* out_gradient, int64_t out_stride,
-                             const HeadGradients& gradients, float* scratch);
+// `softmax`: of every query head and position, (num_queries, T).
+void attention_heads(const HeadShape& shape, const HeadInputs& inputs, const WritableHeadRows& out,
+                     RowSoftmax* softmax, float* scratch);
+
+// `out` and `softmax` as attention_heads made them. The weights are computed again: that is cheaper
+// than to keep them.
+void attention_heads_gradient(const HeadShape& shape, const HeadInputs& inputs, const HeadRows& out,
+                              const RowSoftmax* softmax, const HeadRows& out_gradient,
+                              const HeadGradients& gradients, float* scratch);
 
 }  // namespace exprun

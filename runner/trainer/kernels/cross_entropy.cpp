@@ -14,56 +14,66 @@
 #include <vector>
 
 #include "engine/model.h"
-#include "kernels/vector.h"
+#include "kernels/fastest.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cross_entropy.cpp"
+#include "hwy/foreach_target.h"
+//
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace exprun {
+namespace HWY_NAMESPACE {
 namespace {
 
-using vector::Floats;
-using vector::kLanes;
-
-EXPRUN_INLINE float largest(const float* row, int64_t size) {
-  Floats best = Floats{} - std::numeric_limits<float>::infinity();
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    const Floats x = vector::load(row + i);
-    best = vector::larger(x, best);
-  }
-  float result = vector::largest(best);
-  for (; i < size; ++i) result = std::max(result, row[i]);
-  return result;
+HWY_INLINE float largest_of(const float* row, int64_t size) {
+  const Floats lowest = hn::Set(kFloats, -std::numeric_limits<float>::infinity());
+  Floats best = lowest;
+  for_each_vector(size, [&](int64_t i, int64_t count) HWY_ATTR {
+    Floats x = load_some(row + i, count);
+    if (count < kLanes) x = hn::IfThenElse(first_lanes(count), x, lowest);
+    best = hn::Max(best, x);
+  });
+  return largest(best);
 }
 
 // Replaces x by e^(x - shift); returns their sum.
-EXPRUN_INLINE float exponentials(float* row, int64_t size, float shift) {
-  Floats total = {};
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    const Floats e = vector::exp(vector::load(row + i) - shift);
-    vector::store(row + i, e);
-    total += e;
-  }
-  float rest = 0;
-  if (i < size) {
-    const Floats e = vector::exp(vector::load(row + i, size - i) - shift);
-    vector::store(row + i, e, size - i);
-    for (int64_t lane = 0; lane < size - i; ++lane) rest += e[lane];
-  }
-  return vector::sum(total) + rest;
+HWY_INLINE float exponentials(float* row, int64_t size, float shift) {
+  Floats total = hn::Zero(kFloats);
+  for_each_vector(size, [&](int64_t i, int64_t count) HWY_ATTR {
+    Floats e = exp(hn::Sub(load_some(row + i, count), hn::Set(kFloats, shift)));
+    if (count < kLanes) e = hn::IfThenElseZero(first_lanes(count), e);
+    store_some(row + i, e, count);
+    total = hn::Add(total, e);
+  });
+  return sum(total);
 }
 
 // One row: its loss, and the row's gradient in place.
-EXPRUN_MULTIVERSION float loss_of_row(float* row, int64_t vocab_size, int64_t columns,
-                                      int64_t target) {
-  const float shift = largest(row, vocab_size);
+float loss_of_row(float* row, int64_t vocab_size, int64_t columns, int64_t target) {
+  const float shift = largest_of(row, vocab_size);
   const float of_target = row[target] - shift;
   const float total = exponentials(row, vocab_size, shift);
-  const float scale = 1 / total;
-  for (int64_t i = 0; i < vocab_size; ++i) row[i] *= scale;
-  for (int64_t i = vocab_size; i < columns; ++i) row[i] = 0;
+  const Floats scale = hn::Set(kFloats, 1 / total);
+  for_each_vector(vocab_size, [&](int64_t i, int64_t count) HWY_ATTR {
+    store_some(row + i, hn::Mul(load_some(row + i, count), scale), count);
+  });
+  std::fill(row + vocab_size, row + columns, 0.0f);
   row[target] -= 1;
   return std::log(total) - of_target;
 }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace exprun
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace exprun {
+namespace {
+
+HWY_EXPORT(loss_of_row);
 
 // In fp32. A GPU's kernel reads a narrower format by itself.
 at::Tensor log_softmax(const at::Tensor& logits) {
@@ -81,7 +91,8 @@ double by_rows(at::Tensor& logits, const at::Tensor& targets, int64_t vocab_size
     for (int64_t i = begin; i < end; ++i) {
       auto* row = data + i * columns;
       if (target[i] >= 0)
-        losses[static_cast<size_t>(i)] = loss_of_row(row, vocab_size, columns, target[i]);
+        losses[static_cast<size_t>(i)] =
+            HWY_DYNAMIC_DISPATCH(loss_of_row)(row, vocab_size, columns, target[i]);
       else
         std::fill_n(row, columns, 0.0f);
     }
@@ -106,10 +117,23 @@ at::Tensor cross_entropy_in_place_by_operators(at::Tensor& logits, const at::Ten
   return of_target.masked_fill(uncounted, 0).sum(at::kDouble).neg_();
 }
 
+at::Tensor cross_entropy_in_place_ours(at::Tensor& logits, const at::Tensor& targets,
+                                       int64_t vocab_size) {
+  return at::scalar_tensor(by_rows(logits, targets, vocab_size), at::kDouble);
+}
+
 at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,
                                   int64_t vocab_size) {
   if (!logits.is_cpu()) return cross_entropy_in_place_by_operators(logits, targets, vocab_size);
-  return at::scalar_tensor(by_rows(logits, targets, vocab_size), at::kDouble);
+  const autotune::Key key{"cross_entropy",
+                          {autotune::Key::rounded(logits.size(0)), logits.size(1)}};
+  const auto chosen = autotune::choose(key, kOursOrAten, [&](size_t index) {
+    auto copy = logits.clone();
+    (index == 0 ? cross_entropy_in_place_ours : cross_entropy_in_place_by_operators)(copy, targets,
+                                                                                     vocab_size);
+  });
+  return (chosen == 0 ? cross_entropy_in_place_ours : cross_entropy_in_place_by_operators)(
+      logits, targets, vocab_size);
 }
 
 at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,
@@ -119,3 +143,4 @@ at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& t
 }
 
 }  // namespace exprun
+#endif

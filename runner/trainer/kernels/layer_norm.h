@@ -5,8 +5,8 @@
 
 namespace exprun {
 
-// x (..., C), weight (C), bias (C) or undefined. Differentiable. fp32 on a CPU runs our kernel,
-// anything else ATen's.
+// x (..., C), weight (C), bias (C) or undefined. Differentiable. fp32 on a CPU runs our kernel or
+// ATen's, whichever is the faster for the sizes, anything else ATen's.
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps);
 
@@ -14,7 +14,11 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
 at::Tensor layer_norm_wide(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            double eps);
 
-// The same by ATen: what tests compare with.
+// The same by our kernel: fp32 on a CPU.
+at::Tensor layer_norm_ours(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           double eps);
+
+// The same by ATen.
 at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& bias, double eps);
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/device/autotune.h"
 #include "kernels/hand_gradient.h"
-#include "kernels/linear_choice.h"
 
 namespace exprun {
 namespace {
@@ -41,14 +41,19 @@ at::Tensor onednn(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return onednn_operator()->call(x, weight, present(bias), "none", none, "");
 }
 
-using Compute = std::function<at::Tensor(LinearBackend)>;
-
-at::Tensor fastest(const LinearProduct& product, const at::Tensor& operand,
-                   const Compute& compute) {
+// Whether oneDNN's product is the faster of both for `rows` tokens.
+bool onednn_is_faster(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
+                      int64_t out, const std::function<at::Tensor(bool)>& compute) {
   const bool has_choice =
       operand.is_cpu() && operand.scalar_type() == at::kFloat && onednn_operator();
-  if (!has_choice) return compute(LinearBackend::aten);
-  return compute(choose_backend(product, [&](LinearBackend backend) { compute(backend); }));
+  if (!has_choice) return false;
+  return autotune::choose({product, {autotune::Key::rounded(rows), in, out}}, {"aten", "onednn"},
+                          [&](size_t index) { compute(index == 1); }) == 1;
+}
+
+at::Tensor fastest_product(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
+                           int64_t out, const std::function<at::Tensor(bool)>& compute) {
+  return compute(onednn_is_faster(product, operand, rows, in, out, compute));
 }
 
 // (..., in) as a matrix.
@@ -80,30 +85,26 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  const LinearProduct product(LinearProduct::Kind::forward, x.size(0), weight.size(1),
-                              weight.size(0));
-  return fastest(product, x, [&](LinearBackend backend) {
-    if (backend == LinearBackend::onednn) return onednn(x, weight, bias);
-    return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
-  });
+  return fastest_product(
+      "forward", x, x.size(0), weight.size(1), weight.size(0), [&](bool by_onednn) {
+        if (by_onednn) return onednn(x, weight, bias);
+        return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
+      });
 }
 
 at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight) {
-  const LinearProduct product(LinearProduct::Kind::input_gradient, gradient.size(0), weight.size(1),
-                              weight.size(0));
-  return fastest(product, gradient, [&](LinearBackend backend) {
-    return backend == LinearBackend::onednn ? onednn(gradient, weight.t(), {})
+  return fastest_product("input_gradient", gradient, gradient.size(0), weight.size(1),
+                         weight.size(0), [&](bool by_onednn) {
+                           return by_onednn ? onednn(gradient, weight.t(), {})
                                             : at::mm(gradient, weight);
-  });
+                         });
 }
 
 at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& x) {
-  const LinearProduct product(LinearProduct::Kind::weight_gradient, x.size(0), x.size(1),
-                              gradient.size(1));
-  return fastest(product, gradient, [&](LinearBackend backend) {
-    return backend == LinearBackend::onednn ? onednn(gradient.t(), x.t(), {})
-                                            : at::mm(gradient.t(), x);
-  });
+  return fastest_product(
+      "weight_gradient", gradient, x.size(0), x.size(1), gradient.size(1), [&](bool by_onednn) {
+        return by_onednn ? onednn(gradient.t(), x.t(), {}) : at::mm(gradient.t(), x);
+      });
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

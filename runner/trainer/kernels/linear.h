@@ -1,5 +1,5 @@
 // y = x W^T + b in full fp32 with the faster of ATen's BLAS (MKL) and oneDNN for each shape,
-// forward and both gradients (engine/device/kernel_choices.h keeps the choices).
+// forward and both gradients (engine/device/autotune.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -8,8 +8,8 @@
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
 #include "engine/checkpoint/resume.h"
+#include "engine/device/autotune.h"
 #include "engine/device/device.h"
-#include "engine/device/kernel_choices.h"
 #include "engine/precision/format_support.h"
 #include "engine/record/summary.h"
 
@@ -65,8 +65,8 @@ std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe) {
 
 void choose_kernels(const ResolvedRecipe& recipe,
                     const std::optional<CheckpointState>& checkpoint) {
-  if (recipe.section("run").get<bool>("deterministic")) kernel_choices::fix();
-  if (checkpoint) kernel_choices::load(checkpoint->kernels);
+  if (recipe.section("run").get<bool>("deterministic")) autotune::freeze();
+  if (checkpoint) autotune::load(checkpoint->kernels);
 }
 
 RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)

@@ -7,9 +7,9 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "engine/checkpoint/safetensors.h"
+#include "engine/device/autotune.h"
 #include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
-#include "engine/device/kernel_choices.h"
 
 namespace exprun {
 
@@ -120,7 +120,7 @@ Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const RunPlan& plan = pipeline.plan;
   give_back_idle_cpu_memory();  // the copies take as much as the model
   return {{position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
-           pipeline.data_fingerprint, pipeline.machine(), kernel_choices::save()},
+           pipeline.data_fingerprint, pipeline.machine(), autotune::save()},
           copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
           pipeline.optimizers().gathered_state()};
 }

@@ -22,7 +22,7 @@ struct CheckpointState {
   std::string recipe_hash;
   std::string data_fingerprint;
   Machine machine;
-  nlohmann::json kernels;  // kernel_choices::save
+  nlohmann::json kernels;  // autotune::save
 };
 
 // A copy of the state between two steps, to be written while training goes on.
