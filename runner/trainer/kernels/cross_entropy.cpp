@@ -75,9 +75,9 @@ namespace {
 
 HWY_EXPORT(loss_of_row);
 
-// In fp32. A GPU's kernel reads a narrower format by itself.
+// In fp32. A GPU's kernel reads fp16 by itself, which it takes no other narrow format for.
 at::Tensor log_softmax(const at::Tensor& logits) {
-  const bool widens = logits.is_cuda() && logits.scalar_type() != at::kFloat;
+  const bool widens = logits.is_cuda() && logits.scalar_type() == at::kHalf;
   return widens ? at::_log_softmax(logits, 1, /*half_to_float=*/true)
                 : at::_log_softmax(logits.to(at::kFloat), 1, /*half_to_float=*/false);
 }

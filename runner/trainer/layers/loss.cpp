@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -46,6 +45,16 @@ at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadF
   return loss;
 }
 
+// Summed over the chunks in fp32, where it lies: it is as large as the weight.
+void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at::Tensor& hidden) {
+  if (!sum.defined())
+    sum = linear_weight_gradient(of_logits, hidden).to(at::kFloat);
+  else if (of_logits.scalar_type() == at::kFloat)
+    sum.addmm_(of_logits.t(), hidden);
+  else
+    sum.add_(linear_weight_gradient(of_logits, hidden));
+}
+
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, bool gradients) {
   LossAndGradients result;
@@ -61,19 +70,16 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
     if (!gradients) continue;
     const auto of_logits = logits.to(weight.scalar_type());
     auto of_part = linear_input_gradient(of_logits, weight);
-    auto of_weight = linear_weight_gradient(of_logits, part).to(at::kFloat);
     if (rows > step)
       result.of_hidden.narrow(0, begin, count).copy_(of_part);
     else
       result.of_hidden = of_part;
-    if (result.of_weight.defined())
-      result.of_weight.add_(of_weight);
-    else
-      result.of_weight = of_weight;
+    add_weight_gradient(result.of_weight, of_logits, part);
   }
   return result;
 }
 
+// Backward scales the gradients where they lie (a second backward is told so by their version).
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, bool gradients) {
   auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, gradients);
@@ -82,7 +88,7 @@ Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
   return {loss,
           {result.of_hidden, result.of_weight.to(weight.scalar_type())},
           [](const Backward& given) -> Tensors {
-            return {at::mul(given.kept[0], given.gradient), at::mul(given.kept[1], given.gradient)};
+            return {given.kept[0].mul_(given.gradient), given.kept[1].mul_(given.gradient)};
           }};
 }
 
