@@ -11,5 +11,6 @@ exprun_benchmark(tokenize_speed exprun_text)
 
 if(EXPRUN_TRAINER)
   exprun_benchmark(step_speed "exprun_test_runs;exprun_trainer_cpu")
+  exprun_benchmark(kernel_speed exprun_trainer_cpu)
   exprun_benchmark(ranks_trace "exprun_test_runs;exprun_trainer_cpu")
 endif()
