@@ -17,12 +17,13 @@
 #include "base/diagnostic.h"
 #include "engine/attempt/run_kernels.h"
 #include "engine/tiny_run.h"
+#include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/gelu.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"
 #include "kernels/rms_norm.h"
+#include "kernels/rotation.h"
 #include "support/rank_threads.h"
 #include "support/temporary_folder.h"
 
@@ -119,8 +120,8 @@ TEST_CASE("autotune: every kernel that has two ways is measured, forward and bac
   const FreshMachine fresh;
   const auto grad = [](at::Tensor x) { return x.set_requires_grad(true); };
   linear(grad(some({5, 6})), grad(some({7, 6})), some({7})).sum().backward();
-  gelu(some({3, 5}), GeluForm::erf);
-  gelu(some({3, 5}), GeluForm::tanh);
+  activation(some({3, 5}), ActivationForm::gelu);
+  activation(some({3, 5}), ActivationForm::gelu_tanh);
   layer_norm(some({5, 8}), some({8}), some({8}), 1e-5);
   rms_norm(some({5, 8}), some({8}), 0, 1e-5);
   rms_norm(some({5, 8}), {}, 0, 1e-5);
@@ -129,13 +130,18 @@ TEST_CASE("autotune: every kernel that has two ways is measured, forward and bac
     const at::NoGradGuard evaluating;
     causal_attention(some({3, 9, 4, 8}), some({3, 9, 2, 8}), some({3, 9, 2, 8}), 0);
   }
+  swiglu(some({3, 5}), some({3, 5}));
+  activation(some({3, 5}), ActivationForm::relu_squared);
+  for (const auto pairs : {ChannelPairs::halves, ChannelPairs::neighbours})
+    rotate(some({2, 5, 3, 4}), some({1, 5, 1, 2}), some({1, 5, 1, 2}), pairs);
   auto logits = some({5, 12});
   cross_entropy_in_place(logits, at::zeros({5}, at::kLong), 11);
   const auto chosen = autotune::save();
   for (const char* key :
-       {"forward 8x6x7", "input_gradient 8x6x7", "weight_gradient 8x6x7", "gelu_erf 16",
-        "gelu_tanh 16", "layer_norm 8x8", "rms_norm 8x8", "rms_norm_bare 8x8",
-        "attention 4x8x2x2x4", "attention 4x16x4x2x8", "cross_entropy 8x12"})
+       {"forward 8x6x7", "input_gradient 8x6x7", "weight_gradient 8x6x7", "gelu 16", "gelu_tanh 16",
+        "layer_norm 8x8", "rms_norm 8x8", "rms_norm_bare 8x8", "attention 4x8x2x2x4",
+        "attention 4x16x4x2x8", "swiglu 16", "relu_squared 16", "rotate_halves 16x3x4",
+        "rotate_neighbours 16x3x4", "cross_entropy 8x12"})
     CHECK_MESSAGE(chosen.contains(key), key);
 }
 

@@ -17,13 +17,14 @@
 
 #include "engine/device/autotune.h"
 #include "engine/model.h"
+#include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/gelu.h"
 #include "kernels/instruction_set.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"
 #include "kernels/rms_norm.h"
+#include "kernels/rotation.h"
 #include "layers/loss.h"
 
 using namespace exprun;
@@ -78,14 +79,14 @@ void with_each_instruction_set(Test test) {
 TEST_CASE("kernels: gelu agrees with a double reference, value and slope") {
   const auto x = at::linspace(-12, 12, 100003);
   with_each_instruction_set([&] {
-    for (const auto form : {GeluForm::erf, GeluForm::tanh}) {
+    for (const auto form : {ActivationForm::gelu, ActivationForm::gelu_tanh}) {
       const auto fast = leaf(x), exact = leaf(x.to(at::kDouble));
-      const auto value = gelu_ours(fast, form), reference = gelu_reference(exact, form);
+      const auto value = activation_ours(fast, form), reference = activation_reference(exact, form);
       value.sum().backward();
       reference.sum().backward();
       const auto scale = x.abs().clamp_min(1);
       CHECK(largest((value.detach() - reference.detach()) / scale) < 1.5e-7);
-      CHECK(largest(fast.grad() - exact.grad()) < (form == GeluForm::erf ? 5e-7 : 3e-6));
+      CHECK(largest(fast.grad() - exact.grad()) < (form == ActivationForm::gelu ? 5e-7 : 3e-6));
     }
   });
 }
@@ -94,14 +95,59 @@ TEST_CASE("kernels: gelu handles tails, views and extremes") {
   const auto x = at::randn({37, 5}).t();
   const auto extreme = at::linspace(-1e4, 1e4, 5);
   with_each_instruction_set([&] {
-    CHECK(at::allclose(gelu_ours(x, GeluForm::erf), gelu_reference(x, GeluForm::erf), 1e-5, 1e-6));
-    for (const auto form : {GeluForm::erf, GeluForm::tanh}) {
-      const auto value = gelu_ours(extreme, form);
+    CHECK(at::allclose(activation_ours(x, ActivationForm::gelu),
+                       activation_reference(x, ActivationForm::gelu), 1e-5, 1e-6));
+    for (const auto form : {ActivationForm::gelu, ActivationForm::gelu_tanh}) {
+      const auto value = activation_ours(extreme, form);
       CHECK(std::abs(value[0].item<float>()) < 1e-30);
       CHECK(value[2].item<float>() == 0);
       CHECK(value[4].item<float>() == 1e4f);
     }
   });
+}
+
+TEST_CASE("kernels: relu squared and swiglu agree with a double reference") {
+  for (const int64_t size : {1, 7, 16, 1003}) {
+    const auto gate = at::randn({size}).mul(4), up = at::randn({size});
+    const auto relu = differentiate(
+        [](const auto& in) { return activation_reference(in[0], ActivationForm::relu_squared); },
+        {gate.to(at::kDouble)});
+    const auto gated = differentiate([](const auto& in) { return swiglu_reference(in[0], in[1]); },
+                                     {gate.to(at::kDouble), up.to(at::kDouble)});
+    with_each_instruction_set([&] {
+      const auto ours = differentiate(
+          [](const auto& in) { return activation_ours(in[0], ActivationForm::relu_squared); },
+          {gate});
+      CHECK(largest(ours.value - relu.value) < 1e-5);
+      CHECK(largest(ours.gradients[0] - relu.gradients[0]) < 1e-5);
+      const auto ours_gated =
+          differentiate([](const auto& in) { return swiglu_ours(in[0], in[1]); }, {gate, up});
+      CHECK(largest(ours_gated.value - gated.value) < 1e-5);
+      for (size_t i = 0; i < 2; ++i)
+        CHECK(largest(ours_gated.gradients[i] - gated.gradients[i]) < 1e-5);
+    });
+  }
+}
+
+TEST_CASE("kernels: rotation agrees with ATen's operators, forward and back, also of a slice") {
+  for (const int64_t width : {2, 6, 16, 64}) {
+    CAPTURE(width);
+    const auto slice = at::randn({2, 9, 4, width}).narrow(2, 1, 3);
+    const auto angles = at::randn({1, 9, 1, width / 2});
+    for (const auto format : {at::kFloat, at::kBFloat16})
+      for (const auto pairs : {ChannelPairs::halves, ChannelPairs::neighbours}) {
+        const auto cosine = angles.cos().to(format), sine = angles.sin().to(format);
+        const auto expected = differentiate(
+            [&](const auto& in) { return rotate_reference(in[0], cosine, sine, pairs); }, {slice});
+        with_each_instruction_set([&] {
+          const auto ours = differentiate(
+              [&](const auto& in) { return rotate_ours(in[0], cosine, sine, pairs); }, {slice});
+          CHECK(largest(ours.value - expected.value) < 1e-6);
+          CHECK(largest(ours.gradients[0] - expected.gradients[0]) < 1e-6);
+          CHECK(at::equal(rotate_ours(slice, cosine, sine, pairs), ours.value));
+        });
+      }
+  }
 }
 
 TEST_CASE("kernels: linear agrees with ATen's, forward and gradients, with and without bias") {

@@ -14,15 +14,17 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/cpu_memory.h"
+#include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/gelu.h"
 #include "kernels/instruction_set.h"
 #include "kernels/layer_norm.h"
 #include "kernels/rms_norm.h"
+#include "kernels/rotation.h"
 
 using namespace exprun;
 
@@ -103,10 +105,32 @@ void compare_rows(int64_t rows, int64_t width) {
       "rms_norm" + shape, {x, weight},
       [](const Tensors& in) { return rms_norm_ours(in[0], in[1], 0, 1e-5); },
       [](const Tensors& in) { return rms_norm_fused(in[0], in[1], 0, 1e-5); });
-  for (const auto form : {GeluForm::erf, GeluForm::tanh})
-    compare((form == GeluForm::erf ? "gelu" : "gelu_tanh") + shape, {x},
-            [&](const Tensors& in) { return gelu_ours(in[0], form); },
-            [&](const Tensors& in) { return gelu_reference(in[0], form); });
+  for (const auto& [name, form] :
+       {std::pair{"gelu", ActivationForm::gelu}, std::pair{"gelu_tanh", ActivationForm::gelu_tanh},
+        std::pair{"relu_squared", ActivationForm::relu_squared}})
+    compare(
+        name + shape, {x},
+        [form = form](const Tensors& in) { return activation_ours(in[0], form); },
+        [form = form](const Tensors& in) { return activation_reference(in[0], form); });
+  compare(
+      "swiglu" + shape, {x, at::randn({rows, width})},
+      [](const Tensors& in) { return swiglu_ours(in[0], in[1]); },
+      [](const Tensors& in) { return swiglu_reference(in[0], in[1]); });
+}
+
+void compare_rotation(int64_t batch, int64_t length, int64_t heads, int64_t width) {
+  const auto angles = at::randn({1, length, 1, width / 2});
+  const auto cosine = angles.cos(), sine = angles.sin();
+  for (const auto& [name, pairs] : {std::pair{"rotate halves", ChannelPairs::halves},
+                                    std::pair{"rotate neighbours", ChannelPairs::neighbours}})
+    compare(
+        name + (" B" + std::to_string(batch)) + " T" + std::to_string(length) + " H" +
+            std::to_string(heads) + " D" + std::to_string(width),
+        {at::randn({batch, length, heads, width})},
+        [&, pairs = pairs](const Tensors& in) { return rotate_ours(in[0], cosine, sine, pairs); },
+        [&, pairs = pairs](const Tensors& in) {
+          return rotate_reference(in[0], cosine, sine, pairs);
+        });
 }
 
 void compare_cross_entropy(int64_t rows, int64_t vocabulary) {
@@ -142,6 +166,7 @@ int main(int argc, char** argv) {
   compare_rows(768, 128);
   compare_rows(1024, 768);
   compare_rows(1024, 3072);
+  compare_rotation(4, 512, 16, 64);
   compare_cross_entropy(768, 65);
   compare_cross_entropy(320, 50304);
   return 0;

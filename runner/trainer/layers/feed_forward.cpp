@@ -1,12 +1,10 @@
 #include "layers/feed_forward.h"
 
 #include <ATen/ops/dropout.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/silu.h>
 
 #include <stdexcept>
 
-#include "kernels/gelu.h"
+#include "kernels/activation.h"
 
 namespace exprun {
 namespace {
@@ -15,13 +13,13 @@ at::Tensor activated(const FeedForward& layer, const at::Tensor& x) {
   const auto up = layer.up_projection(x);
   switch (layer.activation) {
     case Activation::gelu:
-      return gelu(up, GeluForm::erf);
+      return activation(up, ActivationForm::gelu);
     case Activation::gelu_tanh:
-      return gelu(up, GeluForm::tanh);
+      return activation(up, ActivationForm::gelu_tanh);
     case Activation::relu_squared:
-      return at::relu(up).square();
+      return activation(up, ActivationForm::relu_squared);
     case Activation::swiglu:
-      return at::silu(layer.gate_projection(x)).mul(up);
+      return swiglu(layer.gate_projection(x), up);
   }
   throw std::logic_error("feed_forward: no such activation");
 }

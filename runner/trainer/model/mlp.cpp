@@ -3,8 +3,8 @@
 #include <ATen/ops/embedding.h>
 
 #include "engine/model.h"
+#include "kernels/activation.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/gelu.h"
 #include "layers/linear.h"
 
 namespace exprun {
@@ -34,8 +34,8 @@ class Mlp final : public Model {
 
   at::Tensor logits(const at::Tensor& inputs) override {  // (B, T) -> (B, T, V)
     const auto x = at::embedding(token_embedding_, inputs);
-    const auto up = gelu(up_projection_(x), GeluForm::erf);
-    return head_(gelu(down_projection_(up), GeluForm::erf)).to(at::kFloat);
+    const auto up = activation(up_projection_(x), ActivationForm::gelu);
+    return head_(activation(down_projection_(up), ActivationForm::gelu)).to(at::kFloat);
   }
 
   int64_t context_length() const override { return context_length_; }
