@@ -178,6 +178,46 @@ TEST_CASE("kernels: both backends compute the same product in full fp32") {
   }
 }
 
+TEST_CASE("kernels: products of bf16 are those of the widened factors, rounded, in either way") {
+  const FreshChoices fresh;
+  const auto narrow = [](at::IntArrayRef sizes) { return at::randn(sizes).to(at::kBFloat16); };
+  const auto x = narrow({96, 64}), weight = narrow({80, 64}), bias = narrow({80}),
+             gradient = narrow({96, 80});
+  const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
+  const auto off = [](const at::Tensor& ours, const at::Tensor& exact) {
+    CHECK((ours.scalar_type() == at::kBFloat16));
+    return largest((ours - exact) / exact.abs().clamp_min(1));
+  };
+  for (const char* way : {"aten", "fp32"}) {
+    CAPTURE(way);
+    autotune::load({{"forward_bf16 128x64x80", way},
+                    {"input_gradient_bf16 128x64x80", way},
+                    {"weight_gradient_bf16 128x64x80", way}});
+    CHECK(off(linear_forward(x, weight, bias), wide(x).mm(wide(weight).t()) + wide(bias)) < 0x1p-8);
+    CHECK(off(linear_input_gradient(gradient, weight), wide(gradient).mm(wide(weight))) < 0x1p-8);
+    CHECK(off(linear_weight_gradient(gradient, x), wide(gradient).t().mm(wide(x))) < 0x1p-8);
+  }
+}
+
+TEST_CASE("kernels: attention and activations of bf16 are those of fp32, rounded") {
+  const auto x = at::randn({2, 37, 3 * 32}).to(at::kBFloat16);
+  const auto narrow = [](const at::Tensor& tensor) { return tensor.to(at::kBFloat16); };
+  const auto same = [&](const auto& function, std::vector<at::Tensor> inputs) {
+    const auto ours = differentiate(function, inputs);
+    for (auto& input : inputs) input = input.to(at::kFloat);
+    // The gradient of the value is rounded to bf16 on its way.
+    const auto expected =
+        differentiate([&](const auto& in) { return narrow(function(in)); }, inputs);
+    CHECK((ours.value.scalar_type() == at::kBFloat16));
+    CHECK(at::equal(ours.value, expected.value));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      CHECK(at::equal(ours.gradients[i], narrow(expected.gradients[i])));
+  };
+  same([](const auto& in) { return causal_attention_ours(in[0], 2); }, {x});
+  same([](const auto& in) { return activation_ours(in[0], ActivationForm::gelu); }, {x});
+  same([](const auto& in) { return swiglu_ours(in[0], in[1]); }, {x, x.flip(0)});
+}
+
 TEST_CASE("kernels: attention agrees with a double reference at every shape of a head") {
   // Beside the edges of vectors and tiles: lengths that backward cuts into several blocks.
   const int64_t shapes[][4] = {{2, 16, 2, 16},  {3, 64, 4, 32},  {1, 1, 1, 8},

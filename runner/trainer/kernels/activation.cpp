@@ -170,20 +170,24 @@ Differentiable gated(const at::Tensor& gate_input, const at::Tensor& up_input) {
   return {value, {gate, up}, gated_gradients};
 }
 
-const char* name_of(ActivationForm form) {
+autotune::Key key_of(const at::Tensor& x, const char* in_fp32, const char* in_bf16) {
+  return {x.scalar_type() == at::kFloat ? in_fp32 : in_bf16, {autotune::Key::rounded(x.numel())}};
+}
+
+autotune::Key key_of(const at::Tensor& x, ActivationForm form) {
   switch (form) {
     case ActivationForm::gelu:
-      return "gelu";
+      return key_of(x, "gelu", "gelu_bf16");
     case ActivationForm::gelu_tanh:
-      return "gelu_tanh";
+      return key_of(x, "gelu_tanh", "gelu_tanh_bf16");
     case ActivationForm::relu_squared:
-      return "relu_squared";
+      return key_of(x, "relu_squared", "relu_squared_bf16");
   }
   throw std::logic_error("activation: no such form");
 }
 
 bool may_be_ours(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat;
+  return x.is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16);
 }
 
 }  // namespace
@@ -194,14 +198,14 @@ at::Tensor activation_reference(const at::Tensor& x, ActivationForm form) {
 }
 
 at::Tensor activation_ours(const at::Tensor& x, ActivationForm form) {
-  return with_gradient({x}, [&] { return with_slope(x, form); });
+  const auto wide = x.to(at::kFloat);
+  return with_gradient({wide}, [&] { return with_slope(wide, form); }).to(x.scalar_type());
 }
 
 at::Tensor activation(const at::Tensor& x, ActivationForm form) {
   if (!may_be_ours(x)) return activation_reference(x, form);
   return fastest(
-      {name_of(form), {autotune::Key::rounded(x.numel())}}, {x},
-      [&](const Tensors& in) { return activation_ours(in[0], form); },
+      key_of(x, form), {x}, [&](const Tensors& in) { return activation_ours(in[0], form); },
       [&](const Tensors& in) { return activation_reference(in[0], form); });
 }
 
@@ -210,13 +214,14 @@ at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor swiglu_ours(const at::Tensor& gate, const at::Tensor& up) {
-  return with_gradient({gate, up}, [&] { return gated(gate, up); });
+  const auto wide = gate.to(at::kFloat), wide_up = up.to(at::kFloat);
+  return with_gradient({wide, wide_up}, [&] { return gated(wide, wide_up); }).to(up.scalar_type());
 }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
   if (!may_be_ours(gate)) return swiglu_reference(gate, up);
   return fastest(
-      {"swiglu", {autotune::Key::rounded(up.numel())}}, {gate, up},
+      key_of(up, "swiglu", "swiglu_bf16"), {gate, up},
       [](const Tensors& in) { return swiglu_ours(in[0], in[1]); },
       [](const Tensors& in) { return swiglu_reference(in[0], in[1]); });
 }

@@ -1,5 +1,6 @@
-// The non-linearities of feed-forward layers. In fp32 on a CPU each is computed by our vectorised
-// kernel or by ATen's, whichever is the faster for the size; all else by ATen's.
+// The non-linearities of feed-forward layers. In fp32 and bf16 on a CPU each is computed by our
+// vectorised kernel, in fp32, or by ATen's, whichever is the faster for the size; all else by
+// ATen's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +19,7 @@ at::Tensor activation(const at::Tensor& x, ActivationForm form);
 // silu(gate) * up (Shazeer 2020), of two tensors of one shape. Differentiable.
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 
-// The same by our kernels: fp32 on a CPU.
+// The same by our kernels: fp32 or bf16 on a CPU.
 at::Tensor activation_ours(const at::Tensor& x, ActivationForm form);
 at::Tensor swiglu_ours(const at::Tensor& gate, const at::Tensor& up);
 

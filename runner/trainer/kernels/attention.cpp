@@ -132,12 +132,13 @@ Differentiable separate(const Tensors& inputs) {
 }
 
 bool may_be_ours(const at::Tensor& tensor, double dropout) {
-  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && dropout == 0;
+  const auto format = tensor.scalar_type();
+  return tensor.is_cpu() && (format == at::kFloat || format == at::kBFloat16) && dropout == 0;
 }
 
-autotune::Key key_of(int64_t batch, int64_t length, int64_t heads, int64_t key_heads,
-                     int64_t width) {
-  return {"attention",
+autotune::Key key_of(at::ScalarType format, int64_t batch, int64_t length, int64_t heads,
+                     int64_t key_heads, int64_t width) {
+  return {format == at::kFloat ? "attention" : "attention_bf16",
           {autotune::Key::rounded(batch), autotune::Key::rounded(length), heads, key_heads, width}};
 }
 
@@ -160,19 +161,22 @@ at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t
 
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value) {
-  const Tensors inputs = {query, key, value};
-  return with_gradient(inputs, [&] { return separate(inputs); });
+  const Tensors inputs = {query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat)};
+  return with_gradient(inputs, [&] { return separate(inputs); }).to(query.scalar_type());
 }
 
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads) {
-  return with_gradient({query_key_value}, [&] { return joined(query_key_value, num_heads); });
+  const auto wide = query_key_value.to(at::kFloat);
+  return with_gradient({wide}, [&] { return joined(wide, num_heads); })
+      .to(query_key_value.scalar_type());
 }
 
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             double dropout) {
   if (!may_be_ours(query, dropout)) return causal_attention_reference(query, key, value, dropout);
   return fastest(
-      key_of(query.size(0), query.size(1), query.size(2), key.size(2), query.size(3)),
+      key_of(query.scalar_type(), query.size(0), query.size(1), query.size(2), key.size(2),
+             query.size(3)),
       {query, key, value},
       [](const Tensors& in) { return causal_attention_ours(in[0], in[1], in[2]); },
       [](const Tensors& in) { return causal_attention_reference(in[0], in[1], in[2], 0); });
@@ -183,7 +187,8 @@ at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads
     return causal_attention_reference(query_key_value, num_heads, dropout);
   const int64_t width = query_key_value.size(2) / 3 / num_heads;
   return fastest(
-      key_of(query_key_value.size(0), query_key_value.size(1), num_heads, num_heads, width),
+      key_of(query_key_value.scalar_type(), query_key_value.size(0), query_key_value.size(1),
+             num_heads, num_heads, width),
       {query_key_value}, [&](const Tensors& in) { return causal_attention_ours(in[0], num_heads); },
       [&](const Tensors& in) { return causal_attention_reference(in[0], num_heads, 0); });
 }

@@ -1,6 +1,6 @@
-// Causal attention of all heads of a layer. In fp32 on a CPU without dropout it is computed by our
-// kernel, which computes only the half of the scores that counts and keeps no weights, or by
-// ATen's, whichever is the faster for the sizes; all else by ATen's.
+// Causal attention of all heads of a layer. In fp32 and bf16 on a CPU without dropout it is
+// computed by our kernel, in fp32, which computes only the half of the scores that counts and keeps
+// no weights, or by ATen's, whichever is the faster for the sizes; all else by ATen's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@ at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             double dropout);
 
-// The same by our kernel: fp32 on a CPU.
+// The same by our kernel: fp32 or bf16 on a CPU.
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads);
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);

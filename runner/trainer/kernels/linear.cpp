@@ -41,19 +41,36 @@ at::Tensor onednn(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return onednn_operator()->call(x, weight, present(bias), "none", none, "");
 }
 
-// Whether oneDNN's product is the faster of both for `rows` tokens.
-bool onednn_is_faster(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
-                      int64_t out, const std::function<at::Tensor(bool)>& compute) {
-  const bool has_choice =
-      operand.is_cpu() && operand.scalar_type() == at::kFloat && onednn_operator();
-  if (!has_choice) return false;
-  return autotune::choose({product, {autotune::Key::rounded(rows), in, out}}, {"aten", "onednn"},
-                          [&](size_t index) { compute(index == 1); }) == 1;
+// The ways to compute a product. Some processors have bf16 products that take twice as long as
+// those of fp32: then the factors, widened, are multiplied in fp32, and the result is rounded once.
+enum class Way { aten, onednn, fp32 };
+
+// The fastest way for `rows` tokens.
+Way fastest_way(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
+                int64_t out, const std::function<void(Way)>& compute) {
+  const autotune::Key key{product, {autotune::Key::rounded(rows), in, out}};
+  if (!operand.is_cpu()) return Way::aten;
+  if (operand.scalar_type() == at::kFloat && onednn_operator())
+    return autotune::choose(key, {"aten", "onednn"},
+                            [&](size_t index) { compute(index == 0 ? Way::aten : Way::onednn); }) ==
+                   0
+               ? Way::aten
+               : Way::onednn;
+  if (operand.scalar_type() == at::kBFloat16)
+    return autotune::choose(key, {"aten", "fp32"},
+                            [&](size_t index) { compute(index == 0 ? Way::aten : Way::fp32); }) == 0
+               ? Way::aten
+               : Way::fp32;
+  return Way::aten;
 }
 
 at::Tensor fastest_product(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
-                           int64_t out, const std::function<at::Tensor(bool)>& compute) {
-  return compute(onednn_is_faster(product, operand, rows, in, out, compute));
+                           int64_t out, const std::function<at::Tensor(Way)>& compute) {
+  return compute(fastest_way(product, operand, rows, in, out, [&](Way way) { compute(way); }));
+}
+
+at::Tensor wide(const at::Tensor& tensor) {
+  return tensor.to(at::kFloat);
 }
 
 // (..., in) as a matrix.
@@ -85,26 +102,37 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return fastest_product(
-      "forward", x, x.size(0), weight.size(1), weight.size(0), [&](bool by_onednn) {
-        if (by_onednn) return onednn(x, weight, bias);
-        return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
-      });
+  const auto by_aten = [](const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
+    return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
+  };
+  const bool is_wide = x.scalar_type() == at::kFloat;
+  return fastest_product(is_wide ? "forward" : "forward_bf16", x, x.size(0), weight.size(1),
+                         weight.size(0), [&](Way way) {
+                           if (way == Way::onednn) return onednn(x, weight, bias);
+                           if (way == Way::aten) return by_aten(x, weight, bias);
+                           return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias)
+                               .to(x.scalar_type());
+                         });
 }
 
 at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight) {
-  return fastest_product("input_gradient", gradient, gradient.size(0), weight.size(1),
-                         weight.size(0), [&](bool by_onednn) {
-                           return by_onednn ? onednn(gradient, weight.t(), {})
-                                            : at::mm(gradient, weight);
+  const bool is_wide = gradient.scalar_type() == at::kFloat;
+  return fastest_product(is_wide ? "input_gradient" : "input_gradient_bf16", gradient,
+                         gradient.size(0), weight.size(1), weight.size(0), [&](Way way) {
+                           if (way == Way::onednn) return onednn(gradient, weight.t(), {});
+                           if (way == Way::aten) return at::mm(gradient, weight);
+                           return at::mm(wide(gradient), wide(weight)).to(gradient.scalar_type());
                          });
 }
 
 at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& x) {
-  return fastest_product(
-      "weight_gradient", gradient, x.size(0), x.size(1), gradient.size(1), [&](bool by_onednn) {
-        return by_onednn ? onednn(gradient.t(), x.t(), {}) : at::mm(gradient.t(), x);
-      });
+  const bool is_wide = gradient.scalar_type() == at::kFloat;
+  return fastest_product(is_wide ? "weight_gradient" : "weight_gradient_bf16", gradient, x.size(0),
+                         x.size(1), gradient.size(1), [&](Way way) {
+                           if (way == Way::onednn) return onednn(gradient.t(), x.t(), {});
+                           if (way == Way::aten) return at::mm(gradient.t(), x);
+                           return at::mm(wide(gradient).t(), wide(x)).to(gradient.scalar_type());
+                         });
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

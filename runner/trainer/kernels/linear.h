@@ -1,5 +1,6 @@
-// y = x W^T + b in full fp32 with the faster of ATen's BLAS (MKL) and oneDNN for each shape,
-// forward and both gradients (engine/device/autotune.h).
+// y = x W^T + b, forward and both gradients, in the fastest way for each shape
+// (engine/device/autotune.h): fp32 by ATen's BLAS (MKL) or by oneDNN, bf16 by ATen or in fp32 with
+// the result rounded.
 #pragma once
 
 #include <ATen/core/Tensor.h>
