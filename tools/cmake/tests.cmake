@@ -1,4 +1,5 @@
-# tests/unit/<area>/*.cpp is the program unit_<area>; tests/engine/*.cpp is engine_tests.
+# tests/unit/<area>/ is the program unit_<area>; tests/engine/<topic>/ is engine_<topic>, and what lies in
+# tests/engine itself, of kernels, models and optimizers, is engine_tests.
 # tests/support: main and the fixtures serve every program; the rest needs the engine.
 file(GLOB test_main CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/doctest_main.cpp
                                       ${CMAKE_SOURCE_DIR}/tests/support/fixtures.cpp)
@@ -21,15 +22,21 @@ if(EXPRUN_TRAINER)
 endif()
 
 function(exprun_test_program name folder precompiled)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   list(REMOVE_ITEM sources ${test_runs})
   if(sources)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE exprun_test_main ${ARGN})
     exprun_precompile(${name} ${precompiled})
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    string(REGEX MATCH "^[a-z]+" kind ${name})
+    add_dependencies(${kind}_programs ${name})
   endif()
 endfunction()
+
+# For tools/test, which tests what is built first while the rest is built.
+add_custom_target(unit_programs)
+add_custom_target(engine_programs)
 
 exprun_test_program(unit_base tests/unit/base tests exprun_base)
 exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
@@ -49,13 +56,24 @@ endif()
 
 add_executable(recipe_verdicts ${CMAKE_SOURCE_DIR}/tests/support/verdicts/recipe_verdicts.cpp)
 target_link_libraries(recipe_verdicts PRIVATE exprun_recipe)
+add_dependencies(unit_programs fake_nvml recipe_verdicts)
 
 if(EXPRUN_TRAINER)
-  # Not those of the operators: c10's logging has a CHECK of its own.
-  exprun_test_program(engine_tests tests/engine engine exprun_test_runs exprun_trainer_cpu)
-  file(GLOB engine_support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
-  list(REMOVE_ITEM engine_support ${test_main} ${test_runs})
-  target_sources(engine_tests PRIVATE ${engine_support})
+  add_library(exprun_seeded_tests OBJECT ${CMAKE_SOURCE_DIR}/tests/support/seeded_tests.cpp)
+  target_link_libraries(exprun_seeded_tests PRIVATE exprun_test_main exprun_libtorch)
+  exprun_precompile(exprun_seeded_tests engine)
+  # Not precompiled for operators: c10's logging has a CHECK of its own.
+  function(exprun_engine_program name folder)
+    exprun_test_program(${name} ${folder} engine exprun_test_runs exprun_seeded_tests exprun_trainer_cpu)
+  endfunction()
+  exprun_engine_program(engine_tests tests/engine)
+  file(GLOB topics CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${CMAKE_SOURCE_DIR}/tests/engine ${CMAKE_SOURCE_DIR}/tests/engine/*)
+  list(FILTER topics EXCLUDE REGEX "\\.")
+  foreach(topic ${topics})
+    exprun_engine_program(engine_${topic} tests/engine/${topic})
+  endforeach()
+  target_sources(engine_parity PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/parity_checks.cpp
+                                       ${CMAKE_SOURCE_DIR}/tests/support/parity_run.cpp)
   # On GPUs, where there are some: tests/end_to_end/test_gpu.py runs it. It is built everywhere.
   if(TARGET exprun-trainer-cuda)
     add_executable(gpu_tests ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_test.cpp)
