@@ -136,6 +136,7 @@ TEST_CASE("autotune: every kernel that has two ways is measured, forward and bac
     rotate(some({2, 5, 3, 4}), some({1, 5, 1, 2}), some({1, 5, 1, 2}), pairs);
   const auto narrow = [](at::IntArrayRef sizes) { return some(sizes).to(at::kBFloat16); };
   linear(narrow({5, 6}), narrow({7, 6}));
+  batched_product(narrow({2, 5, 6}), narrow({2, 6, 7}));
   causal_attention(narrow({3, 5, 24}), 2, 0);
   activation(narrow({3, 5}), ActivationForm::gelu);
   auto logits = some({5, 12});
@@ -145,8 +146,8 @@ TEST_CASE("autotune: every kernel that has two ways is measured, forward and bac
        {"forward 8x6x7", "input_gradient 8x6x7", "weight_gradient 8x6x7", "gelu 16", "gelu_tanh 16",
         "layer_norm 8x8", "rms_norm 8x8", "rms_norm_bare 8x8", "attention 4x8x2x2x4",
         "attention 4x16x4x2x8", "swiglu 16", "relu_squared 16", "rotate_halves 16x3x4",
-        "rotate_neighbours 16x3x4", "forward_bf16 8x6x7", "attention_bf16 4x8x2x2x4",
-        "gelu_bf16 16", "cross_entropy 8x12"})
+        "rotate_neighbours 16x3x4", "forward_bf16 8x6x7", "batched_product_bf16 2x5x6x7",
+        "attention_bf16 4x8x2x2x4", "gelu_bf16 16", "cross_entropy 8x12"})
     CHECK_MESSAGE(chosen.contains(key), key);
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("kernels: products of bf16 are those of the widened factors, rounded, 
   const FreshChoices fresh;
   const auto narrow = [](at::IntArrayRef sizes) { return at::randn(sizes).to(at::kBFloat16); };
   const auto x = narrow({96, 64}), weight = narrow({80, 64}), bias = narrow({80}),
-             gradient = narrow({96, 80});
+             gradient = narrow({96, 80}), left = narrow({2, 5, 64}), right = narrow({2, 64, 7});
   const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
   const auto off = [](const at::Tensor& ours, const at::Tensor& exact) {
     CHECK((ours.scalar_type() == at::kBFloat16));
@@ -192,10 +192,12 @@ TEST_CASE("kernels: products of bf16 are those of the widened factors, rounded, 
     CAPTURE(way);
     autotune::load({{"forward_bf16 128x64x80", way},
                     {"input_gradient_bf16 128x64x80", way},
-                    {"weight_gradient_bf16 128x64x80", way}});
+                    {"weight_gradient_bf16 128x64x80", way},
+                    {"batched_product_bf16 2x5x64x7", way}});
     CHECK(off(linear_forward(x, weight, bias), wide(x).mm(wide(weight).t()) + wide(bias)) < 0x1p-8);
     CHECK(off(linear_input_gradient(gradient, weight), wide(gradient).mm(wide(weight))) < 0x1p-8);
     CHECK(off(linear_weight_gradient(gradient, x), wide(gradient).t().mm(wide(x))) < 0x1p-8);
+    CHECK(off(batched_product(left, right), wide(left).bmm(wide(right))) < 0x1p-8);
   }
 }
 

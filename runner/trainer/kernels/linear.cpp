@@ -3,9 +3,11 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -41,32 +43,33 @@ at::Tensor onednn(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return onednn_operator()->call(x, weight, present(bias), "none", none, "");
 }
 
-// The ways to compute a product. Some processors have bf16 products that take twice as long as
-// those of fp32: then the factors, widened, are multiplied in fp32, and the result is rounded once.
+// The ways to compute a product. In bf16 ATen takes a hundred times as long as in fp32 on
+// processors without such a product, and twice as long on some that have one: there the factors,
+// widened, are multiplied in fp32, and the result is rounded once. That is never the slower by
+// much, so it comes first: it is taken where nothing may be measured.
 enum class Way { aten, onednn, fp32 };
 
-// The fastest way for `rows` tokens.
-Way fastest_way(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
-                int64_t out, const std::function<void(Way)>& compute) {
-  const autotune::Key key{product, {autotune::Key::rounded(rows), in, out}};
-  if (!operand.is_cpu()) return Way::aten;
-  if (operand.scalar_type() == at::kFloat && onednn_operator())
-    return autotune::choose(key, {"aten", "onednn"},
-                            [&](size_t index) { compute(index == 0 ? Way::aten : Way::onednn); }) ==
-                   0
-               ? Way::aten
-               : Way::onednn;
-  if (operand.scalar_type() == at::kBFloat16)
-    return autotune::choose(key, {"aten", "fp32"},
-                            [&](size_t index) { compute(index == 0 ? Way::aten : Way::fp32); }) == 0
-               ? Way::aten
-               : Way::fp32;
-  return Way::aten;
+using Compute = std::function<at::Tensor(Way)>;
+
+at::Tensor fastest_of(const autotune::Key& key, autotune::Names names, std::array<Way, 2> ways,
+                      const Compute& compute) {
+  return compute(ways[autotune::choose(key, names, [&](size_t index) { compute(ways[index]); })]);
 }
 
-at::Tensor fastest_product(const char* product, const at::Tensor& operand, int64_t rows, int64_t in,
-                           int64_t out, const std::function<at::Tensor(Way)>& compute) {
-  return compute(fastest_way(product, operand, rows, in, out, [&](Way way) { compute(way); }));
+at::Tensor fastest_product(const autotune::Key& key, const at::Tensor& operand,
+                           const Compute& compute) {
+  const auto format = operand.scalar_type();
+  if (operand.is_cpu() && format == at::kFloat && onednn_operator())
+    return fastest_of(key, {"aten", "onednn"}, {Way::aten, Way::onednn}, compute);
+  if (operand.is_cpu() && format == at::kBFloat16)
+    return fastest_of(key, {"fp32", "aten"}, {Way::fp32, Way::aten}, compute);
+  return compute(Way::aten);
+}
+
+autotune::Key key_of(const at::Tensor& operand, const char* in_fp32, const char* in_bf16,
+                     int64_t rows, int64_t in, int64_t out) {
+  return {operand.scalar_type() == at::kBFloat16 ? in_bf16 : in_fp32,
+          {autotune::Key::rounded(rows), in, out}};
 }
 
 at::Tensor wide(const at::Tensor& tensor) {
@@ -105,34 +108,40 @@ at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const a
   const auto by_aten = [](const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
     return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
   };
-  const bool is_wide = x.scalar_type() == at::kFloat;
-  return fastest_product(is_wide ? "forward" : "forward_bf16", x, x.size(0), weight.size(1),
-                         weight.size(0), [&](Way way) {
-                           if (way == Way::onednn) return onednn(x, weight, bias);
-                           if (way == Way::aten) return by_aten(x, weight, bias);
-                           return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias)
-                               .to(x.scalar_type());
-                         });
+  const auto key = key_of(x, "forward", "forward_bf16", x.size(0), weight.size(1), weight.size(0));
+  return fastest_product(key, x, [&](Way way) {
+    if (way == Way::onednn) return onednn(x, weight, bias);
+    if (way == Way::aten) return by_aten(x, weight, bias);
+    return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias).to(x.scalar_type());
+  });
 }
 
 at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight) {
-  const bool is_wide = gradient.scalar_type() == at::kFloat;
-  return fastest_product(is_wide ? "input_gradient" : "input_gradient_bf16", gradient,
-                         gradient.size(0), weight.size(1), weight.size(0), [&](Way way) {
-                           if (way == Way::onednn) return onednn(gradient, weight.t(), {});
-                           if (way == Way::aten) return at::mm(gradient, weight);
-                           return at::mm(wide(gradient), wide(weight)).to(gradient.scalar_type());
-                         });
+  const auto key = key_of(gradient, "input_gradient", "input_gradient_bf16", gradient.size(0),
+                          weight.size(1), weight.size(0));
+  return fastest_product(key, gradient, [&](Way way) {
+    if (way == Way::onednn) return onednn(gradient, weight.t(), {});
+    if (way == Way::aten) return at::mm(gradient, weight);
+    return at::mm(wide(gradient), wide(weight)).to(gradient.scalar_type());
+  });
 }
 
 at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& x) {
-  const bool is_wide = gradient.scalar_type() == at::kFloat;
-  return fastest_product(is_wide ? "weight_gradient" : "weight_gradient_bf16", gradient, x.size(0),
-                         x.size(1), gradient.size(1), [&](Way way) {
-                           if (way == Way::onednn) return onednn(gradient.t(), x.t(), {});
-                           if (way == Way::aten) return at::mm(gradient.t(), x);
-                           return at::mm(wide(gradient).t(), wide(x)).to(gradient.scalar_type());
-                         });
+  const auto key = key_of(gradient, "weight_gradient", "weight_gradient_bf16", x.size(0), x.size(1),
+                          gradient.size(1));
+  return fastest_product(key, gradient, [&](Way way) {
+    if (way == Way::onednn) return onednn(gradient.t(), x.t(), {});
+    if (way == Way::aten) return at::mm(gradient.t(), x);
+    return at::mm(wide(gradient).t(), wide(x)).to(gradient.scalar_type());
+  });
+}
+
+at::Tensor batched_product(const at::Tensor& x, const at::Tensor& y) {
+  if (!x.is_cpu() || x.scalar_type() != at::kBFloat16) return at::bmm(x, y);
+  const autotune::Key key{"batched_product_bf16", {x.size(0), x.size(1), x.size(2), y.size(2)}};
+  return fastest_product(key, x, [&](Way way) {
+    return way == Way::aten ? at::bmm(x, y) : at::bmm(wide(x), wide(y)).to(x.scalar_type());
+  });
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

@@ -18,4 +18,7 @@ at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const a
 at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight);
 at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& x);
 
+// x (N, r, k) times y (N, k, c), each in its batch. No autograd.
+at::Tensor batched_product(const at::Tensor& x, const at::Tensor& y);
+
 }  // namespace exprun

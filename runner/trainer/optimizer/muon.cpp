@@ -1,7 +1,5 @@
 // Muon (Jordan et al. 2024): momentum, made nearly orthogonal by a quintic Newton-Schulz iteration.
 // In the form of modded-nanogpt's record 8; matrices of one shape are iterated as one batch.
-#include <ATen/Version.h>
-#include <ATen/ops/bmm.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -11,6 +9,7 @@
 #include <stdexcept>
 
 #include "engine/optimizer.h"
+#include "kernels/linear.h"
 
 namespace exprun {
 namespace {
@@ -28,18 +27,6 @@ struct Settings {
   ShapeScaling scaling;
 };
 
-// In bf16 ATen multiplies one number after another on x86 without AVX-512: there the factors are
-// multiplied in fp32, in which all of them add up their products, and the result is rounded.
-bool multiplies_slowly(const at::Tensor& x) {
-  static const bool has_avx512 = at::get_cpu_capability().starts_with("AVX512");
-  return x.device().is_cpu() && x.scalar_type() == at::kBFloat16 && !has_avx512;
-}
-
-at::Tensor product(const at::Tensor& x, const at::Tensor& y) {
-  if (!multiplies_slowly(x)) return at::bmm(x, y);
-  return at::bmm(x.to(at::kFloat), y.to(at::kFloat)).to(at::kBFloat16);
-}
-
 // X (N, r, c) with singular values near 1, for the coefficients that raise small ones fastest. A
 // zero matrix stays zero.
 at::Tensor orthogonalized(const at::Tensor& updates, const Settings& settings) {
@@ -49,10 +36,10 @@ at::Tensor orthogonalized(const at::Tensor& updates, const Settings& settings) {
   const bool tall = x.size(1) > x.size(2);
   if (tall) x = x.transpose(1, 2);
   for (int64_t i = 0; i < settings.iterations; ++i) {
-    const auto a = product(x, x.transpose(1, 2));
-    const auto b = product(a, x);
+    const auto a = batched_product(x, x.transpose(1, 2));
+    const auto b = batched_product(a, x);
     // Rounded in between as the source rounds in bf16.
-    x = x.mul(kA).add_(b.mul(kB)).add_(product(a.mul(kC), b));
+    x = x.mul(kA).add_(b.mul(kB)).add_(batched_product(a.mul(kC), b));
   }
   return tall ? x.transpose(1, 2) : x;
 }
