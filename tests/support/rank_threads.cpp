@@ -36,7 +36,7 @@ void on_ranks(int world_size, const OfRank& of_rank) {
       // end.
       std::shared_ptr<ProcessGroup> group;
       Rendezvous rendezvous(place_of(rank, world_size, listening));
-      group = gloo_group(rendezvous, std::chrono::seconds(20));
+      group = gloo_group(rendezvous, kRankPatience);
       rendezvous.roll_call()->all_exchange();
       of_rank(group, rendezvous);
     });

@@ -1,6 +1,7 @@
 // Threads for ranks: each has a process group of its own, as a process would.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -10,7 +11,11 @@
 
 namespace exprun {
 
-// A place whose ranks meet at the socket; collectives give up after 20 s.
+// How long a rank waits for the others in one exchange: only a fault lets it pass, however slow and
+// busy the machine.
+inline constexpr std::chrono::minutes kRankPatience{5};
+
+// A place whose ranks meet at the socket.
 RankPlace place_of(int rank, int world_size, const ListeningSocket& listening);
 
 // The same where another launcher serves the store at the socket.

@@ -72,8 +72,8 @@ std::unique_ptr<ProcessGroup> group_on(Device& device, const ProcessGroup& of_cp
       {.backend = backend,
        .numbers = backend,
        .roll_call = rendezvous.roll_call(),
-       .watch = std::make_unique<DeviceWatch>(gloo_peers(rendezvous, std::chrono::seconds(20)),
-                                              timeout, [backend] { backend->abort(); }),
+       .watch = std::make_unique<DeviceWatch>(gloo_peers(rendezvous, kRankPatience), timeout,
+                                              [backend] { backend->abort(); }),
        .mark = [] { return [] { return true; }; },
        .watched = [](const auto& work) { return [work] { return work->isCompleted(); }; }});
 }
@@ -84,7 +84,7 @@ void all_reduce(ProcessGroup& group) {
 
 // As training goes on until it hears of a failure: what it then says.
 std::string end_of(ProcessGroup& group) {
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto late = std::chrono::steady_clock::now() + kRankPatience;
   try {
     while (std::chrono::steady_clock::now() < late) {
       group.require_intact();
@@ -117,7 +117,7 @@ TEST_CASE(
     "backend group: a collective that a device does not end is aborted, and no other begins") {
   Device device;
   device.has_ended = [] { return false; };
-  CHECK(end_with(device, milliseconds(300)) == kLost + "it has not ended within 1 s");
+  CHECK(end_with(device, milliseconds(1000)) == kLost + "it has not ended within 1 s");
   CHECK(device.collectives == 1);
   CHECK(device.aborts >= 1);
   CHECK(device.shutdowns == 0);
@@ -199,7 +199,7 @@ TEST_CASE("backend group: a process whose device cannot be aborted ends") {
     Device device;
     device.has_ended = [] { return false; };
     device.abort = [] { std::this_thread::sleep_for(std::chrono::hours(1)); };
-    end_with(device, milliseconds(300));
+    end_with(device, milliseconds(1000));
     std::_Exit(0);
   }
   int status = 0;

@@ -26,32 +26,37 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 bool comes_true(const std::function<bool()>& condition) {
-  const auto late = Clock::now() + std::chrono::seconds(10);
+  const auto late = Clock::now() + kRankPatience;
   while (!condition() && Clock::now() < late) std::this_thread::sleep_for(milliseconds(10));
   return condition();
 }
 
 // When all are connected.
 std::unique_ptr<Peers> peers_of(ProcessGroup& group, Rendezvous& rendezvous) {
-  auto peers = gloo_peers(rendezvous, std::chrono::seconds(20));
+  auto peers = gloo_peers(rendezvous, kRankPatience);
   sum_over_ranks(group, {1});
   return peers;
 }
 
-// What rank 0 of three finds when it looks until rank 2 has gone in some way.
-std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& goes) {
+// What rank 0 of three finds when it looks behind rank 2's going in some way: until it finds
+// something, or for a while where there is nothing to find.
+std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& goes,
+                             Clock::duration time = kRankPatience) {
   std::string seen;
-  std::atomic<bool> gone = false;
+  std::atomic<bool> gone = false, over = false;
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
     auto peers = peers_of(*group, rendezvous);
     if (group->rank() == 2) {
       goes(std::move(peers));
       gone = true;
     }
-    for (auto late = Clock::now() + milliseconds(500); peers && Clock::now() < late;) {
+    for (auto late = Clock::now() + time; peers && !over;) {
       const std::string trouble = peers->look();
-      if (group->rank() == 0 && !trouble.empty()) seen = trouble;
-      if (!gone) late = Clock::now() + milliseconds(500);
+      if (!gone) late = Clock::now() + time;
+      if (group->rank() == 0) {
+        seen = trouble;
+        over = !seen.empty() || Clock::now() > late;
+      }
       std::this_thread::sleep_for(milliseconds(5));
     }
     sum_over_ranks(*group, {1});
@@ -98,11 +103,12 @@ TEST_CASE(
         "the process of another rank is gone");
   CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::failed); }) ==
         "another rank has failed");
-  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::leaving); }) == "");
+  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::leaving); },
+                         milliseconds(500)) == "");
 }
 
 TEST_CASE("device watch: a collective that takes too long, or fails, is aborted once") {
-  const Watched late = watched(never, milliseconds(300));
+  const Watched late = watched(never, milliseconds(1000));
   CHECK(late.trouble == "it has not ended within 1 s");
   CHECK(late.aborts == 1);
   const Watched failed = watched(
@@ -114,11 +120,15 @@ TEST_CASE("device watch: a collective that takes too long, or fails, is aborted 
 TEST_CASE("device watch: time counts from the end of the collective before") {
   on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
     int aborts = 0;
-    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(900), [&] { ++aborts; });
+    std::atomic<bool> last_has_ended = false;
+    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(2000), [&] { ++aborts; });
     const auto began = Clock::now();
-    for (int i = 1; i <= 4; ++i)
-      watch.follow({at_once, [=] { return Clock::now() > began + i * milliseconds(500); }});
-    std::this_thread::sleep_for(milliseconds(2300));
+    watch.follow({at_once, [=] { return Clock::now() > began + milliseconds(1250); }});
+    watch.follow({at_once, [=, &last_has_ended] {
+                    if (Clock::now() > began + milliseconds(2500)) last_has_ended = true;
+                    return last_has_ended.load();
+                  }});
+    CHECK(comes_true([&] { return last_has_ended || !watch.trouble().empty(); }));
     CHECK(watch.trouble().empty());
     watch.leave(Peers::Word::leaving);
     CHECK(aborts == 0);
@@ -128,13 +138,15 @@ TEST_CASE("device watch: time counts from the end of the collective before") {
 TEST_CASE("device watch: time counts from when the device has come to the collective") {
   on_ranks(1, [&](const auto& group, Rendezvous& rendezvous) {
     std::atomic<int> aborts = 0;
-    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(900), [&] { ++aborts; });
-    const auto begins = Clock::now() + milliseconds(2000);
-    watch.follow({[=] { return Clock::now() > begins; }, never});
-    std::this_thread::sleep_for(milliseconds(1900));
+    std::atomic<bool> has_begun = false;
+    DeviceWatch watch(peers_of(*group, rendezvous), milliseconds(1000), [&] { ++aborts; });
+    watch.follow({[&] { return has_begun.load(); }, never});
+    std::this_thread::sleep_for(milliseconds(1500));
     CHECK(watch.trouble().empty());
+    const auto began = Clock::now();
+    has_begun = true;
     CHECK(comes_true([&] { return aborts > 0; }));
-    CHECK(Clock::now() > begins + milliseconds(900));
+    CHECK(Clock::now() > began + milliseconds(1000));
     CHECK(watch.trouble() == "it has not ended within 1 s");
   });
 }
@@ -162,7 +174,7 @@ TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the ot
     sum_over_ranks(*group, {1});
   });
   CHECK(seen == "another rank has failed");
-  CHECK(watched(hang, milliseconds(300)).trouble == "the GPU does not answer");
+  CHECK(watched(hang, milliseconds(1000)).trouble == "the GPU does not answer");
 }
 
 TEST_CASE("device watch: where what the device runs cannot be aborted, the process ends") {
@@ -204,8 +216,8 @@ TEST_CASE("within: what does not come in time, or in vain, is left behind") {
     std::this_thread::sleep_for(std::chrono::hours(1));
     return 1;
   };
-  CHECK(within(milliseconds(100), [] { return 7; }) == 7);
+  CHECK(within(kRankPatience, [] { return 7; }) == 7);
   CHECK_FALSE(within(milliseconds(100), never));
   CHECK_FALSE(within(std::chrono::hours(1), never, [] { return true; }));
-  CHECK_THROWS_AS(within(milliseconds(100), []() -> int { throw Error("dist: no"); }), Error);
+  CHECK_THROWS_AS(within(kRankPatience, []() -> int { throw Error("dist: no"); }), Error);
 }

@@ -87,8 +87,8 @@ TEST_CASE(
     "hand-over: other machines that do not come may be late, and a launcher's ranks are lost") {
   const TinyRun run;
   HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt};
-  const ListeningSocket listening = listen_on_loopback();
   for (const bool by_launcher : {false, true}) {
+    const ListeningSocket listening = listen_on_loopback();  // the server before may still accept
     RankPlace place = place_of(0, 3, listening);
     place.meeting_timeout = std::chrono::seconds(1);
     place.joined = by_launcher;
@@ -208,6 +208,9 @@ constexpr const char* kNonsense = R"({"job": "", "restarts": 0, "max_restarts": 
 constexpr const char* kReplyOfAnother =
     R"({"process": "another", "problem": "", "gpu": {"uuid": "", "problem": "", "program": ""}})";
 
+constexpr const char* kReplyOfOneWithAProblem =
+    R"({"process": "third", "problem": "no", "gpu": {"uuid": "", "problem": "", "program": ""}})";
+
 }  // namespace
 
 TEST_CASE(
@@ -225,13 +228,13 @@ TEST_CASE(
 
 TEST_CASE("hand-over: of two processes that are started as one rank one takes part") {
   const ListeningSocket listening = listen_on_loopback();
-  RankPlace place = place_of(0, 3, listening);
-  place.meeting_timeout = std::chrono::seconds(1);  // there will be no rank 2
-  Teller rank_0(place);
+  Teller rank_0(place_of(0, 3, listening));
   Follower first(place_of(1, 3, listening));
   wait_until_said(rank_0.rendezvous, "reply/1");
   rank_0.rendezvous.set("verdict", R"({"device": "cpu", "processes": ["", "another", ""]})");
   CHECK(first.outcome() == already(1, listening));
+  rank_0.rendezvous.set("heard/2", "");
+  rank_0.rendezvous.set("reply/2", kReplyOfOneWithAProblem);  // which ends the meeting
 }
 
 TEST_CASE("hand-over: a rank does not join ranks that have begun without it") {
@@ -253,12 +256,13 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   const std::string cannot_meet = cannot_meet_at(place);
   Follower first(place);
   wait_until_connected(*listening);
-  // One that comes later, to where nobody listens, has lost its patience: the first, whose launcher
-  // listens and prepares data, has not.
+  // One that comes later, to where nobody listens, has lost its patience, which is longer: the
+  // first, whose launcher listens and prepares data, has not.
   RankPlace nowhere = place;
+  nowhere.meeting_timeout = std::chrono::seconds(3);
   nowhere.port = port_of_nobody();
   CHECK(Follower(nowhere).outcome() ==
-        cannot_meet_at(nowhere) + "nobody has listened there for 1 s" + remedy);
+        cannot_meet_at(nowhere) + "nobody has listened there for 3 s" + remedy);
   SUBCASE("until rank 0 comes") {
     Rendezvous rank_0(place_of(0, 2, *listening));
     dismiss(rank_0, {ExitCode::preempted, ""});

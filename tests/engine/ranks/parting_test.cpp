@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <latch>
 #include <optional>
 #include <thread>
 
@@ -14,11 +15,14 @@ TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind th
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 3, listening));
   std::vector<std::thread> others;
+  std::latch have_met(2);
   for (const int rank : {1, 2})
     others.emplace_back([&, rank] {
       Rendezvous rendezvous(place_of(rank, 3, listening));
+      have_met.count_down();
       await_release(rendezvous, std::chrono::minutes(1));
     });
+  have_met.wait();
   CHECK_FALSE(rank_0.has("leaves/1"));
   release_others(rank_0);
   CHECK(rank_0.has("leaves/1"));
@@ -30,10 +34,13 @@ TEST_CASE("parting: a rank that died while rank 0 saved keeps nobody" *
           doctest::test_suite("slow")) {
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 3, listening));
+  std::latch have_met(1);
   std::thread second([&] {
     Rendezvous rendezvous(place_of(2, 3, listening));
+    have_met.count_down();
     await_release(rendezvous, std::chrono::minutes(1));
   });
+  have_met.wait();
   release_others(rank_0);  // there is no rank 1
   CHECK(rank_0.has("leaves/2"));
   second.join();

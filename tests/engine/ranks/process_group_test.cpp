@@ -205,7 +205,7 @@ TEST_CASE("process group: a rank that dies before the first exchange is named") 
         }
         rendezvous.roll_call();
         try {
-          gloo_group(rendezvous, std::chrono::seconds(60));
+          gloo_group(rendezvous, kRankPatience);
         } catch (const Error& error) {
           messages[static_cast<size_t>(rank)] = error.what();
         }
@@ -255,7 +255,7 @@ TEST_CASE("process group: none is taken for gone while answers of the others sti
       // one.
       while (answers_so_far(*store, kRanks).answered.size() < static_cast<size_t>(rank))
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(550));
       RankPlace place;
       place.rank = rank;
       place.world_size = kRanks;

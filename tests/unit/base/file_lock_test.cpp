@@ -129,10 +129,10 @@ TEST_CASE("file lock: a wait ends when the holder dies, or when patience does") 
     std::this_thread::sleep_for(50ms);
     kill_and_wait(child);
   });
-  CHECK(FileLock::take_within(file, 10s));
+  CHECK(FileLock::take_within(file, 300s));
   killer.join();
   // Whoever gave up above must not keep the lock that it still waited for.
-  auto again = FileLock::take_within(file, 10s);
+  auto again = FileLock::take_within(file, 300s);
   CHECK(again);
 }
 
@@ -155,12 +155,12 @@ TEST_CASE("file lock: who has waited for long goes before those who come later")
   std::string order;
   auto held = std::optional(FileLock::take(file));
   std::thread early([&] {
-    const auto lock = FileLock::take_within(file, 60s);
+    const auto lock = FileLock::take_within(file, 300s);
     order += lock ? "early " : "never ";
   });
-  for (int i = 0; i < 1000 && !gate_is_closed(file); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 30'000 && !gate_is_closed(file); ++i) std::this_thread::sleep_for(10ms);
   held.reset();
-  const auto again = FileLock::take_within(file, 60s);  // runs already, so it would be the first
+  const auto again = FileLock::take_within(file, 300s);  // runs already, so it would be the first
   CHECK(again);
   CHECK(order == "early ");
   early.join();
@@ -191,7 +191,7 @@ TEST_CASE("file lock: a process stopped at the gate keeps nobody from waiting fo
       held.reset();
     });
     const auto before = std::chrono::steady_clock::now();
-    CHECK(FileLock::take_within(file, 60s));
+    CHECK(FileLock::take_within(file, 300s));
     CHECK(std::chrono::steady_clock::now() - before < 30s);
     other.join();
   }
@@ -213,7 +213,7 @@ TEST_CASE("file lock: a signal does not end a wait") {
     }
     held.reset();
   });
-  CHECK(FileLock::take_within(file, 60s));
+  CHECK(FileLock::take_within(file, 300s));
   other.join();
   ::sigaction(SIGUSR1, &former, nullptr);
 }

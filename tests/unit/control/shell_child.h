@@ -38,7 +38,7 @@ struct StopSignals {
 template <class Action>
 std::thread when_there(const std::filesystem::path& file, Action action) {
   return std::thread([=] {
-    for (int i = 0; i < 2000 && !std::filesystem::exists(file); ++i)
+    for (int i = 0; i < 60'000 && !std::filesystem::exists(file); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     action();
   });

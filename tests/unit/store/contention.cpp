@@ -68,7 +68,7 @@ void write_until(Clock::time_point end, int number, const std::filesystem::path&
   Store store(database, Store::Access::read_write);
   MetricWriter writer(database, store.create_run(new_run("abc" + std::to_string(number))));
   int64_t step = 0;
-  while (Clock::now() < end) {
+  do {  // also one that has begun late
     for (int64_t i = 0; i < kStepsAtOnce; ++i) {
       MetricWriter::Point points[kSeries];
       ++step;
@@ -80,14 +80,14 @@ void write_until(Clock::time_point end, int number, const std::filesystem::path&
     writer.flush();
     note_stall(tally, Clock::now() - start);
     std::this_thread::sleep_for(pause);
-  }
+  } while (Clock::now() < end);
   tally.steps += step;
   keep_better(tally.fewest_steps, step, std::less<>());
 }
 
 void read_until(Clock::time_point end, const std::filesystem::path& database, milliseconds pause,
                 Tally& tally) {
-  while (Clock::now() < end) {
+  do {
     const Store store(database, Store::Access::read_only);
     for (const RunRow& run : store.runs())
       for (const SeriesRow& series : store.series(run.id))
@@ -95,7 +95,7 @@ void read_until(Clock::time_point end, const std::filesystem::path& database, mi
           throw std::runtime_error("rows of a summary are missing");
     ++tally.reads;
     std::this_thread::sleep_for(pause);
-  }
+  } while (Clock::now() < end);
 }
 
 template <typename Body>
