@@ -33,7 +33,7 @@ bind \\cx\\cp show
 }
 START = {"bash": ["bash", "--noprofile", "--rcfile", "bashrc", "-i"], "zsh": ["zsh", "-i"],
          "fish": ["fish", "--no-config", "-i", "-C", "source setup.fish"]}
-TIMEOUT = 60
+TIMEOUT = 300
 
 
 def has_terminals():

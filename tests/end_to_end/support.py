@@ -17,7 +17,7 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
 FAKE_DRIVER = BUILD / "fake_nvml"
-TIMEOUT = 120
+TIMEOUT = 300  # seconds: ends what hangs, also on a slow machine, before ranks give up an exchange after 10 min
 
 # Whatever ran the tests may have had these ignored (nohup, a shell's background job), and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -59,7 +59,7 @@ class BadRecipe(BadInput):
     def shell(self, script):
         """What a shell makes of it, with exprun as $0."""
         result = subprocess.run(["sh", "-c", script, BUILD / "exprun"], cwd=self.folder, capture_output=True, text=True,
-                                timeout=60)
+                                timeout=self.timeout)
         return result.returncode, result.stderr
 
     def test_pipes_are_recipes(self):
@@ -339,7 +339,7 @@ class BadDisk(BadInput):
         space = os.statvfs(self.disk)
         (self.disk / "filler").write_bytes(bytes(space.f_bavail * space.f_bsize - 500_000))
         process.send_signal(signal.SIGINT)
-        result = self.finish(process, timeout=60)
+        result = self.finish(process)
         self.assertEqual(result.code, 1)
         self.assertIn("No space left on device; free some space", result.err)
         self.assertEqual(self.rows("SELECT state FROM runs", store="disk"), [("failed",)])

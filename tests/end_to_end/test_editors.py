@@ -64,7 +64,7 @@ class Editors(ExprunTest):
         """What each says and how it ends."""
         for command in (["taplo", "lint", file], ["tombi", "lint", "--offline", file]):
             result = subprocess.run([checkers() / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True,
-                                    env={**os.environ, "RUST_LOG": "warn", "NO_COLOR": "1"}, timeout=60)
+                                    env={**os.environ, "RUST_LOG": "warn", "NO_COLOR": "1"}, timeout=300)
             yield command[0], result.returncode, result.stdout + result.stderr
 
     def with_schema(self, name, text):

@@ -72,7 +72,7 @@ class Ranks(ExprunTest):
             process = self.start(*WORDS, "world_size=2", 'run.name="of2"', *words)
             self.wait_for_step(max(self.last_step(), 0) + 40, process)
             os.kill(children(process.pid)[rank], signal.SIGKILL)
-            self.assertEqual(self.finish(process, timeout=20).code, 128 + signal.SIGKILL)
+            self.assertEqual(self.finish(process).code, 128 + signal.SIGKILL)
             self.assertEqual(self.rows("SELECT state, message FROM runs"),
                              [("killed", f"rank {rank}: ended by SIGKILL (kill -9, or out of memory)")])
         self.assertEqual(whole, self.train(2, *words))
@@ -102,7 +102,7 @@ class Ranks(ExprunTest):
     def test_a_signal_stops_all_at_one_step(self):
         process = self.begin()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assertEqual(self.finish(process).code, 130)
         self.assertEqual(self.state(), "interrupted")
         ((step,),) = self.rows("SELECT last_step FROM runs")
         self.assertTrue((self.run_folder() / f"checkpoints/step_{step:08d}/MANIFEST.json").exists())
@@ -111,14 +111,14 @@ class Ranks(ExprunTest):
     def test_a_signal_to_one_rank_stops_all(self):
         process = self.begin()
         os.kill(self.ranks[1], signal.SIGTERM)
-        self.assertEqual(self.finish(process, timeout=20).code, 143)
+        self.assertEqual(self.finish(process).code, 143)
         self.assertEqual(self.state(), "interrupted")
         self.assert_gone()
 
     def test_a_rank_that_is_killed_ends_all_and_is_named(self):
         process = self.begin()
         os.kill(self.ranks[1], signal.SIGKILL)
-        result = self.finish(process, timeout=15)
+        result = self.finish(process)
         self.assertEqual(result.code, 128 + signal.SIGKILL)
         self.assertEqual(self.rows("SELECT state, message FROM runs"),
                          [("killed", "rank 1: ended by SIGKILL (kill -9, or out of memory)")])
@@ -139,7 +139,7 @@ class Ranks(ExprunTest):
         self.ranks = children(process.pid)
         least = min(self.address_space(self.ranks[rank]) for _ in range(200)) + (8 << 20)
         resource.prlimit(self.ranks[rank], resource.RLIMIT_AS, (least, least))
-        result = self.finish(process, timeout=10)
+        result = self.finish(process)
         self.assertEqual(result.code, 1)
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
@@ -170,12 +170,12 @@ class Ranks(ExprunTest):
         self.hang(0)
 
     def test_a_last_save_may_take_longer_than_an_exchange(self):
-        process = self.start(*WORDS, "world_size=2", "steps=200", "timeout='2 s'", "checkpoint.every='1000 steps'",
+        process = self.start(*WORDS, "world_size=2", "steps=200", "timeout='5 s'", "checkpoint.every='1000 steps'",
                              "evaluation.val_loss.every='1000 steps'")
         self.wait_for_step(20, process)
         with open(self.folder / "runs/exprun.db.lock", "r+b") as lock:  # no checkpoint is saved before its metrics are
             fcntl.fcntl(lock, fcntl.F_OFD_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
-            time.sleep(8)
+            time.sleep(12)
         result = self.finish(process)
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual(self.state(), "finished")
@@ -220,7 +220,7 @@ class Ranks(ExprunTest):
         self.assertIn("crashed", self.exprun("ls").out)
 
     def wait_until_gone(self):
-        late = time.monotonic() + 20
+        late = time.monotonic() + self.timeout
         while any(pathlib.Path(f"/proc/{pid}/exe").exists() for pid in self.ranks):
             self.assertLess(time.monotonic(), late, "a rank outlives its launcher")
             time.sleep(0.02)

@@ -62,7 +62,7 @@ class JoinedRanks(ExprunTest):
     def test_another_recipe_on_a_rank_ends_all(self):
         port = free_port()
         ranks = [self.start_rank(1, port, *WORDS, "lr=2e-2"), self.start_rank(0, port, *WORDS)]
-        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+        self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: the recipe is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
                             "give all ranks the same recipe and the same key=value\n?")
 
@@ -72,7 +72,7 @@ class JoinedRanks(ExprunTest):
         other = self.write("other.bin", shard.read_bytes()[:-2] + b"\0\0")
         port = free_port()
         ranks = [self.start_rank_that_sees(other, shard, port, *WORDS), self.start_rank(0, port, *WORDS)]
-        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+        self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: token shard '.*train.*' is [0-9a-f]{32} here and [0-9a-f]{32} on "
                             "rank 0: give all machines the same files")
 
@@ -83,7 +83,7 @@ class JoinedRanks(ExprunTest):
         other.chmod(0o755)
         port = free_port()
         ranks = [self.start_rank_that_sees(other, trainer, port, *WORDS), self.start_rank(0, port, *WORDS)]
-        self.assert_all_say([self.finish(rank, timeout=20) for rank in ranks],
+        self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: the program is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
                             "install the same exprun and LibTorch on all machines")
 
@@ -97,7 +97,7 @@ class JoinedRanks(ExprunTest):
                 self.wait_until(lambda: (self.folder / "runs/exprun.db").exists(), ranks[1])
                 self.wait_until(lambda: catches(ranks[1].pid, number), ranks[1])
                 os.kill(ranks[1].pid, number)
-                self.assert_codes(code, [self.finish(rank, timeout=20) for rank in ranks])
+                self.assert_codes(code, [self.finish(rank) for rank in ranks])
                 lock.close()
                 self.assertEqual(list(self.folder.glob("runs/tiny-*")), [])
 
@@ -107,7 +107,7 @@ class JoinedRanks(ExprunTest):
         files = [self.folder / f"error-{rank}.json" for rank in (0, 1)]
         ranks = [self.start_rank(rank, port, *WORDS, "lr=-1", TORCHELASTIC_ERROR_FILE=str(files[rank]))
                  for rank in (1, 0)]
-        self.assert_codes(2, [self.finish(rank, timeout=20) for rank in ranks])
+        self.assert_codes(2, [self.finish(rank) for rank in ranks])
         for file in files:
             self.assertIn("'lr' must be > 0", json.loads(file.read_text())["message"]["message"])
 
@@ -126,7 +126,7 @@ class JoinedRanks(ExprunTest):
         self.wait_until(lambda: self.rows("SELECT count(*) FROM runs") == [(2,)], first[1])
         self.wait_for_step(100, first[1])
         os.kill(first[0].pid, signal.SIGKILL)
-        self.assertEqual([self.finish(rank, timeout=20).code for rank in first], [-signal.SIGKILL, 1])
+        self.assertEqual([self.finish(rank).code for rank in first], [-signal.SIGKILL, 1])
         second = [self.start_rank(rank, port, *words, TORCHELASTIC_RUN_ID="none", TORCHELASTIC_RESTART_COUNT="1")
                   for rank in (1, 0)]
         self.assert_codes(0, [self.finish(rank) for rank in second])
@@ -186,7 +186,7 @@ class JoinedRanks(ExprunTest):
         self.wait_for_step(20, ranks[1])
         (trainer,) = children(ranks[1].pid)
         os.kill(trainer, signal.SIGKILL)
-        results = [self.finish(rank, timeout=15) for rank in ranks]
+        results = [self.finish(rank) for rank in ranks]
         self.assertEqual([result.code for result in results], [1, 128 + signal.SIGKILL])
         self.assertRegex(results[0].err, "^exprun: error: dist: rank 1 has lost the others in all-reduce: [^\n]*; "
                          "rank 0 does not answer: it hangs, or is gone\n$")
@@ -198,7 +198,7 @@ class JoinedRanks(ExprunTest):
             other.bind(("", 0))
             other.listen()
             port = other.getsockname()[1]
-            result = self.finish(self.start_rank(0, port, *WORDS), timeout=10)
+            result = self.finish(self.start_rank(0, port, *WORDS))
         self.assertEqual(result.code, 1)
         self.assertEqual(result.err, f"exprun: error: socket: cannot listen on port {port}, where the ranks are to meet: "
                          "Address already in use; another job may have it: give all ranks another one, by --rdzv-endpoint "
@@ -207,8 +207,7 @@ class JoinedRanks(ExprunTest):
 
     def test_an_address_without_a_host_ends_every_rank_at_once(self):
         for rank in (0, 1):
-            result = self.finish(self.start_rank(rank, free_port(), *WORDS, MASTER_ADDR="no-such-host.invalid"),
-                                 timeout=10)
+            result = self.finish(self.start_rank(rank, free_port(), *WORDS, MASTER_ADDR="no-such-host.invalid"))
             self.assertEqual(result.code, 1)
             self.assertRegex(result.err, r"^exprun: error: network: the address of no-such-host.invalid is unknown "
                              r"\(.*\): give all ranks the name of rank 0's machine as others know it, or its address in "
@@ -218,7 +217,7 @@ class JoinedRanks(ExprunTest):
         process = self.start_rank(0, free_port(), *WORDS, MASTER_ADDR="192.0.2.1")
         self.wait_until(lambda: any(catches(pid, signal.SIGUSR2) for pid in children(process.pid)), process)
         process.terminate()
-        self.assertEqual(self.finish(process, timeout=10).code, 143)
+        self.assertEqual(self.finish(process).code, 143)
         self.assertEqual(self.state(), "interrupted")
 
     def test_one_that_waits_for_rank_0_can_be_stopped_and_preempted(self):
@@ -227,7 +226,7 @@ class JoinedRanks(ExprunTest):
                 process = self.start_rank(1, free_port(), *WORDS)
                 self.wait_until(lambda: follows(process.pid) and catches(process.pid, signal.SIGUSR2), process)
                 os.kill(process.pid, number)
-                self.assertEqual(self.finish(process, timeout=10).code, code)
+                self.assertEqual(self.finish(process).code, code)
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ class Machines(ExprunTest):
     def start_both(self, *words):
         return [self.start_on(number, *words) for number in (1, 0)][::-1]
 
-    def finish_both(self, processes, timeout=60):
-        return [self.finish(process, timeout=timeout) for process in processes]
+    def finish_both(self, processes):
+        return [self.finish(process) for process in processes]
 
     def test_the_ranks_of_two_machines_make_one_run(self):
         first, second = self.finish_both(self.start_both(*WORDS, "--nproc-per-node=2", "max_grad_norm=1.0"))
@@ -86,12 +86,12 @@ class Machines(ExprunTest):
         self.assertEqual(self.series(1), self.series(2))
 
     def test_a_cable_that_is_cut_ends_all_ranks(self):
-        first, second = self.start_both(*WORDS, "steps=100000000", "timeout='3 s'", "checkpoint.every='1000000 steps'")
+        first, second = self.start_both(*WORDS, "steps=100000000", "timeout='10 s'", "checkpoint.every='1000000 steps'")
         self.wait_for_step(20, first)
         ranks = children(first.pid) + children(second.pid)
         self.assertEqual(len(ranks), 2)
         ip("-n", self.machines[0], "link", "set", "cable", "down")
-        results = self.finish_both((first, second), timeout=3 + 10)
+        results = self.finish_both((first, second))
         self.assertEqual([result.code for result in results], [1, 1])
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
@@ -114,7 +114,7 @@ class Machines(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 400)])
 
     def test_a_mistake_ends_the_command_on_all_machines(self):
-        first, second = self.finish_both(self.start_both(*WORDS, "lr=-1", "max_restarts=3"), timeout=20)
+        first, second = self.finish_both(self.start_both(*WORDS, "lr=-1", "max_restarts=3"))
         self.assertEqual((first.code, second.code), (2, 2), first.err + second.err)
         self.assertIn("'lr' must be > 0", first.err)
         self.assertRegex(second.err, "^exprun: launch: ranks 1 to 1 of 2; waiting for rank 0 at [^\n]*\n"
@@ -133,7 +133,7 @@ class OnOneHost(ExprunTest):
                           f"--rdzv-endpoint=127.0.0.1:{self.port}", variables=variables)
 
     def finish_all(self, processes):
-        return [self.finish(process, timeout=60) for process in processes]
+        return [self.finish(process) for process in processes]
 
 
 class OneHost(OnOneHost):
@@ -161,7 +161,7 @@ class OneHost(OnOneHost):
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 20)])
 
     def test_a_machine_whose_command_is_given_again_before_all_have_come_takes_part(self):
-        words = (*WORDS, "sequences=6", "steps=20", "timeout='20 s'")
+        words = (*WORDS, "sequences=6", "steps=20")
         first = self.start_on(0, 3, *words)
         former = self.start_on(1, 3, *words)
         self.wait_until(lambda: has_heard(former), former)
@@ -221,7 +221,7 @@ class OneHost(OnOneHost):
         process = self.start_on(0, 2, *WORDS, "lr=-1")
         self.assertIn("'lr' must be > 0", process.stderr.readline())
         self.wait_until(lambda: children(process.pid), process)  # only then is the other awaited
-        self.assertEqual(self.finish(process, timeout=20).code, 2)
+        self.assertEqual(self.finish(process).code, 2)
 
 
 class Flags(ExprunTest):

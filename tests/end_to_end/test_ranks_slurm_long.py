@@ -77,10 +77,10 @@ class Cluster:
 
     def run(self, *words, cwd=None):
         done = subprocess.run(words, env=self.environment, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=300)
         return Result(done.returncode, done.stdout, done.stderr)
 
-    def wait(self, happened, what, timeout=60):
+    def wait(self, happened, what, timeout=300):
         late = time.monotonic() + timeout
         while not happened():
             if time.monotonic() > late:
@@ -98,7 +98,7 @@ class Cluster:
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -145,7 +145,7 @@ class Slurm(ExprunTest):
         self.cluster.wait(lambda: "PENDING" in self.cluster.run("squeue", "-h", "-j", job, "-o", "%T").out,
                           "the job is not back in the queue")
         self.cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-        self.cluster.wait(lambda: self.state() == "finished", "the job did not end", timeout=300)
+        self.cluster.wait(lambda: self.state() == "finished", "the job did not end", timeout=900)
         self.assertEqual(self.rows("SELECT attempt, last_step FROM runs"), [(2, 3000)])
         self.exprun(*words, "world_size=4", "--new")
         self.assertEqual(self.series(1), self.series(2))

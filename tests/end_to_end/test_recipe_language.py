@@ -33,7 +33,7 @@ class RecipeLanguage(ExprunTest):
 
     def shell(self, line):
         result = subprocess.run(["bash", "-c", line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         return result.returncode, result.stdout
 
     def test_every_command_says_what_is_shown(self):

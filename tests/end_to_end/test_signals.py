@@ -18,7 +18,7 @@ class Signals(ExprunTest):
 
     def stop(self, process, number):
         process.send_signal(number)
-        return self.finish(process, timeout=20)
+        return self.finish(process)
 
     def assert_saved(self, state):
         ((folder, last_step),) = self.rows("SELECT folder, last_step FROM runs")
@@ -82,7 +82,7 @@ class Signals(ExprunTest):
     def test_control_c_reaches_the_whole_group_once(self):
         process = self.begin()
         os.killpg(process.pid, signal.SIGINT)
-        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assertEqual(self.finish(process).code, 130)
         self.assert_saved("interrupted")
 
     def test_sigusr2_saves_and_asks_to_be_run_again(self):
@@ -94,7 +94,7 @@ class Signals(ExprunTest):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         # Which of the two is seen first is the kernel's choice.
-        self.assertIn(self.finish(process, timeout=20).code, (130, 143))
+        self.assertIn(self.finish(process).code, (130, 143))
         # A run that saved first would be interrupted, one that was restarted have another attempt.
         self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("killed", 1)])
 
@@ -103,7 +103,7 @@ class Signals(ExprunTest):
         for _ in range(2):  # as `timeout` does: to the process and to its group
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
-        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assertEqual(self.finish(process).code, 130)
         self.assert_saved("interrupted")
 
     def test_a_killed_launcher_leaves_a_crash_that_continues(self):
@@ -117,7 +117,7 @@ class Signals(ExprunTest):
         process = self.begin()
         (trainer,) = children(process.pid)
         os.kill(trainer, signal.SIGKILL)
-        result = self.finish(process, timeout=20)
+        result = self.finish(process)
         self.assertEqual((result.code, self.state()), (137, "killed"))
         self.assertEqual(self.rows("SELECT signal FROM runs"), [(9,)])
         self.continue_for(20)
@@ -127,7 +127,7 @@ class Signals(ExprunTest):
         (trainer,) = children(process.pid)
         process.kill()
         process.communicate()
-        late = time.monotonic() + 10
+        late = time.monotonic() + self.timeout
         while alive(trainer):
             self.assertLess(time.monotonic(), late, "the trainer still runs")
             time.sleep(0.02)

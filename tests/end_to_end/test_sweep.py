@@ -19,7 +19,7 @@ class Sweep(ExprunTest):
     def test_control_c_saves_the_trial_and_ends_the_sweep(self):
         process = self.begin()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process, timeout=20).code, 130)
+        self.assertEqual(self.finish(process).code, 130)
         self.assert_stopped_in_the_first_trial("interrupted")
 
     def test_a_stop_that_does_not_wait_for_the_trial_ends_the_sweep(self):
@@ -27,7 +27,7 @@ class Sweep(ExprunTest):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         # Which of the two is seen first is the kernel's choice.
-        self.assertIn(self.finish(process, timeout=20).code, (130, 143))
+        self.assertIn(self.finish(process).code, (130, 143))
         self.assert_stopped_in_the_first_trial("killed")
 
     def test_a_trial_that_cannot_begin_ends_the_sweep_as_failed(self):
