@@ -1,6 +1,7 @@
 #include "control/report/table_selection.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
@@ -18,8 +19,13 @@ size_t column_of(const ResultTable& table, const std::string& name) {
               ExitCode::bad_recipe);
 }
 
-bool has_value(const Cell& cell) {
-  return cell.value.index() != 0;
+// Whatever the direction: NaN behind what can be compared, and what has no value last.
+enum class Place { comparable, nan, empty };
+
+Place place_of(const Cell& cell) {
+  if (cell.value.index() == 0) return Place::empty;
+  const auto number = cell.as_number();
+  return number && std::isnan(*number) ? Place::nan : Place::comparable;
 }
 
 bool is_less(const Cell& a, const Cell& b) {
@@ -49,8 +55,8 @@ std::vector<std::string> column_names(const ResultTable& table) {
 void sort_rows(ResultTable& table, const std::string& name, bool reverse) {
   const size_t column = column_of(table, name);
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
-    if (has_value(a[column]) != has_value(b[column])) return has_value(a[column]);
-    if (!has_value(a[column])) return false;
+    const Place of_a = place_of(a[column]), of_b = place_of(b[column]);
+    if (of_a != of_b || of_a != Place::comparable) return of_a < of_b;
     return reverse ? is_less(b[column], a[column]) : is_less(a[column], b[column]);
   });
 }

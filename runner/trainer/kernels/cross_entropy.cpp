@@ -124,7 +124,8 @@ at::Tensor cross_entropy_in_place_ours(at::Tensor& logits, const at::Tensor& tar
 
 at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,
                                   int64_t vocab_size) {
-  if (!logits.is_cpu()) return cross_entropy_in_place_by_operators(logits, targets, vocab_size);
+  if (!logits.is_cpu() || !has_our_kernels())
+    return cross_entropy_in_place_by_operators(logits, targets, vocab_size);
   const autotune::Key key{"cross_entropy",
                           {autotune::Key::rounded(logits.size(0)), logits.size(1)}};
   const auto chosen = autotune::choose(key, kOursOrAten, [&](size_t index) {

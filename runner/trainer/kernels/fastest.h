@@ -18,7 +18,9 @@ using Function = std::function<at::Tensor(const Tensors&)>;
 at::Tensor fastest(const autotune::Key& key, const Tensors& inputs, const Function& ours,
                    const Function& aten);
 
-// For kernels that are measured otherwise: the names of both, ours first.
+// For kernels that are measured otherwise: whether there are ours on this processor, and the names
+// of both, ours first.
+bool has_our_kernels();
 inline constexpr autotune::Names kOursOrAten = {"exprun", "aten"};
 
 }  // namespace exprun

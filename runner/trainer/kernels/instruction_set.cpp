@@ -7,6 +7,9 @@
 namespace exprun {
 namespace {
 
+// What Highway falls back to, one number after another, is neither fast nor as exact.
+constexpr int64_t kVectorised = HWY_AVX3_DL | HWY_AVX3 | HWY_AVX2 | HWY_SSE4;
+
 int64_t beyond_the_limit(const std::string& limit) {
   constexpr int64_t kAvx512 = HWY_AVX3_DL | HWY_AVX3, kAvx2 = HWY_AVX2;
   if (limit == "AVX2") return kAvx512;
@@ -24,7 +27,7 @@ const bool limited = [] {
 std::vector<std::string> usable_instruction_sets() {
   std::vector<std::string> names;
   for (const int64_t target : hwy::SupportedAndGeneratedTargets())
-    names.emplace_back(hwy::TargetName(target));
+    if (target & kVectorised) names.emplace_back(hwy::TargetName(target));
   return names;
 }
 

@@ -8,7 +8,7 @@
 namespace exprun {
 
 // Those that kernels were compiled for and that this process may use, widest first: "AVX3" (which
-// is AVX-512), "AVX2", "SSE4", ...
+// is AVX-512), "AVX2", "SSE4". Empty where there is none of them: then ATen's kernels run.
 std::vector<std::string> usable_instruction_sets();
 
 // Kernels use this one from now on, whatever the processor has: for tests. Empty: the widest.

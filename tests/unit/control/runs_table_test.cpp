@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "control/report/ls_table.h"
 #include "control/report/run_result.h"
 #include "control/report/table_selection.h"
@@ -128,6 +130,18 @@ TEST_CASE("ls: how runs stand, by the columns that are wanted") {
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 1);
   sort_rows(table, "id", true);
   CHECK(std::get<int64_t>(table.rows[0][1].value) == 2);
+}
+
+TEST_CASE("ls: sorted either way, NaN comes behind all numbers and no value last") {
+  ResultTable table{{{"loss", "loss"}}, {}};
+  const double nan = std::nan("");
+  for (const double value : {2.0, nan, 3.0, nan, 1.0, 4.0, nan, 0.5})
+    table.rows.push_back({Cell::number(value)});
+  table.rows.insert(table.rows.begin() + 2, {Cell::none()});
+  sort_rows(table, "loss", false);
+  CHECK(to_csv(table) == "loss\n0.5\n1\n2\n3\n4\nnan\nnan\nnan\n\n");
+  sort_rows(table, "loss", true);
+  CHECK(to_csv(table) == "loss\n4\n3\n2\n1\n0.5\nnan\nnan\nnan\n\n");
 }
 
 TEST_CASE("ls: a column is known by its header too") {
