@@ -108,7 +108,7 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
   for (const bool tables : {false, true}) {
     std::vector<std::string> matches = paths_of(declared(schemas, root, tables));
     std::erase_if(matches, [&](const std::string& path) { return !names(key, path); });
-    if (!matches.empty()) return matches;
+    if (!matches.empty()) return preferred_paths(std::move(matches));
   }
   return {};
 }

@@ -23,7 +23,8 @@ std::optional<std::string> renamed_path(const SchemaSet& schemas, const Table& r
 // Every key that the recipe may have, written or not: "optimizer.lr".
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root);
 
-// The declared paths of a recipe that `key` may mean: itself, or all that end in it.
+// The declared paths of a recipe that `key` may mean: itself, or those that end in it; of these the
+// one outside of evaluations and groups, if only one is.
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key);
 

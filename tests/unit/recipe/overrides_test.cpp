@@ -23,6 +23,16 @@ TEST_CASE("overrides: full and short keys, TOML values") {
   CHECK(overridden("bias=false", "model.bias") == "false");
 }
 
+TEST_CASE("overrides: a short key is that of no evaluation and no group, if one only is") {
+  const std::string sample = "evaluation.sample.prompt=a";
+  CHECK(value_at(resolve_tiny({sample, "seed=7"}), "run.seed") == "7");
+  CHECK(value_at(resolve_tiny({sample, "sample.seed=7"}), "evaluation.sample.seed") == "7");
+  const std::string group = "optimizer.groups.all={match = [\"*\"], type = \"adamw\", lr = 1}";
+  const auto recipe = resolve_tiny({group, "lr=0.5"});
+  CHECK(value_at(recipe, "optimizer.lr") == "0.5");
+  CHECK(value_at(recipe, "optimizer.groups.all.lr") == "1.0");
+}
+
 TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings") {
   CHECK(overridden("warmup=5 steps", "schedule.warmup") == "\"5 steps\"");
   CHECK(overridden("checkpoint.every=30 min", "checkpoint.every") == "\"30 min\"");
