@@ -48,9 +48,10 @@ class Housekeeping(ExprunTest):
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
         self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
         self.assertIn("# libraries   libtorch 2.11.0", shown)
-        self.assertIn("there is no column 'tmie', did you mean 'time'?", self.exprun("ls", "--sort", "tmie", code=2).err)
-        error = self.exprun("ls", "--sort", "val_loss_lst", code=2).err
-        self.assertIn("there is no column 'val_loss_lst', did you mean 'val_loss_last'?", error)
+        self.assertIn("command line: --sort tmie: no run has a parameter or series 'tmie', and ls no such column; did you "
+                      "mean 'time'?\n", self.exprun("ls", "--sort", "tmie", code=2).err)
+        error = self.exprun("ls", "--columns", "run,val_loss_lst", code=2).err
+        self.assertIn("and ls no such column; did you mean 'val_loss_last'?\n", error)
         self.assertEqual(self.names("--sort", "best val loss", "--where", "time>0", "--where", "started>0"), [first, slow])
         self.assertEqual(self.exprun("ls", "--sort", "time", "--columns", "id,exit code", "--limit", "1", "slow").out,
                          "id  exit code\n 2          0\n")
@@ -62,6 +63,19 @@ class Housekeeping(ExprunTest):
         self.assertIn("exprun: error: ls: --limit takes a whole number of at least 1, not '0'\n",
                       self.exprun("ls", "--limit", "0", code=2).err)
         self.assertIn("ls: there is no state 'dead'", self.exprun("ls", "--state", "dead", code=2).err)
+
+    def test_a_parameter_is_found_by_its_value_whatever_the_schedule_made_of_it(self):
+        for lr in ("1e-2", "2e-3"):
+            self.exprun("tiny.toml", f"lr={lr}", "schedule.type=cosine", "steps=4")
+        second = self.run_folder().name
+        self.assertEqual(self.names("--where", "lr=2e-3"), [second])
+        self.assertIn(second, self.exprun("report", "--where", "lr=2e-3", "--csv").out)
+        self.assertEqual(self.names("--where", "last(lr)=2e-3"), [])
+        rows = json.loads(self.exprun("ls", "--json", "--sort", "lr", "--columns", "lr,run,last(lr),train/loss.min").out)
+        self.assertEqual([row["lr"] for row in rows], [0.002, 0.01])
+        self.assertEqual(rows[0]["run"], second)
+        self.assertLess(rows[0]["last(lr)"], 0.002)
+        self.assertGreater(rows[0]["train/loss.min"], 1)
 
     def test_a_shown_run_is_a_recipe_of_the_same_run(self):
         self.exprun("tiny.toml")

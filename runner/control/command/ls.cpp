@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "control/command/known_state.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 #include "control/command/where.h"
@@ -46,6 +47,18 @@ Words keys_of_columns() {
   return names;
 }
 
+// Parameters and series are columns too where they are asked for.
+void add_column(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
+                const std::string& option, const std::string& name) {
+  if (find_column(table, name)) return;
+  const RunValues values = values_named(store, runs, name, option + " " + name);
+  const bool right = std::all_of(values.cells.begin(), values.cells.end(), [](const Cell& cell) {
+    return !std::holds_alternative<std::string>(cell.value);
+  });
+  table.columns.push_back({name, name, right});
+  for (size_t i = 0; i < runs.size(); ++i) table.rows[i].push_back(values.cells[i]);
+}
+
 }  // namespace
 
 int run_ls(const Words& words, const Globals& globals) {
@@ -62,11 +75,13 @@ int run_ls(const Words& words, const Globals& globals) {
       .option("--tag", "WORD", wanted.tag, "only runs that have this tag", offer::tags);
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "the removed runs instead")
-      .option("--sort", "COLUMN", sort, "by the values of a column, the lowest first",
+      .option("--sort", "COLUMN", sort,
+              "by the values of a column, parameter or series, the lowest first",
               offer::one_of(keys_of_columns()))
       .flag("--reverse", reverse, "with --sort: the highest first")
       .option("--columns", "A,B", columns,
-              "these columns, by name or header (--columns help explains them)",
+              "these columns, by name or header (--columns help explains them), parameters and "
+              "series, as --where names them",
               offer::list_of(keys_of_columns()))
       .number("--limit", most, "at most so many", 1)
       .exit_codes(kFindsRuns)
@@ -85,9 +100,12 @@ int run_ls(const Words& words, const Globals& globals) {
   auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
   wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
+  const Words shown = columns.empty() ? ls_columns(runs) : words_of_list(columns);
+  for (const std::string& name : shown) add_column(table, store, runs, "--columns", name);
+  if (!sort.empty()) add_column(table, store, runs, "--sort", sort);
   if (!sort.empty()) sort_rows(table, sort, reverse);
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
-  choose_columns(table, columns.empty() ? ls_columns(runs) : words_of_list(columns));
+  choose_columns(table, shown);
   format.print(table, "no runs");
   return 0;
 }

@@ -119,6 +119,36 @@ TEST_CASE("where: series by their last, lowest and highest value, and columns of
   CHECK(scene.kept({"state=crashed"}) == "");
 }
 
+TEST_CASE("where: a parameter wins over a series of its name, which is last(lr)") {
+  Scene scene;
+  for (const RunRow& run : scene.store.runs()) {
+    MetricWriter writer(scene.store.file(), run.id);
+    const MetricWriter::Point point{writer.series("lr", false), 7.0};
+    writer.push(1, {&point, 1});
+    const MetricWriter::Point other{writer.series("every", false), 1.0};
+    writer.push(1, {&other, 1});
+    writer.flush();
+  }
+  CHECK(scene.kept({"lr=0.01"}) == "b");
+  CHECK(scene.kept({"lr=7"}) == "");
+  CHECK(scene.kept({"last(lr)=7"}) == "abc");
+  CHECK(scene.kept({"lr.max=7"}) == "abc");
+  CHECK(refusal(ExitCode::bad_recipe, [&] { scene.kept({"every=5"}); }) ==
+        "command line: --where 'every=5': 'every' names several parameters and a series: write "
+        "checkpoint.every, metrics.every or last(every)");
+}
+
+TEST_CASE("where: a short key is that of no group and no evaluation") {
+  Scene scene;
+  create(scene.store, "d",
+         {{"optimizer.groups.all.lr", "0.5"},
+          {"optimizer.lr", "0.2"},
+          {"evaluation.sample.every", "\"9 steps\""}},
+         {});
+  CHECK(scene.kept({"lr>0.05"}) == "cd");
+  CHECK(scene.kept({"groups.all.lr=0.5"}) == "d");
+}
+
 TEST_CASE("where: what is wrong with a condition is said") {
   const Scene scene;
   const auto said = [&](const std::string& condition) {
