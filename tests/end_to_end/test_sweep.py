@@ -1,4 +1,5 @@
 """A sweep that is stopped, or that cannot go on, says so and is recorded so."""
+import json
 import os
 import signal
 import unittest
@@ -59,6 +60,22 @@ class Sweep(ExprunTest):
         self.wait_for_step(20, process)
         said = self.exprun(*line).err
         self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best: steps=2, ")
+
+    def test_its_result_is_a_table_for_a_script(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=2")
+        before = json.loads(self.exprun(*line, "--dry-run", "--json").out)
+        self.assertEqual([(row["state"], row["best"], row["run"]) for row in before], [("to run", None, None)] * 2)
+        for words in ((), ("--dry-run",), ()):
+            rows = json.loads(self.exprun(*line, *words, "--json").out)
+            self.assertEqual([(row["trial"], row["changes"], row["state"], row["best_step"]) for row in rows],
+                             [(1, "lr=1e-3", "finished", 2), (2, "lr=1e-2", "finished", 2)])
+            self.assertEqual([(row["run"],) for row in rows], self.rows("SELECT folder FROM runs ORDER BY run"))
+            self.assertGreater(rows[0]["best"], rows[1]["best"])
+        self.assertEqual(self.exprun(*line, "--markdown").out.count("| finished |"), 2)
+        self.assertEqual(self.exprun(*line).out, "")
+        refused = self.exprun("sweep", "tiny.toml", "lr=3e-3,4e-3", "--json", "--csv", code=2)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
+        self.assertIn("give one of --json", refused.err)
 
     def test_a_value_written_otherwise_is_the_same_sweep(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")

@@ -41,15 +41,30 @@ std::string standing_word(const WhichRun& which) {
   return which.run ? to_string(which.run->state) : "to run";
 }
 
+std::vector<Cell> trial_cells(const Store* store, const StoreFolder& folder, const SweepPlan& plan,
+                              const Trial& trial) {
+  const WhichRun which = store ? standing(*store, folder, trial) : WhichRun{};
+  const auto best = which.run ? best_score(*store, plan, which.run->id) : std::nullopt;
+  return {Cell::integer(trial.number),
+          Cell::word(label(trial)),
+          Cell::word(standing_word(which)),
+          best ? Cell::number(best->value) : Cell::none(),
+          best ? Cell::integer(best->step) : Cell::none(),
+          which.run ? Cell::word(which.run->folder) : Cell::none()};
+}
+
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   std::optional<Store> store;
   if (std::filesystem::exists(folder.database())) store.emplace(open_store(folder));
-  ResultTable table{{{"trial", "trial", true}, {"changes", "changes"}, {"state", "state"}}, {}};
-  for (const Trial& trial : plan.trials) {
-    const WhichRun which = store ? standing(*store, folder, trial) : WhichRun{};
-    table.rows.push_back(
-        {Cell::integer(trial.number), Cell::word(label(trial)), Cell::word(standing_word(which))});
-  }
+  ResultTable table{{{"trial", "trial", true},
+                     {"changes", "changes"},
+                     {"state", "state"},
+                     {"best", "best " + plan.metric, true, 1},
+                     {"best_step", "at step", true, 2},
+                     {"run", "run", false, 3}},
+                    {}};
+  for (const Trial& trial : plan.trials)
+    table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));
   return table;
 }
 
@@ -110,13 +125,14 @@ int run_sweep(const Words& words, const Globals& globals) {
       .example("exprun sweep 'seed=range(3)'", "the latest run with other seeds");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
+  format.check();
   if (!dry_run) require_no_other_launcher("sweep");
   const Base base = base_of(rest, globals.store);
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest);
-  if (!dry_run) return run_all(plan, globals, retry_failed);
-  format.print(trials_table(plan, globals.store), "no trials");
-  return 0;
+  const int exit_code = dry_run ? 0 : run_all(plan, globals, retry_failed);
+  if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
+  return exit_code;
 }
 
 }  // namespace exprun
