@@ -143,6 +143,23 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         self.assertEqual(self.state(), "finished")
 
+    def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):
+        """Who continues a run holds its lock before the row says that it is running."""
+        self.exprun("tiny.toml")
+        folder = self.run_folder()
+        with open(folder / "run.lock", "r+b") as lock:
+            fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+            self.assertRegex(self.exprun("rm", folder.name, code=1).err,
+                             rf"^exprun: error: rm: {folder.name} is running \(process \d+ on .*\); stop it first\n$")
+            self.assertEqual(self.names(), [folder.name])
+        self.exprun("rm", folder.name)
+        with open(folder / "run.lock", "r+b") as lock:
+            fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+            self.assertIn(f"gc: {folder.name} is in use and stays; run exprun gc again later", self.exprun("gc").err)
+            self.assertTrue(folder.exists())
+        self.exprun("restore", folder.name)
+        self.assertIn("nothing to do", self.exprun("tiny.toml").err)
+
     def test_export_has_every_value(self):
         self.exprun("tiny.toml")
         lines = list(csv.DictReader(io.StringIO(self.exprun("export", "@last").out)))

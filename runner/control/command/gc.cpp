@@ -133,6 +133,11 @@ int gc_data(const StoreFolder& folder, bool dry_run) {
 int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
               const GcOptions& wanted) {
   for (const RunRow& run : found.removed) {
+    const HeldRun held = hold(folder, run);
+    if (!held.is_free) {
+      log_warning("gc: " + run.folder + " is in use and stays; run exprun gc again later");
+      continue;
+    }
     log_info("taking " + run.folder + " off the disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
   }

@@ -1,4 +1,6 @@
 // exprun rm RUN...
+#include <algorithm>
+
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
@@ -8,17 +10,31 @@
 namespace exprun {
 namespace {
 
-// Every reference is looked up before any run is touched.
-std::vector<RunRow> find_all(const Store& store, const StoreFolder& folder,
-                             const Words& references) {
+struct Removable {
+  RunRow run;
+  HeldRun held;  // until it is removed, so that nobody continues it meanwhile
+};
+
+[[noreturn]] void refuse_running(const RunRow& run) {
+  throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
+}
+
+// Every reference is looked up, and its run held, before any run is touched.
+std::vector<Removable> find_all(const Store& store, const StoreFolder& folder,
+                                const Words& references) {
   if (references.empty()) throw Error("rm: say which run", ExitCode::bad_recipe);
-  std::vector<RunRow> runs;
-  for (const std::string& reference : references)
-    runs.push_back(find_run(store, folder, reference));
-  for (const RunRow& run : runs)
-    if (run.state == RunState::running)
-      throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
-  return runs;
+  std::vector<Removable> all;
+  for (const std::string& reference : references) {
+    RunRow run = find_run(store, folder, reference);
+    const bool is_known = std::any_of(all.begin(), all.end(),
+                                      [&](const auto& other) { return other.run.id == run.id; });
+    if (is_known) continue;
+    if (run.state == RunState::running) refuse_running(run);
+    HeldRun held = hold(folder, run);
+    if (!held.is_free) refuse_running(store.run(run.id).value_or(run));
+    all.push_back({std::move(run), std::move(held)});
+  }
+  return all;
 }
 
 }  // namespace
@@ -34,7 +50,7 @@ int run_rm(const Words& words, const Globals& globals) {
       .example("exprun rm @last", "the newest run");
   if (!arguments.parse(words)) return 0;
   Store store = open_store_to_change(globals.store);
-  for (const RunRow& run : find_all(store, globals.store, references)) {
+  for (const auto& [run, held] : find_all(store, globals.store, references)) {
     store.remove_run(run.id);
     log_info("removed " + run.folder + "; exprun restore " + run.folder + " brings it back");
   }

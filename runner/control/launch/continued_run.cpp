@@ -18,15 +18,23 @@ FileLock lock_of(const Store& store, const RunFolder& folder, const RunRow& run)
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
                 "); start anew with --new");
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
-  throw Error("launch: " + run.folder + ' ' + is_running(*store.run(run.id)) + "; stop it first");
+  throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
+              "; stop it first");
 }
 
-// Between the decision and the lock another process may have continued the run, even to its end.
+// Between the decision and the lock another process may have continued the run, even to its end,
+// or removed it.
 void require_unchanged(const Store& store, const RunRow& run) {
-  const RunRow now = *store.run(run.id);
-  if (now.attempt == run.attempt && now.state == run.state) return;
+  const std::optional<RunRow> now = store.run(run.id);
+  if (!now)
+    throw Error("launch: " + run.folder +
+                " was taken off the disk meanwhile; start anew with --new");
+  if (now->removed_ms)
+    throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
+                " brings it back");
+  if (now->attempt == run.attempt && now->state == run.state) return;
   throw Error("launch: another process has continued " + run.folder + " meanwhile (now " +
-              to_string(now.state) + " at step " + std::to_string(now.last_step) +
+              to_string(now->state) + " at step " + std::to_string(now->last_step) +
               "); the same command again goes on from there");
 }
 

@@ -1,9 +1,11 @@
 // Runs as they really stand: one that is recorded as running, and whose lock is free, has crashed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "control/launch/store_folder.h"
 #include "store/store.h"
 
@@ -21,5 +23,13 @@ std::vector<RunRow> settled_runs(Store& store, const std::string& name,
 
 // "is running (process 17 on box)"; of another host, when it was last seen alive.
 std::string is_running(const RunRow& run);
+
+// The lock of a run that has ended, so that nobody continues it meanwhile; nothing where its folder
+// is gone or somebody holds the lock: `is_free` tells them apart.
+struct HeldRun {
+  std::optional<FileLock> lock;
+  bool is_free = true;
+};
+HeldRun hold(const StoreFolder& folder, const RunRow& run);
 
 }  // namespace exprun

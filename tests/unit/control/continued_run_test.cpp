@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "control/launch/observed_runs.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
 
@@ -84,4 +85,35 @@ TEST_CASE("continued run: one whose lock is held is named with its process") {
   CHECK(refusal(store, folder, run) == "launch: tiny-aaaaaaaa is running (process " +
                                            std::to_string(run.pid) + " on " + run.host +
                                            "); stop it first");
+}
+
+TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc loses nothing") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run());
+  fs::create_directory(folder.run("tiny-aaaaaaaa").path);
+  store.end_attempt(id, RunState::interrupted, 130, {}, "");
+  const RunRow decided = *store.run(id);
+
+  store.remove_run(id);
+  CHECK(refusal(store, folder, decided) ==
+        "launch: tiny-aaaaaaaa was removed meanwhile; exprun restore tiny-aaaaaaaa brings it back");
+  CHECK(store.run(id)->attempt == 1);
+  store.purge_run(id, [] {});
+  CHECK(refusal(store, folder, decided) ==
+        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start anew with --new");
+}
+
+TEST_CASE("continued run: the lock of a run is free, held by another, or nowhere") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  RunRow run;
+  run.folder = "tiny-aaaaaaaa";
+  CHECK(hold(folder, run).is_free);
+  CHECK_FALSE(hold(folder, run).lock);
+  fs::create_directories(folder.run(run.folder).path);
+  const HeldRun held = hold(folder, run);
+  CHECK(held.lock);
+  CHECK_FALSE(hold(folder, run).is_free);
 }
