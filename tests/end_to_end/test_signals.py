@@ -1,5 +1,6 @@
 """A run that is stopped, killed or diverges ends in the right state and continues from there."""
 import fcntl
+import json
 import os
 import signal
 import time
@@ -111,6 +112,9 @@ class Signals(ExprunTest):
         os.killpg(process.pid, signal.SIGKILL)
         self.finish(process)
         self.assertIn("crashed", self.exprun("ls").out)
+        self.assertRegex(self.exprun("show", "@last", "--attempts").out, r"\n +1 +0 +\d+  crashed ")
+        (attempt,) = json.loads(self.exprun("show", "@last", "--json").out)["attempts"]
+        self.assertEqual((attempt["state"], attempt["message"]), ("crashed", "its process ended without recording why"))
         self.continue_for(20)
 
     def test_a_killed_trainer_is_seen_by_its_launcher(self):

@@ -9,6 +9,7 @@
 #include "control/report/terminal.h"
 #include "recipe/load.h"
 #include "recipe/value_json.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -18,12 +19,26 @@ nlohmann::ordered_json object_of(const std::string& text) {
   return json.is_object() ? json : nlohmann::ordered_json::object();
 }
 
+// The last of them ends as its run is seen to have ended, which nobody may have recorded.
+std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run) {
+  auto attempts = store.attempts(run.id);
+  for (AttemptRow& row : attempts) {
+    if (row.attempt != run.attempt || row.state == to_string(run.state)) continue;
+    row.state = to_string(run.state);
+    row.ended_ms = run.ended_ms.value_or(run.last_beat_ms);
+    row.exit_code = run.exit_code;
+    row.signal = run.signal;
+    row.message = run.message;
+  }
+  return attempts;
+}
+
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
   return {run,
           (folder.shown / run.folder).string(),
           object_of(store.attempt_text(run.id, run.attempt, "environment")),
           object_of(store.attempt_text(run.id, run.attempt, "libraries")),
-          store.attempts(run.id),
+          observed_attempts(store, run),
           store.series(run.id),
           store.checkpoints(run.id),
           store.events(run.id),
