@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include "base/number.h"
@@ -22,16 +23,31 @@ std::string three_digits(double value, const std::string& unit) {
   return format("%.*f ", decimals, value) + unit;
 }
 
+constexpr double kNotWrittenOut = 1e6;
+
+// "2.56e33"
+std::string with_exponent(double value) {
+  const std::string text = format("%.2e", value);
+  const size_t e = text.find('e');
+  return text.substr(0, e + 1) + std::to_string(std::atoi(text.c_str() + e + 1));
+}
+
 }  // namespace
 
 std::string four_digits(double value) {
   if (!std::isfinite(value)) return shortest(value);
   if (value == 0) return "0";
-  if (std::abs(value) >= 9999.5 && std::abs(value) < 1e15)
-    return with_thousands(std::llround(value));
+  if (std::abs(value) >= kNotWrittenOut) return with_exponent(value);
+  if (std::abs(value) >= 9999.5) return with_thousands(std::llround(value));
   std::string text = format("%#.4g", value);
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+std::string fixed(double value, int digits) {
+  if (std::isnan(value)) return "nan";  // whatever its sign bit
+  if (std::isfinite(value) && std::abs(value) >= kNotWrittenOut) return with_exponent(value);
+  return format("%.*f", digits, value);
 }
 
 std::string duration(double seconds) {

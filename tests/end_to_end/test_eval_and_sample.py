@@ -126,6 +126,15 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(json.loads(result.out), {"metrics": {"val/loss": None}, "step": 1, "texts": {}})
         self.assertEqual(result.err, "exprun: warning: eval: val/loss is nan or infinite: the model has diverged by step 1\n")
 
+    def test_weights_that_are_nan_write_no_text(self):
+        self.exprun("tiny.toml", "lr=1e38", "steps=2", "evaluation.sample.prompt=7", code=3)
+        result = self.exprun("sample", "@last", code=1)
+        self.assertEqual((result.out, result.err), ("", f"exprun: error: sample: at step 1 of {self.run_folder().name} the "
+                                                    "model's logits are nan or infinite: it has diverged\n"))
+        said = self.exprun("eval", "@last")
+        self.assertIn("\nexprun: warning: eval: sample: the model's logits are nan or infinite: it has diverged\n", said.err)
+        self.assertNotIn("sample", said.out)
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
         whole = [self.exprun("eval", "@last").out, self.exprun("sample", "@last", "--prompt=7").out]

@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import time
 import unittest
@@ -158,6 +159,25 @@ class Signals(ExprunTest):
         result = self.exprun("tiny.toml", "lr=1e30", "max_grad_norm=0", code=1)
         self.assertIn("exprun resume", result.err)
         self.assertIn("--new", result.err)
+
+    def test_a_diverged_run_goes_on_from_the_last_checkpoint_with_finite_weights(self):
+        # The first update has a learning rate of 0, the second one that is infinite in fp32.
+        line = ("tiny.toml", "lr=1e39", "warmup=4 steps", "warmup_form=k/W", "checkpoint.every=1 steps",
+                "evaluation.val_loss.every=1 steps")
+        said = self.exprun(*line, code=3).err
+        self.assertIn("exprun: diverged at step 3/40, val loss nan (best ", said)
+        self.assertIn(" 3/40 ", self.exprun("ls").out)
+        run = self.run_folder()
+        self.assertEqual(sorted(path.name for path in (run / "checkpoints").iterdir()), ["step_00000001", "step_00000002"])
+        said = self.exprun("resume", "@last", code=3).err
+        self.assertRegex(said, r"\Aexprun: warning: checkpoint passed over: step_00000002: '[a-z_.0]+' in model.safetensors is not "
+                               rf"finite\nexprun: continuing {run.name} \(diverged\) from step 1 of 40 steps\n")
+        shutil.rmtree(run / "checkpoints/step_00000001")
+        said = self.exprun("resume", "@last", code=1).err
+        self.assertTrue(said.endswith(f"\nexprun: error: launch: {run.name} diverged, and it has no checkpoint with finite "
+                                      f"weights to go on from; `exprun rerun {run.name} lr=...` makes it again with a change\n"),
+                        said)
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("diverged", 2)])
 
 
 def has_waiter(file):

@@ -41,6 +41,8 @@ void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
     if (value.is_null())
       log_warning("eval: " + metric + " is nan or infinite: the model has diverged by step " +
                   json_text(results.at("step")));
+  for (const auto& [name, problem] : results.at("problems").items())
+    log_warning("eval: " + name + ": " + problem.get<std::string>());
 }
 
 Words offered_evaluation_keys(const Typed& typed) {
@@ -75,9 +77,10 @@ int run_eval(const Words& words, const Globals& globals) {
   const RecipeText text = understood_recipe(store, run, overrides, "eval", reference);
   const WorkingDirectory there(run);
   resolved_aloud(text, globals);
-  const auto results = evaluate(globals.store, run, text, "");
+  auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
+  results->erase("problems");
   json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;
 }

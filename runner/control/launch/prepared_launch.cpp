@@ -1,5 +1,7 @@
 #include "control/launch/prepared_launch.h"
 
+#include "base/diagnostic.h"
+#include "base/shell_quoted.h"
 #include "control/data/prepare.h"
 #include "control/launch/intact_checkpoint.h"
 #include "control/launch/provenance.h"
@@ -9,10 +11,17 @@
 namespace exprun {
 namespace {
 
-std::optional<CheckpointFolder> checkpoint_of(const RunFolder& folder) {
+// A run that diverged would do so again from the start, and at once from weights that are nan.
+std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder& folder) {
   std::vector<std::string> passed_over;
-  const auto checkpoint = newest_intact(folder, passed_over);
+  const bool diverged = run.state == RunState::diverged;
+  const auto checkpoint = newest_intact(folder, passed_over, diverged);
   warn_of(passed_over);
+  if (diverged && !checkpoint)
+    throw Error("launch: " + run.folder +
+                " diverged, and it has no checkpoint with finite weights to go on from; `exprun "
+                "rerun " +
+                shell_quoted(run.folder) + " lr=...` makes it again with a change");
   return checkpoint;
 }
 
@@ -40,7 +49,7 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   ResolvedRecipe resolved = resolve(request.text, facts);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), facts).value_or(0);
-  auto checkpoint = run ? checkpoint_of(folder.run(run->folder)) : std::nullopt;
+  auto checkpoint = run ? checkpoint_of(*run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
           steps,

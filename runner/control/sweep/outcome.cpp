@@ -29,10 +29,12 @@ std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64
 }
 
 std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run) {
+  const bool diverged = run.state == RunState::diverged;  // its trainer has said why
   std::string text = to_string(run.state);
+  if (diverged) text += " at step " + std::to_string(run.last_step);
   if (const auto score = best_score(store, plan, run.id)) text += ", best " + text_of(plan, *score);
   text += ", " + duration(run.seconds) + " (" + run.folder + ")";
-  return run.message.empty() ? text : text + ": " + run.message;
+  return run.message.empty() || diverged ? text : text + ": " + run.message;
 }
 
 std::string best_text(const Store& store, const StoreFolder& folder, const SweepPlan& plan) {

@@ -35,6 +35,7 @@ void add(json& results, const NamedEvaluation& named, const EvaluationContext& c
   if (!result) throw Error("evaluate: stopped");
   for (const auto& [metric, value] : result->metrics) results["metrics"][metric] = value;
   if (!result->text.empty()) results["texts"][named.name] = result->text;
+  if (!result->problem.empty()) results["problems"][named.name] = result->problem;
 }
 
 }  // namespace
@@ -82,8 +83,10 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
   pipeline.model().set_training(false);
   const auto context = context_of(pipeline, state.position.step,
                                   [] { return stop_requested() != StopRequest::none; });
-  json results{
-      {"step", state.position.step}, {"metrics", json::object()}, {"texts", json::object()}};
+  json results{{"step", state.position.step},
+               {"metrics", json::object()},
+               {"texts", json::object()},
+               {"problems", json::object()}};
   for (const NamedEvaluation& named : pipeline.evaluations)
     if (wanted.only.empty() || named.name == wanted.only) add(results, named, context);
   return results;

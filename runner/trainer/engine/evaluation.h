@@ -37,6 +37,7 @@ struct EvaluationContext {
 struct EvaluationResult {
   std::vector<std::pair<std::string, double>> metrics;  // ("val/loss", 1.91)
   std::string text;                                     // for people: a sample
+  std::string problem = {};                             // why there is no text
 };
 
 class Evaluation {

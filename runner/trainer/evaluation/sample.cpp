@@ -63,9 +63,10 @@ class Sample : public Evaluation {
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
     EvaluationResult result;
     for (int64_t index = 0; index < settings_.samples; ++index) {
-      const auto text = write(context, index);
-      if (!text) return std::nullopt;
-      result.text += (index > 0 ? kSeparator : "") + *text;
+      const auto written = write(context, index);
+      if (!written) return std::nullopt;
+      if (!written->problem.empty()) return written;
+      result.text += (index > 0 ? kSeparator : "") + written->text;
     }
     return result;
   }
@@ -80,10 +81,13 @@ class Sample : public Evaluation {
     }
   }
 
-  std::optional<std::string> write(const EvaluationContext& context, int64_t index) const {
+  // One text, or why there is none; nothing if a stop was requested.
+  std::optional<EvaluationResult> write(const EvaluationContext& context, int64_t index) const {
     std::vector<int64_t> tokens = encoded(*context.tokenizer);
     for (int64_t i = 0; i < settings_.tokens; ++i) {
       const at::Tensor logits = next_logits(context.model, tokens);
+      if (!logits.isfinite().all().item<bool>())
+        return EvaluationResult{{}, "", "the model's logits are nan or infinite: it has diverged"};
       const auto probabilities =
           token_probabilities(logits, settings_.temperature, settings_.top_k, settings_.top_p);
       const uint64_t bits =
@@ -94,7 +98,7 @@ class Sample : public Evaluation {
       if (context.stop_requested()) return std::nullopt;
     }
     // Byte tokens may stop inside a character, or write none.
-    return to_valid_utf8(context.tokenizer->decode(tokens));
+    return EvaluationResult{{}, to_valid_utf8(context.tokenizer->decode(tokens)), ""};
   }
 
   Section section_;

@@ -14,8 +14,18 @@ TEST_CASE("humane: a loss has four significant digits") {
   CHECK(four_digits(12345.6) == "12,346");
   CHECK(four_digits(0) == "0");
   CHECK(four_digits(3e-5) == "3.000e-05");
+  CHECK(four_digits(999'999) == "999,999");
+  CHECK(four_digits(2.5612e33) == "2.56e33");
+  CHECK(four_digits(-1e6) == "-1.00e6");
   CHECK(four_digits(NAN) == "nan");
   CHECK(four_digits(-INFINITY) == "-inf");
+}
+
+TEST_CASE("humane: so many decimals, but none behind what is too long to read") {
+  CHECK(fixed(1.91494, 4) == "1.9149");
+  CHECK(fixed(-std::nan(""), 4) == "nan");
+  CHECK(fixed(2.5612e33, 4) == "2.56e33");
+  CHECK(fixed(INFINITY, 4) == "inf");
 }
 
 TEST_CASE("humane: a duration has its two largest units") {

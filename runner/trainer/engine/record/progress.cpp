@@ -1,6 +1,5 @@
 #include "engine/record/progress.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/humane.h"
@@ -16,13 +15,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr double kSmoothing = 0.1;  // weight of the newest step
 constexpr int64_t kFirstSteps = 2;  // not smoothed over: kernels are being chosen
-
-std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";  // whatever its sign bit
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 LogLevel level_named(const std::string& level) {
   if (level == "error") return LogLevel::error;
@@ -84,6 +76,8 @@ void Progress::evaluation(int64_t step, const std::string& name, const Evaluatio
     log_info("step " + std::to_string(step) + ": " + metric + " " + fixed(value, 4));
     if (metric == "val/loss") last_val_loss_ = value;
   }
+  if (!result.problem.empty())
+    log_info("step " + std::to_string(step) + ": " + name + ": " + result.problem);
   if (!result.text.empty())
     log_info(name + " at step " + std::to_string(step) + ":\n" + result.text);
 }

@@ -1,7 +1,5 @@
 #include "engine/record/summary.h"
 
-#include <cstdio>
-
 #include "base/humane.h"
 #include "base/number.h"
 #include "base/run_folder.h"
@@ -12,12 +10,6 @@
 namespace exprun {
 
 namespace {
-
-std::string decimals(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 std::string plural(int64_t count, const char* thing) {
   return with_thousands(count) + " " + thing + (count == 1 ? "" : "s");
@@ -65,12 +57,13 @@ const char* ending(const TrainingResult& result) {
 
 std::string result_line(const Pipeline& pipeline, const Progress& progress,
                         const TrainingResult& result) {
-  std::string line = std::string(ending(result)) + " at step " +
-                     std::to_string(result.position.step) + "/" +
+  // What diverged is the step after the last update; its loss is recorded.
+  const int64_t step = result.position.step + (result.end == TrainingResult::End::diverged ? 1 : 0);
+  std::string line = std::string(ending(result)) + " at step " + std::to_string(step) + "/" +
                      std::to_string(pipeline.plan.timeline.steps);
-  if (const auto loss = progress.last_val_loss()) line += ", val loss " + decimals(*loss, 4);
+  if (const auto loss = progress.last_val_loss()) line += ", val loss " + fixed(*loss, 4);
   if (const auto& best = result.position.best)
-    line += " (best " + decimals(best->value, 4) + " at step " + std::to_string(best->step) + ")";
+    line += " (best " + fixed(best->value, 4) + " at step " + std::to_string(best->step) + ")";
   return line + ", " + with_thousands(static_cast<int64_t>(progress.tokens_per_second())) +
          " tokens/s, " + duration(progress.training_seconds()) + " of training";
 }
