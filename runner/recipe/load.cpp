@@ -85,6 +85,8 @@ std::string read_text(const Reading& reading, const fs::path& file) {
          "");
   if (text.size() > kLargestFile)
     fail(reading, name, subject + " is larger than 1 MiB and no recipe", "is it another file?");
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
