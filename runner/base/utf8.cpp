@@ -123,6 +123,12 @@ std::string to_valid_utf8(std::string_view text) {
   return valid;
 }
 
+std::string_view first_bytes(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (text[most] & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 int display_width(char32_t c) {
   if (in(kCombining, c)) return 0;
   return in(kWide, c) ? 2 : 1;

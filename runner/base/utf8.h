@@ -44,6 +44,9 @@ void append_code_point(std::string& text, char32_t code_point);
 // Every byte that is no UTF-8 becomes U+FFFD: fit to show and for JSON.
 std::string to_valid_utf8(std::string_view text);
 
+// As much of the beginning as so many bytes hold, in whole code points.
+std::string_view first_bytes(std::string_view text, size_t most);
+
 // Columns of a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji.
 int display_width(char32_t c);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 
@@ -20,13 +21,29 @@ bool is_name_character(char c) {
          c == '-' || c == '.';
 }
 
+// The blocks beyond ASCII that have punctuation, symbols, emoji and what nobody can read.
+constexpr std::pair<char32_t, char32_t> kNoLetters[] = {
+    {0x80, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},       {0x2000, 0x206F},   {0x20A0, 0x20CF},
+    {0x2190, 0x2BFF}, {0x2E00, 0x2E7F}, {0x3000, 0x3004},   {0x3008, 0x3020},   {0xD800, 0xF8FF},
+    {0xFE00, 0xFE1F}, {0xFE30, 0xFE6F}, {0xFEFF, 0xFF0F},   {0xFF1A, 0xFF20},   {0xFF3B, 0xFF40},
+    {0xFF5B, 0xFF65}, {0xFFE0, 0xFFFF}, {0x1F000, 0x1FAFF}, {0xE0000, 0x10FFFF}};
+
+bool is_letter_beyond_ascii(char32_t c) {
+  return c >= 0x80 && std::none_of(std::begin(kNoLetters), std::end(kNoLetters),
+                                   [c](const auto& of) { return of.first <= c && c <= of.second; });
+}
+
 Derived run_name(const DeriveInput& input) {
-  std::string name = std::filesystem::path(input.file).stem().string();
-  for (char& c : name)
-    if (!is_name_character(c)) c = '_';
+  const std::string stem = std::filesystem::path(input.file).stem().string();
+  std::string name;
+  for (const CodePoint& c : code_points(stem)) {
+    const bool ascii = c.value < 0x80 && is_name_character(static_cast<char>(c.value));
+    name += c.valid && (ascii || is_letter_beyond_ascii(c.value)) ? c.bytes : "_";
+  }
   const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
   const Schema& schema = input.schemas.find("run")->at("properties").at("name");
-  return (good_start ? name : "_" + name).substr(0, schema.at("maxLength").get<size_t>());
+  return std::string(
+      first_bytes(good_start ? name : "_" + name, schema.at("maxLength").get<size_t>()));
 }
 
 Derived vocab_size(const DeriveInput& input) {

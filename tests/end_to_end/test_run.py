@@ -38,6 +38,15 @@ class Run(ExprunTest):
         self.assertLess(last, first - 0.2)
         self.assertTrue((self.run_folder() / "checkpoints/step_00000040/MANIFEST.json").exists())
 
+    def test_a_file_name_of_any_language_names_the_run(self):
+        (self.folder / "tiny.toml").rename(self.folder / "größe ☕.toml")
+        self.exprun("größe ☕.toml", "~run.name", "steps=2")
+        self.assertEqual(self.rows("SELECT name FROM runs"), [("größe__",)])
+        self.assertIn("größe__-", self.exprun("ls", "größe__").out)
+        self.assertIn("nothing to do: this recipe has been run", self.exprun("größe ☕.toml", "~run.name", "steps=2").err)
+        self.exprun("größe ☕.toml", "steps=2", "name=" + "ß" * 128)
+        self.assertEqual(len(self.run_folder().name), 64 + 9)
+
     def test_timers_record_averages_in_the_words_of_the_guide(self):
         self.exprun("tiny.toml", "metrics.timers=true", "metrics.every='20 steps'")
         times = dict(self.rows("SELECT name, avg(value) FROM metrics WHERE name LIKE 'time/%' GROUP BY name"))

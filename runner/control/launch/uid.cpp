@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/diagnostic.h"
+#include "base/utf8.h"
 
 namespace exprun {
 
@@ -21,7 +22,8 @@ std::string make_uid() {
 }
 
 std::string run_folder_name(const std::string& name, const std::string& uid) {
-  return name + '-' + uid.substr(0, 8);
+  constexpr size_t kLongest = 128;  // bytes: names of files have 255
+  return std::string(first_bytes(name, kLongest)) + '-' + uid.substr(0, 8);
 }
 
 }  // namespace exprun

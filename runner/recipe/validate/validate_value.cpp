@@ -92,8 +92,10 @@ void check_pattern(const std::string& key, const Schema& schema, const Value& va
     return;
   }
   if (std::regex_search(text, compiled(pattern))) return;
-  diagnostics.push_back(tolerable(
-      {value.where, "'" + key + "' must match " + pattern, schema.value("x-pattern-help", "")}));
+  const std::string meant = schema.value("x-pattern-help", "");
+  diagnostics.push_back(
+      tolerable({value.where, "'" + key + "' must " +
+                                  (meant.empty() ? "match " + pattern : "be made of " + meant)}));
 }
 
 void check_length(const std::string& key, const Schema& schema, const Value& value,

@@ -22,6 +22,13 @@ TEST_CASE("derive: the name of the run is the recipe's, made fit for a folder") 
   CHECK(name("recipes/quick start.toml") == "quick_start");
   CHECK(name("a/b/.hidden.toml") == "_.hidden");
   CHECK(name("gpt2-124m.v2.toml") == "gpt2-124m.v2");
+  CHECK(name("größe ☕.toml") == "größe__");
+  CHECK(name("実験1、二.toml") == "実験1_二");
+  CHECK(name("\xFF"
+             "a.toml") == "_a");
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "ß";
+  CHECK(name(("x" + many + ".toml").c_str()) == "x" + many.substr(0, 126));
 }
 
 TEST_CASE("derive: sizes of the batch") {
