@@ -124,6 +124,12 @@ std::optional<int64_t> run_steps(const Table& root, const Facts& facts) {
   return steps ? std::optional(whole_steps(*steps)) : std::nullopt;
 }
 
+int64_t modest_evaluation(int64_t trained_tokens, int64_t times) {
+  const double most =
+      static_cast<double>(trained_tokens) / kForwardShare / 7 / static_cast<double>(times);
+  return std::max<int64_t>(1, static_cast<int64_t>(std::exp2(std::floor(std::log2(most)))));
+}
+
 bool has_validation(const Table& root) {
   if (text_at(root, "dataset.type") != "text")
     return find_path(root, "dataset.validation") != nullptr;

@@ -64,6 +64,13 @@ std::optional<double> in_steps(const Table& root, const Facts& facts, const Peri
 // The length of the run, as every program rounds it.
 std::optional<int64_t> run_steps(const Table& root, const Facts& facts);
 
+// The share of training that a forward pass alone takes: the backward pass takes twice as long.
+inline constexpr double kForwardShare = 1.0 / 3;
+
+// How many tokens an evaluation may predict, to take a seventh of the training at most when it is
+// made so many times: a power of two.
+int64_t modest_evaluation(int64_t trained_tokens, int64_t times);
+
 // Whether the dataset has a validation split, as far as the recipe says.
 bool has_validation(const Table& root);
 

@@ -303,6 +303,12 @@ class New(ExprunTest):
         self.assertNotEqual((self.folder / "all.toml").read_text(), text)
         self.assertEqual(json.loads(self.exprun("show", "all.toml", "--json").out)["hash"], plain)
 
+    def test_its_evaluations_read_no_more_than_a_part_of_what_it_trains_on(self):
+        for name, words, tokens in (("large", (), "tokens = 8192 "), ("small", ("--path", "text.txt"), '# tokens = "auto" ')):
+            self.exprun("new", name, *words)
+            table = (self.folder / f"{name}.toml").read_text().partition("\n[evaluation.val_loss]")[2].partition("\n[")[0]
+            self.assertIn("\n" + tokens, table)
+
     def test_the_schema_lies_beside_it_and_is_not_written_twice(self):
         self.exprun("new", "one")
         self.assertEqual((self.folder / "recipe.schema.json").read_text(),

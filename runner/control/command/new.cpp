@@ -5,6 +5,7 @@
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/starter.h"
+#include "control/data/sources.h"
 
 namespace exprun {
 namespace {
@@ -42,6 +43,16 @@ void refuse_existing(const fs::path& file) {
     throw Error("new: there is no folder " + folder.string(), ExitCode::bad_recipe);
 }
 
+// Of the files that a path or glob names, as far as they are there.
+std::optional<int64_t> bytes_of(const std::string& path) try {
+  int64_t bytes = 0;
+  for (const Source& source : find_sources(Value(path, {}, Origin::default_value), ""))
+    bytes += static_cast<int64_t>(fs::file_size(source.file));
+  return bytes;
+} catch (const std::exception&) {  // checking the recipe says why
+  return std::nullopt;
+}
+
 Offer types_of(const char* kind) {
   return [kind](const Typed&) { return SchemaSet::embedded().types(kind); };
 }
@@ -50,7 +61,7 @@ Offer types_of(const char* kind) {
 
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
-  StarterRequest request{"gpt", "text", "", ""};
+  StarterRequest request{"gpt", "text", "", {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a first recipe, with every key explained, that can be run as it is.");
   arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
@@ -73,6 +84,7 @@ int run_new(const Words& words, const Globals&) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
+  if (!request.path.empty()) request.bytes = bytes_of(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);

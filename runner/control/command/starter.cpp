@@ -7,6 +7,7 @@
 #include "base/word_list.h"
 #include "control/report/values_text.h"
 #include "recipe/emit.h"
+#include "recipe/quantities.h"
 #include "recipe/table_schema.h"
 
 namespace exprun {
@@ -104,6 +105,29 @@ Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
   return {{"vocab_size", std::to_string(kGpt2Vocabulary)}};
 }
 
+constexpr int64_t kSteps = 200, kSequences = 16, kEvaluations = 11;  // one is before the first step
+
+// So many tokens that the evaluations take little of the run; nothing where all of the validation
+// data are no more, or are not known to be text.
+Given evaluation_given(const SchemaSet& schemas, const StarterRequest& request) {
+  const Schema& model = type_schema(schemas, "model", request.model)["properties"];
+  if (!model.contains("context_length")) return {};
+  const auto length = model["context_length"]["examples"].back().get<int64_t>();
+  const int64_t tokens = modest_evaluation(kSteps * kSequences * length, kEvaluations);
+  const Schema& dataset = type_schema(schemas, "dataset", request.data)["properties"];
+  const auto fraction = dataset["validation_fraction"]["default"].get<double>();
+  // A token has some bytes, and a packed file more text than bytes.
+  const bool fits = !request.bytes || static_cast<double>(*request.bytes) * fraction / 8 >
+                                          static_cast<double>(tokens);
+  return fits ? Given{{"tokens", std::to_string(tokens)}} : Given{};
+}
+
+std::string evaluation(const SchemaSet& schemas, const std::string& type, const Given& given) {
+  const Schema& node = *schemas.find("evaluation", type);
+  return "\n[evaluation." + type + "]  # " + node.value("description", "") + '\n' +
+         keys(node, given);
+}
+
 }  // namespace
 
 std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
@@ -111,16 +135,16 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
   text +=
       "# A first recipe. Keys behind a '#' have the value that they show; take the '#' away to "
       "change one.\n";
-  text += table(schemas, "run", {{"steps", "200"}});
+  text += table(schemas, "run", {{"steps", std::to_string(kSteps)}});
   text += component(schemas, "model", request.model, model_given(schemas, request));
   text += component(schemas, "dataset", request.data, data_given(schemas, request));
-  text += table(schemas, "batch", {{"sequences", "16"}});
+  text += table(schemas, "batch", {{"sequences", std::to_string(kSequences)}});
   text += component(schemas, "optimizer", "adamw", {});
   text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
-  if (has_tokenizer(schemas, request.data))
-    text += "\n[evaluation.sample]  # " +
-            schemas.find("evaluation", "sample")->value("description", "") + '\n' +
-            keys(*schemas.find("evaluation", "sample"), {{"prompt", "\"The \""}});
+  if (has_tokenizer(schemas, request.data)) {
+    text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
+    text += evaluation(schemas, "sample", {{"prompt", "\"The \""}});
+  }
   for (const char* name : {"precision", "parallelism", "checkpoint", "metrics"})
     text += table(schemas, name, {});
   return text;

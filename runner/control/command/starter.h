@@ -2,6 +2,8 @@
 // needed with a value, the others as comments with their default.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "recipe/schema.h"
@@ -9,9 +11,10 @@
 namespace exprun {
 
 struct StarterRequest {
-  std::string model, data;  // types
-  std::string path;         // of the data; empty takes what is on every machine
-  std::string schema;       // path of recipe.schema.json from the recipe; empty leaves it out
+  std::string model, data;       // types
+  std::string path;              // of the data; empty takes what is on every machine
+  std::optional<int64_t> bytes;  // of the data, if they are there
+  std::string schema;            // path of recipe.schema.json from the recipe; empty leaves it out
 };
 
 // Throws Error (wrong usage) for a type that there is not, and for data that need a path.

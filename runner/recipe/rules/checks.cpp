@@ -31,6 +31,7 @@ constexpr Rule kRules[] = {
     periods_fit_run,
     validation_has_data,
     validation_covers_evaluation,
+    evaluations_take_less_than_training,
     data_hold_a_sequence,
     packed_validation_is_whole_blocks,
     templates_have_fields,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/counted.h"
+#include "base/number.h"
 #include "base/template_parts.h"
 #include "base/utf8.h"
 #include "recipe/key_path.h"
@@ -51,6 +52,36 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
                                ": the validation split has " + std::to_string(size) +
                                ", and nothing predicts " + first,
                            "\"auto\" takes all of it"});
+  }
+}
+
+void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& diagnostics) {
+  constexpr int64_t kSoonRead = 250'000;  // whatever it is compared to
+  const auto steps = run_steps(input.root, input.facts);
+  const auto batch = batch_tokens(input.root);
+  const auto length = sequence_length(input.root);
+  if (!steps || !batch || !length || !input.facts.validation_tokens) return;
+  const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
+  const int64_t all = predicted_tokens(input.root, *input.facts.validation_tokens, *length);
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const auto period = period_at(input.root, join_path(path, "every"));
+    const auto every = period ? in_steps(input.root, input.facts, *period) : std::nullopt;
+    if (!every || *every <= 0) continue;
+    const std::string key = join_path(path, "tokens");
+    const int64_t tokens = std::min(all, integer_at(input.root, key).value_or(all));
+    // Before the first step, on its period, and at the end.
+    const int64_t times = (*steps - 1) / whole_steps(*every) + 2;
+    const double read = static_cast<double>(times) * static_cast<double>(tokens);
+    if (read < kSoonRead || read * kForwardShare < trained) continue;
+    const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
+    diagnostics.push_back(
+        {place_of(input.root, key),
+         "[" + path + "] takes longer than the training: it reads " + counted(tokens, "token") +
+             ' ' + counted(times, "time") + ", and the run trains on " +
+             with_thousands(static_cast<int64_t>(trained)),
+         "[" + path + "] tokens = " + std::to_string(enough) + " takes little of its time",
+         {},
+         Severity::warning});
   }
 }
 
