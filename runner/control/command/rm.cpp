@@ -15,7 +15,7 @@ struct Removable {
   HeldRun held;  // until it is removed, so that nobody continues it meanwhile
 };
 
-[[noreturn]] void refuse_running(const RunRow& run) {
+[[noreturn]] void refuse_to_remove(const RunRow& run) {
   throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
 }
 
@@ -29,9 +29,9 @@ std::vector<Removable> find_all(const Store& store, const StoreFolder& folder,
     const bool is_known = std::any_of(all.begin(), all.end(),
                                       [&](const auto& other) { return other.run.id == run.id; });
     if (is_known) continue;
-    if (run.state == RunState::running) refuse_running(run);
+    if (run.state == RunState::running) refuse_to_remove(run);
     HeldRun held = hold(folder, run);
-    if (!held.is_free) refuse_running(store.run(run.id).value_or(run));
+    if (!held.is_free) refuse_to_remove(store.run(run.id).value_or(run));
     all.push_back({std::move(run), std::move(held)});
   }
   return all;
