@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/synonyms.h"
 #include "base/trimmed.h"
 #include "recipe/toml_quotes.h"
 #include "recipe/toml_source.h"
@@ -117,10 +118,14 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   if (value) return value;
   if (list && takes_list_of_text(schema) && text.back() == ']')
     return bare_list(file, begin, diagnostics);
-  if (is_word(text) || may_be_text(schema)) return bare(file, begin, text.size());
-  if (text.find(',') != text.npos && first != '[' && first != '{')
+  if (is_word(text) || may_be_text(schema) || allows_type(schema, "object"))
+    if (first != '{' && !list) return bare(file, begin, text.size());
+  const bool makes_several =
+      is_foreign_range(text) || text.starts_with("range(") || text.starts_with("choice(");
+  if (makes_several || (text.find(',') != text.npos && first != '[' && first != '{'))
     syntax = {{span_of(file, begin, text.size()), "one value is needed, not several",
-               "`exprun sweep` runs each of them"}};
+               makes_several ? "`exprun sweep` takes a,b,c, choice(a,b) and range(start,stop,step)"
+                             : "`exprun sweep` runs each of them"}};
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;
 }

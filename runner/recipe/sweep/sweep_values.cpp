@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/number.h"
+#include "base/synonyms.h"
 #include "base/trimmed.h"
 #include "recipe/toml_quotes.h"
 
@@ -131,6 +132,8 @@ std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const Sour
   const double start = numbers.size() == 1 ? 0 : numbers[0];
   const double stop = numbers.size() == 1 ? numbers[0] : numbers[1];
   const double step = numbers.size() == 3 ? numbers[2] : 1;
+  if (parts.size() == 2 && !integers && std::abs(stop - start) <= 1)
+    throw RecipeError(where, "the range needs a step: without one it is 1", kRange.help);
   if (step == 0) throw RecipeError(where, "the range has a step of 0", "it would have no end");
   const double count = std::ceil((stop - start) / step - 1e-9);
   if (!(count >= 1))
@@ -149,6 +152,9 @@ std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const Sour
 std::vector<SweepValue> parse_sweep_values(const std::string& text, const PlaceInFile& place) {
   const SourceSpan all = place(0, text.size());
   if (const auto range = arguments_of(text, kRange, place)) return expand_range(*range, all);
+  if (is_foreign_range(text))
+    throw RecipeError(all, "'" + text.substr(0, text.find('(')) + "' is no function of a sweep",
+                      "write the values, as in 1e-4,1e-3,1e-2, or range(start,stop,step)");
   const auto choice = arguments_of(text, kChoice, place);
   std::vector<SweepValue> values;
   for (const Piece& part : choice ? *choice : split_list(text, 0, text.size()))
