@@ -1,6 +1,7 @@
 #include "recipe/key_lookup.h"
 
 #include "base/suggest.h"
+#include "base/synonyms.h"
 #include "recipe/key_path.h"
 #include "recipe/renamed.h"
 #include "recipe/table_schema.h"
@@ -114,6 +115,8 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
 }
 
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
+  if (const KeySynonym* synonym = key_synonym(last_part(key)))
+    return "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?";
   const std::vector<std::string> paths = declared_paths(schemas, root);
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(last_part(path));

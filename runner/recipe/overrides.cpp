@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/suggest.h"
 #include "base/trimmed.h"
 #include "base/utf8.h"
 #include "base/word_list.h"
@@ -118,9 +119,15 @@ void erase(Table& root, const std::string& path) {
 
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
 std::string table_help(const std::string& path, const Schema& schema, const Value& value) {
-  if (const auto* text = value.as<std::string>())
-    return "did you mean " + path + ".type=" + *text + "?";
   const Schema keys = schema.value("properties", Schema::object());
+  if (const auto* text = value.as<std::string>())
+    for (const auto& [key, node] : keys.items()) {
+      std::vector<std::string> choices;
+      for (const Schema& choice : node.value("enum", Schema::array()))
+        if (choice.is_string()) choices.push_back(choice.get<std::string>());
+      const auto near = choices.empty() && key == "type" ? *text : nearest(*text, choices);
+      if (near) return "did you mean " + path + "." + key + "=" + *near + "?";
+    }
   return keys.empty() ? ""
                       : "its keys are given alone: " + path + "." + keys.begin().key() + "=...";
 }

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
+#include "base/synonyms.h"
 #include "base/word_list.h"
+#include "recipe/key_path.h"
 #include "recipe/renamed.h"
 
 namespace exprun {
@@ -41,10 +43,18 @@ std::vector<std::string> homes(const SchemaSet& schemas, const std::string& key)
   return homes;
 }
 
+// "did you mean 'hidden_size' in [model]?", of a word of another tool.
+std::string help_for_synonym(const KeySynonym& synonym, const std::string& table) {
+  const std::string home = parent_path(synonym.path), key = last_part(synonym.path);
+  return "did you mean " + quoted(key) + (home == table ? "" : " in [" + home + "]") +
+         synonym.note + "?";
+}
+
 std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
                          const std::string& key) {
   const std::vector<std::string> others = homes(schemas, key);
   if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
+  if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
   if (names.size() > kMostChoices) return "";
@@ -52,7 +62,8 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
 }
 
 Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
-  const auto near = nearest(entry.key, place.schema.names());
+  auto near = table_synonym(entry.key);
+  if (!near) near = nearest(entry.key, place.schema.names());
   return {
       entry.where, "unknown table [" + entry.key + "]",
       near ? "did you mean [" + *near + "]?" : "the tables are " + listed(place.schema.names())};
@@ -69,6 +80,8 @@ Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
   if (!others.empty() && others.size() <= kMostTables) help = "belongs in " + alternatives(others);
   if (const auto near = nearest(entry.key, {"extends", "version"}))
     help = "did you mean '" + *near + "'?";
+  else if (const KeySynonym* synonym = key_synonym(entry.key))
+    help = help_for_synonym(*synonym, "");
   return {entry.where, "unknown key " + quoted(entry.key) + " outside of any table", help};
 }
 

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "base/synonyms.h"
 #include "base/utf8.h"
 #include "base/word_list.h"
 #include "recipe/paths.h"
@@ -59,7 +60,8 @@ void check_choices(const std::string& key, const Schema& choices, const Value& v
     if (choice.is_string()) names.push_back(choice.get<std::string>());
   }
   const auto* text = value.as<std::string>();
-  const auto near = text == nullptr ? std::nullopt : nearest(*text, names);
+  auto near = text == nullptr ? std::nullopt : value_synonym(*text, names);
+  if (text != nullptr && !near) near = nearest(*text, names);
   diagnostics.push_back({value.where, "'" + key + "' must be " + alternatives(shown),
                          near ? "did you mean " + double_quoted(*near) + "?" : ""});
 }
