@@ -1,6 +1,9 @@
 #include "control/command/recipe_words.h"
 
+#include <algorithm>
+
 #include "base/diagnostic.h"
+#include "base/suggest.h"
 
 namespace exprun {
 
@@ -39,10 +42,36 @@ LaunchRequest request_for(RecipeText text, const Globals& globals) {
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
 }
 
+std::string without_blanks(const Words& words, size_t i) {
+  if (words[i].find('=') != std::string::npos) return "";
+  const bool is_last = i + 1 == words.size();
+  if (i > 0 && words[i - 1].ends_with('=')) return words[i - 1] + words[i];
+  if (is_last || !words[i + 1].starts_with('=')) return "";
+  const bool alone = words[i + 1] == "=" && i + 2 < words.size();
+  return words[i] + words[i + 1] + (alone ? words[i + 2] : "");
+}
+
 void require_overrides(const Words& words, const std::string& command) {
-  for (const std::string& word : words)
-    if (word.find('=') == std::string::npos && !word.starts_with('~'))
-      throw Error(command + ": '" + word + "' is no key=value", ExitCode::bad_recipe);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].find('=') != std::string::npos || words[i].starts_with('~')) continue;
+    const std::string joined = without_blanks(words, i);
+    throw Error(command + ": '" + words[i] + "' is no key=value" +
+                    (joined.empty() ? "" : "; write " + joined + ", without blanks"),
+                ExitCode::bad_recipe);
+  }
+}
+
+std::string meant_recipe(const std::string& word) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  std::error_code ignored;
+  const fs::path folder = fs::path(word).parent_path();
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored))
+    if (entry.path().extension() == ".toml")
+      files.push_back((folder / entry.path().filename()).string());
+  std::sort(files.begin(), files.end());
+  if (std::find(files.begin(), files.end(), word + ".toml") != files.end()) return word + ".toml";
+  return nearest(word, files).value_or("");
 }
 
 }  // namespace exprun

@@ -29,6 +29,14 @@ ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals);
 
 LaunchRequest request_for(RecipeText text, const Globals& globals);
 
+// "lr=3e-4" of "lr = 3e-4" and "lr= 3e-4", of which words[i] is the first word without its "=";
+// empty where it is something else.
+std::string without_blanks(const Words& words, size_t i);
+
+// A recipe that lies there, for a word that is none: "mine.toml" for "mine" and "mine.tml". May be
+// empty.
+std::string meant_recipe(const std::string& word);
+
 // Throws Error (wrong usage) for a word that is no override: "lr 3e-4" has lost its "=".
 void require_overrides(const Words& words, const std::string& command);
 

@@ -128,6 +128,9 @@ int run_sweep(const Words& words, const Globals& globals) {
   format.check();
   if (!dry_run) require_no_other_launcher("sweep");
   const Base base = base_of(rest, globals.store);
+  for (size_t i = 0; i < rest.size(); ++i)
+    if (const std::string joined = without_blanks(rest, i); !joined.empty())
+      throw Error("sweep: write " + joined + ", without blanks", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, retry_failed);
