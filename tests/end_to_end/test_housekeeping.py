@@ -230,7 +230,7 @@ class Housekeeping(ExprunTest):
         self.assertEqual(len(self.names()), 2)
         self.assertIn("code, machine, libraries, data and environment are those of tiny-", said)
         self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
-        self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"recipe_hash: \w+ -> \w+\n")
+        self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"different from tiny-\w+:\n(  .*\n)*  optimizer\.lr: 0\.01 -> 1e-5\n")
 
 
 if __name__ == "__main__":

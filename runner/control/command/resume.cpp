@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "base/diagnostic.h"
+#include "base/shell_quoted.h"
 #include "control/command/arguments.h"
 #include "control/command/machine_options.h"
 #include "control/command/offered_changes.h"
@@ -17,8 +18,8 @@
 namespace exprun {
 namespace {
 
-void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before,
-                         const RunRow& run) {
+void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
+                         const Words& overrides) {
   std::string changes;
   for (const Difference& difference : differences(before, now))
     changes += "\n  " + difference.path + ": " + difference.a + " -> " + difference.b;
@@ -28,10 +29,13 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
                     " means something else to this version of exprun; continue it with the version "
                     "that began it, or run the recipe anew",
                 ExitCode::bad_recipe);
+  std::string words;
+  for (const std::string& word : overrides) words += ' ' + shell_quoted(word);
   throw Error(
       "resume: " + run.folder + " cannot go on with another recipe:" + changes +
           "\n  a resume may change what changes no result (checkpoint.every, metrics.every, "
-          "run.tags); for all else start a new run",
+          "run.tags); `exprun rerun " +
+          shell_quoted(run.folder) + words + "` trains a new run with the change",
       ExitCode::bad_recipe);
 }
 
@@ -58,7 +62,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
-  require_same_recipe(request.resolved, before, run);
+  require_same_recipe(request.resolved, before, run, overrides);
   require_ended(run);
   if (run.state == RunState::finished) {
     print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));

@@ -37,7 +37,8 @@ Details details_of(const Store& store, const RunRow& run) {
   details["exprun"] = run.version;
   details["git_commit"] = run.git_commit.value_or("none");
   details["data_fingerprint"] = run.data_fingerprint;
-  details["recipe_hash"] = run.recipe_hash;
+  for (const ParameterRow& parameter : store.parameters(run.id))
+    details[parameter.path] = parameter.toml;
   return details;
 }
 
