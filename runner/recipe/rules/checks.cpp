@@ -1,5 +1,7 @@
 #include "recipe/rules/checks.h"
 
+#include <algorithm>
+
 #include "base/shell_quoted.h"
 #include "recipe/key_path.h"
 #include "recipe/rules/rules.h"
@@ -61,6 +63,22 @@ bool is_written(const Table& root, std::string_view path) {
   const Value* value = find_path(root, path);
   return value != nullptr &&
          (value->origin == Origin::file || value->origin == Origin::command_line);
+}
+
+Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
+                 std::string help) {
+  const auto is_changed = [&](const std::string& path) {
+    const Value* value = find_path(root, path);
+    return value != nullptr && value->where && value->origin == Origin::command_line;
+  };
+  const SourceSpan first = place_of(root, paths.front());
+  const auto changed = std::find_if(paths.begin(), paths.end(), is_changed);
+  if (changed == paths.begin() || changed == paths.end())
+    return {first, std::move(message), std::move(help)};
+  if (is_written(root, paths.front()))
+    help += (help.empty() ? "'" : "; '") + last_part(paths.front()) + "' stands in " +
+            first.file->name + ":" + std::to_string(first.line);
+  return {place_of(root, *changed), std::move(message), std::move(help)};
 }
 
 bool has_table(const Table& root, std::string_view table) {

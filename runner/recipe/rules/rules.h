@@ -25,6 +25,11 @@ SourceSpan place_of(const Table& root, std::string_view path);
 // The key is in the recipe or an override, not a default or derived.
 bool is_written(const Table& root, std::string_view path);
 
+// A mistake between keys, of which the message names the first: at its place, or at that of another
+// which the command line has changed while the first stands in a file.
+Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
+                 std::string help = "");
+
 // Whether a top-level table is; its absence is reported by the validator.
 bool has_table(const Table& root, std::string_view table);
 

@@ -39,8 +39,8 @@ void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics) {
   const bool steps = find_path(input.root, "run.steps") != nullptr;
   const bool length = find_path(input.root, "run.length") != nullptr;
   if (steps && length)
-    diagnostics.push_back({place_of(input.root, "run.length"),
-                           "[run] has both 'steps' and 'length'", "take one of them away"});
+    diagnostics.push_back(clash(input.root, {"run.length", "run.steps"},
+                                "[run] has both 'steps' and 'length'", "take one of them away"));
   if (!steps && !length && has_table(input.root, "run"))
     diagnostics.push_back({place_of(input.root, "run.steps"), "[run] needs 'steps' or 'length'",
                            "how long the run is"});
@@ -60,15 +60,15 @@ void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (longer_than_run(input, "schedule.warmup"))
     diagnostics.push_back(
-        tolerable({place_of(input.root, "schedule.warmup"), "'warmup' is longer than the run",
-                   length_of_run(input.root)}));
+        tolerable(clash(input.root, {"schedule.warmup", "run.steps", "run.length"},
+                        "'warmup' is longer than the run", length_of_run(input.root))));
 }
 
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (longer_than_run(input, "schedule.decay_until"))
     diagnostics.push_back(
-        tolerable({place_of(input.root, "schedule.decay_until"),
-                   "'decay_until' is behind the end of the run", length_of_run(input.root)}));
+        tolerable(clash(input.root, {"schedule.decay_until", "run.steps", "run.length"},
+                        "'decay_until' is behind the end of the run", length_of_run(input.root))));
 }
 
 void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
@@ -118,11 +118,10 @@ void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
 void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : cadences(input.root)) {
     if (!longer_than_run(input, path)) continue;
-    diagnostics.push_back({place_of(input.root, path),
-                           "'" + last_part(path) + "' is longer than the run",
-                           length_of_run(input.root),
-                           {},
-                           Severity::warning});
+    diagnostics.push_back(clash(input.root, {path, "run.steps", "run.length"},
+                                "'" + last_part(path) + "' is longer than the run",
+                                length_of_run(input.root)));
+    diagnostics.back().severity = Severity::warning;
   }
 }
 

@@ -16,18 +16,18 @@ void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
   const auto heads = positive_at(input.root, "model.num_heads");
   const auto width = positive_at(input.root, "model.hidden_size");
   if (!heads || !width || *width % *heads == 0) return;
-  diagnostics.push_back({place_of(input.root, "model.num_heads"),
-                         "'num_heads' must divide hidden_size, " + number(*width),
-                         near_divisors(*width, *heads)});
+  diagnostics.push_back(clash(input.root, {"model.num_heads", "model.hidden_size"},
+                              "'num_heads' must divide hidden_size, " + number(*width),
+                              near_divisors(*width, *heads)));
 }
 
 void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics) {
   const auto shared = positive_at(input.root, "model.num_key_value_heads");
   const auto heads = positive_at(input.root, "model.num_heads");
   if (!shared || !heads || *heads % *shared == 0) return;
-  diagnostics.push_back({place_of(input.root, "model.num_key_value_heads"),
-                         "'num_key_value_heads' must divide num_heads, " + number(*heads),
-                         near_divisors(*heads, *shared)});
+  diagnostics.push_back(clash(input.root, {"model.num_key_value_heads", "model.num_heads"},
+                              "'num_key_value_heads' must divide num_heads, " + number(*heads),
+                              near_divisors(*heads, *shared)));
 }
 
 void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
@@ -36,9 +36,9 @@ void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "model.position.type") != "rotary" || !heads || !width) return;
   if (*width % *heads != 0 || *width / *heads % 2 == 0) return;
   diagnostics.push_back(
-      {place_of(input.root, "model.num_heads"),
-       "rotary positions need heads of an even width, not " + number(*width / *heads),
-       "the width of a head is hidden_size / num_heads"});
+      clash(input.root, {"model.num_heads", "model.hidden_size", "model.position.type"},
+            "rotary positions need heads of an even width, not " + number(*width / *heads),
+            "the width of a head is hidden_size / num_heads"));
 }
 
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
@@ -47,9 +47,9 @@ void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostic
   const auto needed = known ? known : vocabulary_of_bytes(input.root);
   if (!size || !needed || *size >= *needed) return;
   diagnostics.push_back(
-      {place_of(input.root, "model.vocab_size"),
-       "'vocab_size' must be >= " + number(*needed) + ", the number of the dataset's tokens",
-       "\"auto\" takes that number"});
+      clash(input.root, {"model.vocab_size", "dataset.tokenizer"},
+            "'vocab_size' must be >= " + number(*needed) + ", the number of the dataset's tokens",
+            "\"auto\" takes that number"));
 }
 
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
