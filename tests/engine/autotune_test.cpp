@@ -83,6 +83,17 @@ TEST_CASE("autotune: the fastest is measured once, also for later processes on t
   CHECK(computed > 0);
 }
 
+TEST_CASE("autotune: a hopeless way is computed once only") {
+  const FreshMachine fresh;
+  int hopeless = 0;
+  CHECK(autotune::choose({"test", {8}}, {"hopeless", "quick"}, [&](size_t index) {
+          if (index == 1) return;
+          ++hopeless;
+          std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        }) == 1);
+  CHECK(hopeless == 1);
+}
+
 TEST_CASE("autotune: choices of an earlier attempt are kept over measuring, if they are known") {
   const FreshMachine fresh;
   int computed = 0;
@@ -106,6 +117,7 @@ TEST_CASE("autotune: a frozen process takes the first way, a sealed one for what
   CHECK(autotune::sealed());
   CHECK(choose_the_quick_one(computed, 5) == 1);
   CHECK(choose_the_quick_one(computed, 6) == 0);
+  CHECK(autotune::save().at("test 6x3") == "slow");  // an evaluation of the run takes the same
   autotune::freeze();
   CHECK(autotune::frozen());
   CHECK(choose_the_quick_one(computed, 5) == 0);

@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
@@ -291,6 +292,34 @@ TEST_CASE("kernels: attention survives extreme scores, and does not look behind 
     CHECK(before.value.isfinite().all().item<bool>());
     CHECK(before.gradients[0].isfinite().all().item<bool>());
     CHECK(at::equal(run(changed).value.narrow(1, 0, 12), before.value.narrow(1, 0, 12)));
+  });
+}
+
+TEST_CASE("kernels: a NaN comes out of every kernel, wherever it goes in") {
+  const auto with_nan = [](at::IntArrayRef sizes, int64_t at) {
+    auto x = at::randn(sizes);
+    x.view({-1})[at] = std::nan("");
+    return x;
+  };
+  const auto spoilt = [](const at::Tensor& x) { return x.isnan().any().item<bool>(); };
+  with_each_instruction_set([&] {
+    for (const int64_t at : {0, 5, 20}) {
+      CAPTURE(at);
+      for (const auto form :
+           {ActivationForm::gelu, ActivationForm::gelu_tanh, ActivationForm::relu_squared})
+        CHECK(spoilt(activation_ours(with_nan({21}, at), form)));
+      CHECK(spoilt(swiglu_ours(with_nan({21}, at), at::randn({21}))));
+      CHECK(spoilt(layer_norm_ours(with_nan({1, 21}, at), at::randn({21}), {}, 1e-5)));
+      CHECK(spoilt(rms_norm_ours(with_nan({1, 21}, at), {}, 0, 1e-5)));
+      auto logits = with_nan({1, 21}, at);
+      CHECK(std::isnan(
+          cross_entropy_in_place_ours(logits, at::ones({1}, at::kLong), 21).item<double>()));
+    }
+    for (const int64_t part : {0, 1, 2}) {  // of queries, keys and values
+      auto x = at::randn({1, 30, 3 * 8});
+      x[0][3][part * 8] = std::nan("");
+      CHECK(spoilt(causal_attention_ours(x, 1)));
+    }
   });
 }
 

@@ -16,7 +16,9 @@ struct Removable {
 };
 
 [[noreturn]] void refuse_to_remove(const RunRow& run) {
-  throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
+  if (run.state == RunState::running)
+    throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
+  throw Error("rm: another process is about to continue or remove " + run.folder);
 }
 
 // Every reference is looked up, and its run held, before any run is touched.

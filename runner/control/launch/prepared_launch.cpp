@@ -11,11 +11,12 @@
 namespace exprun {
 namespace {
 
-// A run that diverged would do so again from the start, and at once from weights that are nan.
+// Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
+// and a run that diverged without any others would do so again from the start.
 std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder& folder) {
   std::vector<std::string> passed_over;
   const bool diverged = run.state == RunState::diverged;
-  const auto checkpoint = newest_intact(folder, passed_over, diverged);
+  const auto checkpoint = newest_intact(folder, passed_over, /*finite=*/true);
   warn_of(passed_over);
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +

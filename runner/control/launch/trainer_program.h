@@ -43,7 +43,7 @@ Description describe(const RecipeText& text, const Facts& facts);
 nlohmann::ordered_json describe_schedule(const RecipeText& text, const Facts& facts);
 
 // GPUs are counted as their driver counts them, so that all programs mean the same by a number. How
-// long OpenMP's threads spin for the next operation, unless the user has said so: about 0.1 ms
+// long OpenMP's threads spin for the next operation, unless the user has said so: about 0.2 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
 // as another process wants the cores.
 std::vector<std::pair<std::string, std::string>> trainer_environment();

@@ -61,7 +61,7 @@ HWY_INLINE ValueAndSlope gelu_tanh(Floats x) {
 }
 
 HWY_INLINE ValueAndSlope relu_squared(Floats x) {
-  const Floats positive = hn::Max(x, hn::Zero(kFloats));
+  const Floats positive = hn::Max(hn::Zero(kFloats), x);  // a NaN stays one
   return {hn::Mul(positive, positive), hn::Add(positive, positive)};
 }
 

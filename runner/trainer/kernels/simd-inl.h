@@ -71,7 +71,8 @@ HWY_INLINE float largest(Floats x) {
 // e^x to 1e-7 relative: x = n ln 2 + r, Cephes' polynomial in r. Below -87.3 it is 2^-126.
 HWY_INLINE Floats exp(Floats argument) {
   const auto set = [](float value) HWY_ATTR { return hn::Set(kFloats, value); };
-  const Floats x = hn::Min(hn::Max(argument, set(-87.33654f)), set(88.37626f));
+  // In this order of operands a NaN stays one: x86 gives the second where one of them is none.
+  const Floats x = hn::Min(set(88.37626f), hn::Max(set(-87.33654f), argument));
   const Floats n = hn::Round(hn::Mul(x, set(1.44269504f)));
   const Floats r = hn::NegMulAdd(n, set(-2.12194440e-4f), hn::NegMulAdd(n, set(0.693359375f), x));
   Floats p = hn::MulAdd(r, set(1.9875691500e-4f), set(1.3981999507e-3f));

@@ -36,6 +36,8 @@ namespace fs = std::filesystem;
 constexpr double kWorthwhile = 0.97;
 constexpr int kLeastRounds = 2, kMostRounds = 8;
 constexpr Seconds kPatience{0.02};  // more rounds only as long as all took less
+constexpr double kHopeless = 5;     // times the fastest first call
+constexpr int kKernels = 1;         // raised when a kernel of ours becomes faster or slower
 
 // --- the machine's cache: it saves time only, so one that cannot be read or written is ignored ---
 
@@ -47,7 +49,8 @@ std::optional<fs::path> cache_file() {
 std::string machine() {
   const std::string model = processor_model();
   return (model.empty() ? "unknown CPU" : model) + ", " + at::get_cpu_capability() + ", " +
-         std::to_string(at::get_num_threads()) + " threads, LibTorch " TORCH_VERSION;
+         std::to_string(at::get_num_threads()) + " threads, LibTorch " TORCH_VERSION ", kernels " +
+         std::to_string(kKernels);
 }
 
 json read_all(const fs::path& file) {
@@ -113,16 +116,34 @@ State& state() {
   return all;
 }
 
+Seconds time_once(const Compute& compute, size_t way) {
+  const auto begin = std::chrono::steady_clock::now();
+  compute(way);
+  return std::chrono::steady_clock::now() - begin;
+}
+
+// The ways that are measured: not those whose first call shows that they are hopeless, which would
+// take minutes for a large product.
+std::vector<size_t> worth_measuring(size_t count, const Compute& compute) {
+  std::vector<Seconds> first;
+  for (size_t i = 0; i < count; ++i) first.push_back(time_once(compute, i));
+  const Seconds limit =
+      std::max(kHopeless * *std::min_element(first.begin(), first.end()), kPatience);
+  std::vector<size_t> ways;
+  for (size_t i = 0; i < count; ++i)
+    if (first[i] <= limit) ways.push_back(i);
+  return ways;
+}
+
 // Every way once untimed, then in alternation: the minimum is what a quiet machine gives.
 size_t measure(size_t count, const Compute& compute) {
-  for (size_t i = 0; i < count; ++i) compute(i);
+  const auto ways = worth_measuring(count, compute);
+  if (ways.size() == 1) return ways.front();
   std::vector<Seconds> best(count, Seconds{std::numeric_limits<double>::max()});
   Seconds spent{0};
   for (int round = 0; round < kLeastRounds || (round < kMostRounds && spent < kPatience); ++round)
-    for (size_t i = 0; i < count; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      compute(i);
-      const Seconds took = std::chrono::steady_clock::now() - begin;
+    for (const size_t i : ways) {
+      const Seconds took = time_once(compute, i);
       best[i] = std::min(best[i], took);
       spent += took;
     }
@@ -141,7 +162,10 @@ std::optional<size_t> index_of(Names names, const Table& table, const std::strin
 
 size_t look_up(State& all, const std::string& key, Names names, const Compute& compute) {
   if (const auto known = index_of(names, all.known, key)) return *known;
-  if (all.sealed) return 0;  // another rank's machine may have cached another
+  if (all.sealed) {  // another rank's machine may have cached another
+    all.known[key] = *names.begin();
+    return 0;
+  }
   if (!all.cache) all.cache = read_cache();
   auto index = index_of(names, *all.cache, key);
   if (!index) {
