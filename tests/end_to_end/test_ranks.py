@@ -83,7 +83,8 @@ class Ranks(ExprunTest):
         own = json.loads((self.run_folder() / "kernels.json").read_text())
         cache = self.folder / "cache/exprun/kernels.json"
         (measured,) = json.loads(cache.read_text()).values()
-        self.assertEqual(own, measured)
+        # What only evaluations compute was not measured: it is in the run's choices alone.
+        self.assertEqual({key: own[key] for key in measured}, measured)
         self.assertIn("forward 32x16x48", own)  # a micro-batch of two sequences
         self.assertEqual(first, self.train(2, "deterministic=false", "--new"))
         self.assert_close(self.train(1, "deterministic=false")[0], first[0])
