@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/diagnostic.h"
 #include "control/launch/process/child_group.h"
+#include "control/launch/process/process_start.h"
 #include "unit/control/shell_child.h"
 
 using namespace exprun;
@@ -38,6 +42,20 @@ TEST_CASE("child: a program that is not there is an error that names it") {
   CHECK_THROWS_WITH_AS(run_child({{"/nowhere/exprun-trainer"}, {}, {}, false, {}}, signals),
                        "launch: cannot start /nowhere/exprun-trainer: No such file or directory",
                        Error);
+}
+
+TEST_CASE("child: a signal that interrupts the start does not hide that it failed") {
+  struct sigaction on_alarm {};
+  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: system calls end with EINTR
+  struct sigaction before {};
+  ::sigaction(SIGALRM, &on_alarm, &before);
+  const itimerval soon = {{0, 0}, {0, 20'000}};
+  ::setitimer(ITIMER_REAL, &soon, nullptr);
+  const auto late = [] { ::usleep(200'000); };
+  CHECK_THROWS_WITH_AS(start_process({{"/nowhere/exprun-trainer"}, {}, SIGTERM, late}),
+                       "launch: cannot start /nowhere/exprun-trainer: No such file or directory",
+                       Error);
+  ::sigaction(SIGALRM, &before, nullptr);
 }
 
 TEST_CASE("child: environment is added, and never replaced") {

@@ -37,6 +37,14 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   ::_exit(127);
 }
 
+// Waits until the child has become its program, which closes the pipe, or reports why it cannot. A
+// signal that interrupts the wait says neither.
+bool reports_error(int report_fd, int& error) {
+  ssize_t count;
+  while ((count = ::read(report_fd, &error, sizeof error)) < 0 && errno == EINTR) continue;
+  return count == sizeof error;
+}
+
 }  // namespace
 
 pid_t start_process(const ProcessStart& start) {
@@ -52,8 +60,8 @@ pid_t start_process(const ProcessStart& start) {
   if (child == 0) become(start, argv, envp, launcher, writer.get());
   writer = UniqueFd();
   int error = 0;
-  if (::read(reader.get(), &error, sizeof error) == sizeof error) {
-    ::waitpid(child, nullptr, 0);
+  if (reports_error(reader.get(), error)) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
     cannot_start(start.words[0], error);
   }
   return child;
