@@ -80,12 +80,14 @@ int terminal_columns() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// At most `columns` code points.
-std::string clipped(const std::string& line, int columns) {
-  size_t end = 0;
-  for (int shown = 0; end < line.size(); ++end)
-    if ((line[end] & 0xc0) != 0x80 && ++shown > columns) break;
-  return line.substr(0, end);
+std::string clipped(std::string_view line, int columns) {
+  std::string shown;
+  for (const CodePoint& c : code_points(line)) {
+    columns -= display_width(c.value);
+    if (columns < 0) break;
+    shown += c.bytes;
+  }
+  return shown;
 }
 
 // Messages and the progress line share standard error, so one object writes both.

@@ -134,4 +134,11 @@ int display_width(char32_t c) {
   return in(kWide, c) ? 2 : 1;
 }
 
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  for (; !text.empty(); text.remove_prefix(first_code_point(text).bytes.size()))
+    width += static_cast<size_t>(display_width(first_code_point(text).value));
+  return width;
+}
+
 }  // namespace exprun

@@ -49,5 +49,6 @@ std::string_view first_bytes(std::string_view text, size_t most);
 
 // Columns of a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji.
 int display_width(char32_t c);
+size_t display_width(std::string_view text);
 
 }  // namespace exprun

@@ -1,19 +1,13 @@
 // A table for a terminal: columns two spaces apart, no frame.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "control/report/table.h"
 
 namespace exprun {
 namespace {
 
 constexpr size_t kGap = 2;
-
-// Code points: what stands in one place of a terminal, but for wide characters.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
 
 // A cell is one line: line ends and other control characters would break the table.
 std::string one_line(const std::string& text) {
@@ -32,8 +26,8 @@ std::string one_line(const std::string& text) {
 std::vector<size_t> widths(const ResultTable& table) {
   std::vector<size_t> widths;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    size_t widest = width_of(table.columns[i].title);
-    for (const auto& row : table.rows) widest = std::max(widest, width_of(row[i].text));
+    size_t widest = display_width(table.columns[i].title);
+    for (const auto& row : table.rows) widest = std::max(widest, display_width(row[i].text));
     widths.push_back(widest);
   }
   return widths;
@@ -97,7 +91,7 @@ std::string to_plain(ResultTable table, const PlainOptions& options,
     std::string line;
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const std::string& text = text_of(i);
-      const std::string pad(column_widths[i] - width_of(text), ' ');
+      const std::string pad(column_widths[i] - display_width(text), ' ');
       const std::string shown = options.colours ? coloured(text, tone_of(i)) : text;
       if (i) line.append(kGap, ' ');
       line += table.columns[i].right ? pad + shown : shown + pad;

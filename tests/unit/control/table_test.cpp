@@ -72,6 +72,18 @@ TEST_CASE("table: characters are counted, not bytes, and lines cannot break") {
         "é\\n  x\n");
 }
 
+TEST_CASE("table: wide characters take two columns, combining marks none") {
+  ResultTable table{
+      {{"a", "a"}, {"b", "b"}},
+      {{Cell::word("\u65e5\u672c"), Cell::word("x")}, {Cell::word("e\u0301"), Cell::word("y")}}};
+  CHECK(to_plain(table, {}) ==
+        "a     b\n"
+        "\u65e5\u672c  x\n"
+        "e\u0301     y\n");
+  table.columns[1].rank = 1;
+  CHECK(to_plain(table, {6, false}) == "a\n\u65e5\u672c\ne\u0301\n");
+}
+
 TEST_CASE("table: colours stand around the text only") {
   ResultTable table{{{"state", "state"}, {"x", "x"}},
                     {{Cell::word("ok", Tone::good), Cell::word("y")}}};
