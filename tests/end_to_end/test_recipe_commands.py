@@ -233,6 +233,11 @@ class Schema(ExprunTest):
         self.assertIn('[optimizer]  of optimizer "adam" or "adamw"\n  betas ', text)
         self.assertIn('\n\n[optimizer]  of optimizer "lion"\n  betas ', text)
 
+    def test_a_type_with_a_dot(self):
+        for name in ("dataset/text", "optimizer/adamw"):
+            self.assertEqual(self.exprun("schema", name.replace("/", ".")).out, self.exprun("schema", name).out)
+            self.assertEqual(self.exprun("schema", name.replace("/", "."), "--json").out, self.exprun("schema", name, "--json").out)
+
     def test_a_table_below_a_table(self):
         for name in ("norm", "model.norm"):
             text = self.exprun("schema", name).out

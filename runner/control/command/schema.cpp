@@ -21,6 +21,15 @@ namespace {
               ExitCode::bad_recipe);
 }
 
+// The schema file or key that is meant: people write "dataset.text" for "dataset/text".
+std::string known_name(const SchemaSet& schemas, const std::string& name) {
+  if (name.empty() || schemas.find(name) || !keys_named_text(schemas, name).empty()) return name;
+  std::string file = name;
+  if (const size_t dot = name.find('.'); dot != std::string::npos) file[dot] = '/';
+  if (!schemas.find(file)) refuse(schemas, name);
+  return file;
+}
+
 std::string explained(const SchemaSet& schemas, const std::string& name) {
   if (name.empty()) return tables_text(schemas) + "\nexprun schema TABLE explains its keys.\n";
   if (schemas.find(name) == nullptr) return keys_named_text(schemas, name);
@@ -63,8 +72,7 @@ int run_schema(const Words& words, const Globals&) {
                "for editors: a recipe's first line is #:schema recipe.schema.json");
   if (!arguments.parse(words)) return 0;
   const SchemaSet& schemas = SchemaSet::embedded();
-  if (!name.empty() && !schemas.find(name) && keys_named_text(schemas, name).empty())
-    refuse(schemas, name);
+  name = known_name(schemas, name);
   print(json ? as_json(schemas, name) : explained(schemas, name));
   return 0;
 }
