@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "engine/data/sample_order.h"
+#include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {
@@ -63,11 +63,7 @@ Facts facts_from(const json& json) {
 
 // As the dataset will count them, without opening it.
 int64_t training_samples(const ResolvedRecipe& recipe, const Facts& facts) {
-  const Section dataset = recipe.section("dataset");
-  const auto order = dataset.has("order") ? sample_order(dataset.get<std::string>("order"))
-                                          : SampleOrder::sequential;
-  return samples_per_epoch(order,
-                           {facts.train_tokens.value_or(0), batch_shape(recipe).sequence_length});
+  return tokens_per_epoch(recipe.root(), facts) / batch_shape(recipe).sequence_length;
 }
 
 void require_known_vocabulary(const ResolvedRecipe& recipe) {
