@@ -14,6 +14,9 @@ struct Facts {
   std::optional<std::u32string> characters =
       {};  // all that the tokenizer knows, if it takes characters
 
+  // Of a text that is not prepared yet: there cannot be more.
+  std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};
+
   bool operator==(const Facts&) const = default;
 };
 

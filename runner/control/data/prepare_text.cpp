@@ -1,5 +1,9 @@
 #include "control/data/prepare_text.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -20,6 +24,7 @@
 #include "control/data/own_folder.h"
 #include "control/data/prepared_set.h"
 #include "control/data/raw_sources.h"
+#include "control/data/read/packing.h"
 #include "control/data/survey.h"
 #include "control/data/tokenize_sources.h"
 #include "control/data/unfinished_data.h"
@@ -61,10 +66,44 @@ class Preparation {
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder)) return facts_of(*data);
     if (options_.tokenizer == "char" && large) return {};
-    return facts_of(*tokenizer());
+    Facts facts = facts_of(*tokenizer());
+    limit_tokens(facts);
+    return facts;
   }
 
  private:
+  // Also in a way that is not read, which preparing it says.
+  static bool is_packed(const fs::path& file) try {
+    std::array<char, kPackingBytes> first{};
+    std::ifstream stream(file, std::ios::binary);
+    stream.read(first.data(), first.size());
+    return checked_packing({first.data(), static_cast<size_t>(stream.gcount())}, file) !=
+           Packing::none;
+  } catch (const Error&) {
+    return true;
+  }
+
+  // Of plain text a token has one byte at least, and each file one for its end.
+  void limit_tokens(Facts& facts) const {
+    constexpr int64_t kFewBytes = 1 << 20;  // more are enough
+    const auto is_plain = [&](const RawSource& raw) {
+      const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
+      return text && !is_packed(raw.source.file);
+    };
+    const auto& sources = inputs_.sources();
+    if (inputs_.has_standard_input() || inputs_.source_bytes() > kFewBytes ||
+        !options_.separator.empty() || !std::all_of(sources.begin(), sources.end(), is_plain))
+      return;
+    const auto ends = static_cast<int64_t>(sources.size());
+    const int64_t bytes = inputs_.source_bytes(Part::train);
+    facts.most_train_tokens = bytes + ends;
+    if (dataset_.has("validation"))
+      facts.most_validation_tokens = inputs_.source_bytes(Part::validation) + ends;
+    else if (options_.validation_fraction > 0)
+      facts.most_validation_tokens = static_cast<int64_t>(
+          std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
+  }
+
   // What preparing them would say: no text comes of no bytes.
   void refuse_empty_files() const {
     const SplitCounts bytes{inputs_.source_bytes(Part::train),

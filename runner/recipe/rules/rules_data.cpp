@@ -88,16 +88,21 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   const bool separate = blocks_are_separate(input.root);
-  const auto complain = [&](const char* split, std::optional<int64_t> tokens) {
+  const auto complain = [&](const char* split, std::optional<int64_t> prepared,
+                            std::optional<int64_t> most) {
+    const auto tokens = prepared ? prepared : most;
     if (!length || !tokens || *tokens - !separate >= *length) return;
     diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
                            "'sequence_length' is " + std::to_string(*length) + ", but the " +
-                               split + " data have only " + counted(*tokens, "token"),
+                               split + " data have " + (prepared ? "only " : "at most ") +
+                               counted(*tokens, "token"),
                            separate ? "give more data or a shorter sequence"
                                     : "a sequence needs one token more than its length"});
   };
-  complain("training", input.facts.train_tokens);
-  if (input.facts.validation_tokens != 0) complain("validation", input.facts.validation_tokens);
+  const Facts& facts = input.facts;
+  complain("training", facts.train_tokens, facts.most_train_tokens);
+  if (facts.validation_tokens != 0)
+    complain("validation", facts.validation_tokens, facts.most_validation_tokens);
 }
 
 // Else the border would divide a block, and shift all that follow.
