@@ -1,6 +1,8 @@
 // What the engine does for GPUs, as far as a machine without one can tell.
 #include "engine/device/device.h"
 
+#include <ATen/Context.h>
+#include <ATen/SDPBackend.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros.h>
@@ -46,6 +48,16 @@ TEST_CASE("device: a program without CUDA trains on the CPU, and says so to who 
                                          "there are GPUs"),
                        RecipeError);
   CHECK(device_name(at::kCPU) == "cpu");
+}
+
+TEST_CASE("device: a GPU's attention is cuDNN's where that can do it") {
+  // No GPU answers here; what was set before it was asked stays.
+  CHECK_THROWS(use_device(at::Device(at::kCUDA, 0), false));
+  const auto order = at::globalContext().sDPPriorityOrder();
+  CHECK((order[0] == at::SDPBackend::cudnn_attention));
+  CHECK((order[1] == at::SDPBackend::flash_attention));
+  CHECK((order[2] == at::SDPBackend::efficient_attention));
+  CHECK((order[3] == at::SDPBackend::math));
 }
 
 TEST_CASE("device: where no pinned memory can be had, a copy goes to other memory") {

@@ -12,7 +12,9 @@ namespace {
 
 using torch::autograd::impl::grad_accumulator;
 
-// Collectives may need memory of their own; who has so many under way waits for the network anyway.
+// Between CPUs collectives need memory of their own; who has so many under way waits for the
+// network anyway. On a GPU they need none, and to wait would make backward's stream wait for the
+// network.
 constexpr size_t kMostUnderWay = 4;
 
 // After so many others a collective goes on to its second half, while the next ones are in their
@@ -94,8 +96,9 @@ void GradientSync::completed_one_of(Parcel& parcel) {
 void GradientSync::send_in_order(bool all) {
   for (; next_ < parcels_.size() && (all || parcels_[next_]->missing == 0); ++next_) {
     if (next_ >= kUntilSecondHalf) parcels_[next_ - kUntilSecondHalf]->on_its_way->go_on();
-    if (next_ >= kMostUnderWay) receive(*parcels_[next_ - kMostUnderWay]);
     Parcel& parcel = *parcels_[next_];
+    if (next_ >= kMostUnderWay && parcel.gradients.is_cpu())
+      receive(*parcels_[next_ - kMostUnderWay]);
     parcel.on_its_way = parcel.bucket.reduce(*group_, parcel.gradients);
   }
 }

@@ -2,10 +2,12 @@
 
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
+#include <ATen/SDPBackend.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/log.h"
@@ -13,6 +15,21 @@
 #include "engine/device/cpu_memory.h"
 
 namespace exprun {
+
+namespace {
+
+// LibTorch takes the first that can compute what is asked for. cuDNN's kernels are the fastest on
+// Hopper and later; where they cannot (older GPUs, fp32, deterministic runs) the next ones do.
+void take_cudnn_attention_first() {
+  std::vector<int64_t> order;
+  for (const at::SDPBackend backend :
+       {at::SDPBackend::cudnn_attention, at::SDPBackend::flash_attention,
+        at::SDPBackend::efficient_attention, at::SDPBackend::math, at::SDPBackend::overrideable})
+    order.push_back(static_cast<int64_t>(backend));
+  at::globalContext().setSDPPriorityOrder(order);
+}
+
+}  // namespace
 
 at::DeviceType chosen_device(const Section& run) {
   const auto wanted = run.get<std::string>("device");
@@ -43,6 +60,7 @@ at::Device device_of_rank(at::DeviceType type, int local_rank) {
 
 void use_device(at::Device device, bool deterministic) {
   if (device.is_cpu()) return keep_cpu_memory();
+  take_cudnn_attention_first();
   // cuBLAS reads it when it starts; LibTorch demands it of deterministic products.
   if (deterministic) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   at::globalContext().setDeterministicAlgorithms(deterministic, /*warn_only=*/false);

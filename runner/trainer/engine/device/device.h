@@ -22,8 +22,9 @@ at::Device device_of_rank(at::DeviceType type, int local_rank);
 int gpu_of_rank(int local_rank, int gpus);  // the index
 
 // Once, before the first tensor. A CPU's memory is kept between tensors (cpu_memory.h). A GPU's
-// work goes to one stream of its own, whatever thread asks for it. `deterministic`: its kernels
-// too, which costs speed; an operator that has no such kernel is an error then.
+// work goes to one stream of its own, whatever thread asks for it; attention is cuDNN's where that
+// can do it. `deterministic`: its kernels too, which costs speed; an operator that has no such
+// kernel is an error then.
 void use_device(at::Device device, bool deterministic);
 
 // Returns when the device has done all that it was asked to; a CPU has always.
