@@ -48,6 +48,22 @@ TEST_CASE("flat buffers: backward accumulates into the buffer in place") {
         static_cast<const float*>(gradients.const_data_ptr()) + 16);
 }
 
+TEST_CASE("flat buffers: gradients of bf16 weights add up in fp32 where they are asked to") {
+  const auto sum_of_many = [](std::optional<at::ScalarType> gradients) {
+    ParameterList list(at::kCPU, {at::kBFloat16, at::kBFloat16, at::kBFloat16, at::kBFloat16});
+    const at::Tensor tensor =
+        list.add("a", ParameterClass::matrix, {8}, Initialization::constant(1));
+    const FlatBuffer buffer(list.items(), false, 1, gradients);
+    tensor.mul(256).sum().backward();
+    for (int i = 0; i < 100; ++i) tensor.sum().backward();  // half a step of bf16 each
+    CHECK((buffer.range().values.scalar_type() == at::kBFloat16));
+    return buffer.range().gradients[0].item<double>();
+  };
+  CHECK(sum_of_many(at::kFloat) == 356);
+  CHECK(sum_of_many(at::kBFloat16) == 256);
+  CHECK(sum_of_many(std::nullopt) == 256);
+}
+
 TEST_CASE("flat buffers: on the meta device only shapes exist") {
   const auto list = two_parameters(at::kMeta);
   const FlatBuffer buffer(list.items(), false);

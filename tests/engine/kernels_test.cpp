@@ -485,6 +485,29 @@ TEST_CASE("kernels: a head in bf16 agrees with its logits in bf16, with and with
   }
 }
 
+TEST_CASE("kernels: a head in fp16 applies the loss's gradient before it rounds its own") {
+  // All but the target have a probability of 1.5e-8, which fp16 rounds to zero.
+  const int64_t vocabulary = 40, rows = 8;
+  const auto targets = at::zeros({rows}, at::kLong);
+  auto hidden = at::zeros({rows, 4}), weight = at::zeros({vocabulary, 4});
+  hidden.select(1, 0).fill_(1);
+  weight[0][0].fill_(18);
+  const auto gradients = [&](at::ScalarType compute, double expected, double given) {
+    const auto x = leaf(hidden), w = leaf(weight);
+    const auto loss = Head{w, vocabulary, 0, compute}.loss_sum(x, targets, expected);
+    loss.mul(given).backward();
+    return std::vector{x.grad().div(given), w.grad().div(given)};
+  };
+  const auto exact = gradients(at::kFloat, 1, 1);
+  for (const double given : {65536.0, 2 * 65536.0})  // a gradient that was not expected counts too
+    for (size_t i = 0; i < 2; ++i) {
+      const auto off = (gradients(at::kHalf, 65536, given)[i] - exact[i]).norm();
+      CHECK(off.item<double>() < 1e-2 * exact[i].norm().item<double>());
+    }
+  const auto in_fp32 = gradients(at::kFloat, 3, 5);
+  for (size_t i = 0; i < 2; ++i) CHECK(at::allclose(in_fp32[i], exact[i], 1e-5));
+}
+
 TEST_CASE("kernels: a head in many chunks is the head in one") {
   // 2^24 logits are one chunk: 300 rows of 70,000 columns are more than one.
   const int64_t vocabulary = 70000, rows = 300;

@@ -100,12 +100,15 @@ TEST_CASE("gpu: in fp32 it makes the losses of the CPU, whatever the optimizer")
 
 TEST_CASE("gpu: in every format it learns what the CPU learns") {
   const double expected = trained(TinyRun{}, at::kCPU).back().loss;
-  const std::vector<Words> formats{{"precision.compute='tf32'"},
-                                   {"precision.compute='bf16'"},
-                                   {"precision.compute='fp16'"},
-                                   {"precision.compute='bf16'", "precision.parameters='bf16'"},
-                                   {"precision.compute='bf16'", "precision.parameters='bf16'",
-                                    "precision.stochastic_rounding=true"}};
+  const std::vector<Words> formats{
+      {"precision.compute='tf32'"},
+      {"precision.compute='bf16'"},
+      {"precision.compute='fp16'"},
+      {"precision.compute='bf16'", "precision.parameters='bf16'"},
+      {"precision.compute='bf16'", "precision.parameters='bf16'", "precision.gradients='bf16'",
+       "precision.optimizer_state='bf16'"},
+      {"precision.compute='bf16'", "precision.parameters='bf16'",
+       "precision.stochastic_rounding=true"}};
   for (const Words& words : formats) {
     CAPTURE(words.back());
     CHECK(trained(TinyRun(words), kGpu).back().loss == doctest::Approx(expected).epsilon(0.05));

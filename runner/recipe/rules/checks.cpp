@@ -18,6 +18,7 @@ constexpr Rule kRules[] = {
     optimizer_takes_something,
     groups_share_no_glob,
     weight_decay_has_parameters,
+    stochastic_rounding_has_updates_in_fp32,
     one_size_of_batch,
     tokens_are_whole_sequences,
     micro_batches_fill_batch,

@@ -83,4 +83,15 @@ void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostic
   }
 }
 
+// An update that was computed in bf16 is rounded already.
+void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics) {
+  const Value* rounds = sound_at(input.root, "precision.stochastic_rounding");
+  const bool* is_on = rounds == nullptr ? nullptr : rounds->as<bool>();
+  if (is_on == nullptr || !*is_on) return;
+  if (text_at(input.root, "precision.optimizer_state") != "bf16") return;
+  diagnostics.push_back({place_of(input.root, "precision.optimizer_state"),
+                         "'stochastic_rounding' needs optimizer_state = \"fp32\"",
+                         "an update computed in bf16 is rounded to the nearest already"});
+}
+
 }  // namespace exprun

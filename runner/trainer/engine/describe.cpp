@@ -141,7 +141,10 @@ json schedule_description(const ResolvedRecipe& recipe, const Facts& facts) {
 
 MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
   const int64_t weights = bytes_of(learner.optimizers->parameter_tensors());
-  return {weights, weights, learner.optimizers->state_size().bytes_here,
+  int64_t gradients = 0;
+  for (const Parameter& parameter : learner.parameters->items())
+    gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
+  return {weights, gradients, learner.optimizers->state_size().bytes_here,
           static_cast<int64_t>(learner.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};
 }

@@ -52,6 +52,11 @@ class Model {
   void set_training(bool training) { training_ = training; }
   bool training() const { return training_; }
 
+  // What backward will give loss_sum as its gradient; it may give another. A head that computes its
+  // gradients in forward multiplies by it before it rounds them to fp16.
+  void expect_loss_gradient(double gradient) { loss_gradient_ = gradient; }
+  double expected_loss_gradient() const { return loss_gradient_; }
+
   // Where its parameters are.
   void set_device(at::Device device) { device_ = device; }
   at::Device device() const { return device_; }
@@ -65,6 +70,7 @@ class Model {
  private:
   Await await_;
   bool training_ = true;
+  double loss_gradient_ = 1;
   at::Device device_ = at::kCPU;
 };
 

@@ -14,8 +14,8 @@
 
 namespace exprun {
 
-// A contiguous run of parameters in a flat buffer, one dtype; padding inside is zero and stays
-// zero.
+// A contiguous run of parameters in a flat buffer, or a matrix of it; padding inside is zero and
+// stays zero. What an optimizer is given has one dtype.
 struct FlatRange {
   at::Tensor values;     // (n)
   at::Tensor gradients;  // (n)
@@ -29,8 +29,9 @@ struct ParameterGroup {
   std::vector<Parameter> matrices;  // (rows, columns), their .grad is set
 };
 
-// A state: a tensor for each of what the optimizer was given, in its layout, so that the engine can
-// cut it by parameter: of each of ParameterGroup::ranges its length, of each matrix its shape.
+// A state: a tensor for each of what the optimizer was given, in its format and layout, so that the
+// engine can cut it by parameter: of each of ParameterGroup::ranges its length, of each matrix its
+// shape.
 // Named also where nothing was given. Updated in place by a load.
 struct OptimizerState {
   std::string name;  // "exp_avg"

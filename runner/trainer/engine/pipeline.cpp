@@ -44,11 +44,11 @@ Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
   learner.model = Registry<Model>::instance().find(section.type())(section, *learner.parameters);
   learner.model->set_device(device);
   learner.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
-  const bool rounds = recipe.section("precision").get<bool>("stochastic_rounding");
   learner.optimizers = std::make_unique<Optimizers>(
       recipe.section("optimizer"), learner.parameters->items(),
       Parallelism::read(recipe.section("parallelism"), std::move(group)),
-      rounds ? std::optional(recipe.section("run").get<int64_t>("seed")) : std::nullopt);
+      UpdatePrecision::read(recipe.section("precision"),
+                            recipe.section("run").get<int64_t>("seed")));
   const Optimizers& optimizers = *learner.optimizers;
   learner.model->await_values_by([&optimizers](size_t count) { optimizers.await_values(count); });
   return learner;

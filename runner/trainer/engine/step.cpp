@@ -112,6 +112,8 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch
   const int64_t first_sample = k * plan.batch.sequences + share.first;
   const at::Device device = pipeline_.model().device();
   const auto loss_sum = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
+  const double gradient = (plan.scales_loss ? loss_scale_.value : 1) / valid_tokens;
+  if (plan.scales_loss) pipeline_.model().expect_loss_gradient(gradient);
   for (int64_t first = 0; first < share.count; first += plan.batch.micro_batch) {
     const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
     const bool is_last = first + count == share.count;
@@ -121,7 +123,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch
     loss_sum.add_(loss.detach());
     timer_.lap(&StepTimes::forward);
     if (is_last) optimizers.begin_gradient_sync();
-    backward(loss, valid_tokens);
+    backward(loss, gradient);
     if (is_last) optimizers.finish_gradient_sync();
     timer_.lap(&StepTimes::backward);
     if (stop_requested_()) return std::nullopt;
@@ -129,11 +131,10 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch
   return loss_sum;
 }
 
-void TrainingStep::backward(const at::Tensor& loss_sum, double valid_tokens) {
+void TrainingStep::backward(const at::Tensor& loss_sum, double gradient) {
   std::optional<GradientCheck> check;
   if (!gradients_checked_) check.emplace(pipeline_.learner.parameters->items());
-  const double scale = pipeline_.plan.scales_loss ? loss_scale_.value : 1;
-  loss_sum.backward(at::full({}, scale / valid_tokens, loss_sum.options().requires_grad(false)));
+  loss_sum.backward(at::full({}, gradient, loss_sum.options().requires_grad(false)));
   if (check) check->require_all();
   gradients_checked_ = true;
 }

@@ -42,7 +42,7 @@ class TrainingStep {
   // Sum of the micro-batch losses (0-dim fp64, on the device) with gradients of their mean
   // accumulated; nothing if stopped.
   std::optional<at::Tensor> accumulate(int64_t k, const Batch& batch, double valid_tokens);
-  void backward(const at::Tensor& loss_sum, double valid_tokens);
+  void backward(const at::Tensor& loss_sum, double gradient);
   void check_initial_loss(double loss) const;
   void clip(double norm);
 

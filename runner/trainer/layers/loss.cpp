@@ -23,6 +23,7 @@ int64_t chunk_rows(const at::Tensor& weight) {
 struct HeadForm {
   int64_t vocab_size;
   double softcap;
+  double gradient;  // expected, of the loss
 };
 
 struct LossAndGradients {
@@ -65,9 +66,12 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
     auto logits = linear_forward(part, weight, {});
-    if (logits.is_cpu() || form.softcap > 0) logits = logits.to(at::kFloat);
+    // The logits become their gradient, for whose small values fp16 has no numbers; bf16 has.
+    if (logits.is_cpu() || form.softcap > 0 || logits.scalar_type() == at::kHalf)
+      logits = logits.to(at::kFloat);
     result.loss.add_(chunk_loss(logits, targets.narrow(0, begin, count), form));
     if (!gradients) continue;
+    if (form.gradient != 1) logits.mul_(form.gradient);
     const auto of_logits = logits.to(weight.scalar_type());
     auto of_part = linear_input_gradient(of_logits, weight);
     if (rows > step)
@@ -79,7 +83,8 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
   return result;
 }
 
-// Backward scales the gradients where they lie (a second backward is told so by their version).
+// Backward scales the gradients where they lie (a second backward is told so by their version), by
+// what its own differs from the expected one.
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, bool gradients) {
   auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, gradients);
@@ -87,8 +92,9 @@ Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
   if (!gradients) return {loss, {}, {}};
   return {loss,
           {result.of_hidden, result.of_weight.to(weight.scalar_type())},
-          [](const Backward& given) -> Tensors {
-            return {given.kept[0].mul_(given.gradient), given.kept[1].mul_(given.gradient)};
+          [expected = form.gradient](const Backward& given) -> Tensors {
+            const auto factor = expected == 1 ? given.gradient : given.gradient.div(expected);
+            return {given.kept[0].mul_(factor), given.kept[1].mul_(factor)};
           }};
 }
 
@@ -99,11 +105,12 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
   return capped(all.to(at::kFloat), softcap);
 }
 
-at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets) const {
+at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
+                          double gradient) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
-  const bool gradients = at::GradMode::is_enabled();
+  const bool is_recorded = at::GradMode::is_enabled();
   return with_gradient({x, w}, [&] {
-    return head_loss(x, w, targets, {vocab_size, softcap}, gradients);
+    return head_loss(x, w, targets, {vocab_size, softcap, gradient}, is_recorded);
   });
 }
 

@@ -87,7 +87,8 @@ class Gpt final : public Model {
   bool announces_use() const override { return true; }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
-    return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}));
+    return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}),
+                          expected_loss_gradient());
   }
 
   at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }

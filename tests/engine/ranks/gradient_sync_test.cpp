@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/buffers/ownership.h"
+#include "support/counted_group.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;
@@ -63,7 +64,57 @@ Synchronised synchronised(const Parallelism& parallelism) {
   return found;
 }
 
+// Of two ranks of which the other is not there; counts what is waited for.
+class WaitedGroup : public CountedGroup {
+ public:
+  WaitedGroup(int& collectives, int& waits)
+      : CountedGroup(imagined_ranks(2), collectives), waits_(waits) {}
+
+  std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
+    return std::make_unique<Waited>(CountedGroup::all_reduce(tensor), waits_);
+  }
+
+ private:
+  struct Waited : Collective {
+    Waited(std::unique_ptr<Collective> collective, int& waits)
+        : collective(std::move(collective)), waits(waits) {}
+    void wait() override {
+      ++waits;
+      collective->wait();
+    }
+    std::unique_ptr<Collective> collective;
+    int& waits;
+  };
+
+  int& waits_;
+};
+
+// How often backward waits for collectives, of seven; then they are finished.
+int waits_of_backward(at::Device device) {
+  ParameterList list(device);
+  for (int i = 0; i < 7; ++i)
+    list.add(std::to_string(i), ParameterClass::matrix, {8, 4}, Initialization::constant(1));
+  int collectives = 0, waits = 0;
+  const Parallelism parallelism{std::make_shared<WaitedGroup>(collectives, waits), false, 1};
+  const ShardedBuffer buffer(list.items(), true, Optimizer::Granularity::matrix_wise, parallelism);
+  GradientSync sync(parallelism.group, {&buffer}, list.items());
+  at::Tensor loss = at::zeros({}, at::TensorOptions(device));
+  for (const Parameter& parameter : list.items()) loss = loss.add(parameter.tensor.sum());
+  sync.begin();
+  loss.backward();
+  const int of_backward = waits;
+  CHECK(collectives == 7);
+  sync.finish();
+  CHECK(waits == 7);
+  return of_backward;
+}
+
 }  // namespace
+
+TEST_CASE("gradient sync: backward waits between CPUs, where collectives take memory, only") {
+  CHECK(waits_of_backward(at::kCPU) == 3);
+  CHECK(waits_of_backward(at::kMeta) == 0);  // stands in for a GPU
+}
 
 TEST_CASE("gradient sync: gradients are sums over micro-batches and ranks, whatever the buckets") {
   const std::map<std::string, double> elements{{"1", 320}, {"2", 64}, {"3", 128}, {"4", 8}};

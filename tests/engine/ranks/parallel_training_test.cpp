@@ -156,11 +156,14 @@ TEST_CASE("parallel: 1 to 4 ranks, DDP and ZeRO-1, AdamW and Muon, 50 steps" *
 }
 
 TEST_CASE("parallel: stochastic rounding draws the same on any number of ranks") {
-  const Words bf16{"precision.parameters='bf16'", "precision.stochastic_rounding=true"};
-  const auto ddp = train(2, "ddp", bf16, 1, 3), zero1 = train(2, "zero1", bf16, 1, 3);
-  check_replicas(zero1);
-  for (const auto& [name, tensor] : ddp[0].tensors)
-    CHECK_MESSAGE(tensor.equal(zero1[0].tensors.at(name)), name);
+  for (const Words& optimizer : {kAdamW, kMuon}) {
+    Words bf16{"precision.parameters='bf16'", "precision.stochastic_rounding=true"};
+    bf16.insert(bf16.end(), optimizer.begin(), optimizer.end());
+    const auto ddp = train(2, "ddp", bf16, 1, 3), zero1 = train(2, "zero1", bf16, 1, 3);
+    check_replicas(zero1);
+    for (const auto& [name, tensor] : ddp[0].tensors)
+      CHECK_MESSAGE(tensor.equal(zero1[0].tensors.at(name)), name);
+  }
 }
 
 TEST_CASE("parallel: DDP and ZeRO-1 add gradients in one order, and make the same bits") {

@@ -48,6 +48,23 @@ TEST_CASE("describe: the plan of a run is the run's, without data or memory") {
   CHECK(plan["checkpoint_bytes"] == count * 12);
 }
 
+TEST_CASE("describe: gradients and state over bf16 weights are counted in their own formats") {
+  const auto plan = [](const std::vector<std::string>& words) {
+    return describe(request(TinyRun(words).text, kFacts));
+  };
+  const auto wide = plan({"bias=false", "parameters=bf16"});
+  const auto narrow =
+      plan({"bias=false", "parameters=bf16", "gradients=bf16", "optimizer_state=bf16"});
+  const auto count = wide["parameters"].get<int64_t>();
+  CHECK(wide["memory"]["weights"] == count * 2);
+  CHECK(wide["memory"]["gradients"] == count * 4);
+  CHECK(wide["memory"]["optimizer"] == count * 8);
+  CHECK(wide["checkpoint_bytes"] == count * 10);
+  CHECK(narrow["memory"]["gradients"] == count * 2);
+  CHECK(narrow["memory"]["optimizer"] == count * 4);
+  CHECK(narrow["checkpoint_bytes"] == count * 6);
+}
+
 TEST_CASE("describe: with ZeRO-1 a rank has its part of the optimizer's memory") {
   const TinyRun run({"world_size=2", "strategy=zero1"});
   const auto plan = describe(request(run.text, kFacts));

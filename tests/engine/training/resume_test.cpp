@@ -57,7 +57,11 @@ TEST_CASE("resume: with every optimizer at once") {
 
 TEST_CASE("resume: in bf16 with stochastic rounding, and in fp16 with its loss scale") {
   check_exact({"precision.parameters='bf16'", "precision.compute='bf16'",
-               "precision.stochastic_rounding=true"},
+               "precision.stochastic_rounding=true",
+               R"(optimizer.groups.matrices={match=["*projection.weight"],type="muon",lr=1e-3})"},
+              1);
+  check_exact({"precision.parameters='bf16'", "precision.compute='bf16'",
+               "precision.optimizer_state='bf16'"},
               1);
   check_exact({"precision.compute='fp16'"}, 1);
 }

@@ -20,7 +20,8 @@ void check_like(const at::Tensor& first, const Parameter& parameter) {
 
 }  // namespace
 
-FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts) {
+FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts,
+                       std::optional<at::ScalarType> gradients) {
   at::NoGradGuard no_grad;
   const at::Tensor first = parameters.at(0).tensor;
   const int64_t unit = kParameterAlignment / static_cast<int64_t>(first.element_size());
@@ -33,12 +34,15 @@ FlatBuffer::FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts
   }
   size = padded(size, unit * parts);
   const auto options = slots_.front().parameter.tensor.options().requires_grad(false);
-  range_ = {at::zeros({size}, options), at::zeros({size}, options), decays};
+  const at::ScalarType of_gradients = gradients.value_or(first.scalar_type());
+  range_ = {at::zeros({size}, options), at::zeros({size}, options.dtype(of_gradients)), decays};
   for (auto& slot : slots_) {
     at::Tensor& tensor = slot.parameter.tensor;
     const at::Tensor view = cut(range_.values, slot);
     if (!tensor.is_meta()) view.copy_(tensor);
     tensor.set_data(view);
+    // Backward adds what it has as it is; LibTorch would refuse another format than the tensor's.
+    if (of_gradients != tensor.scalar_type()) tensor.set_grad_dtype(std::nullopt);
     tensor.mutable_grad() = cut(range_.gradients, slot);
   }
 }

@@ -1,10 +1,12 @@
-// Parameters and gradients in one flat buffer each per (group, decays or not, dtype). Parameters
-// become views of it, so optimizers, norms, clipping and collectives work on long ranges.
+// Parameters and gradients in one flat buffer each per (group, decays or not, dtype); gradients may
+// have a wider format, in which backward adds to them. Parameters become views of it, so
+// optimizers, norms, clipping and collectives work on long ranges.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,9 @@ class FlatBuffer {
   // Moves the parameters' values into a new buffer and sets their data and gradients to views of
   // it: backward accumulates in place from now on. All have one dtype and device. The buffer is
   // padded so that it can be cut into `parts` equal parts that start on a cache line each.
-  FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts = 1);
+  // `gradients`: their format, by default the parameters'; no narrower than that.
+  FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts = 1,
+             std::optional<at::ScalarType> gradients = std::nullopt);
 
   struct Slot {
     Parameter parameter;

@@ -18,12 +18,14 @@ Optimizer::Factory factory_of(const OptimizerGroup& group) {
 
 // One buffer for each dtype, in the order of the dtypes.
 void add_buffers(std::vector<ShardedBuffer>& buffers, const std::vector<Parameter>& parameters,
-                 bool decays, Optimizer::Granularity granularity, const Parallelism& parallelism) {
+                 bool decays, Optimizer::Granularity granularity, const Parallelism& parallelism,
+                 const UpdatePrecision& precision) {
   std::map<at::ScalarType, std::vector<Parameter>> by_dtype;
   for (const Parameter& parameter : parameters)
     by_dtype[parameter.tensor.scalar_type()].push_back(parameter);
   for (auto& [dtype, same] : by_dtype)
-    buffers.emplace_back(std::move(same), decays, granularity, parallelism);
+    buffers.emplace_back(std::move(same), decays, granularity, parallelism,
+                         precision.gradients_of(dtype));
 }
 
 void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters) {
@@ -34,9 +36,9 @@ void share_values(ProcessGroup& group, const std::vector<Parameter>& parameters)
 }  // namespace
 
 Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-                       Parallelism parallelism, std::optional<int64_t> rounding_seed)
+                       Parallelism parallelism, const UpdatePrecision& precision)
     : parallelism_(std::move(parallelism)),
-      rounding_seed_(rounding_seed),
+      precision_(precision),
       groups_(optimizer_groups(section, parameters)) {
   share_values(*parallelism_.group, parameters);
   for (const OptimizerGroup& each : groups_) steppers_.push_back(build(each));
@@ -50,28 +52,31 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
 Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
   const auto [granularity, build] = factory_of(group);
   Stepper stepper;
-  add_buffers(stepper.buffers, group.decayed, true, granularity, parallelism_);
-  add_buffers(stepper.buffers, group.undecayed, false, granularity, parallelism_);
+  add_buffers(stepper.buffers, group.decayed, true, granularity, parallelism_, precision_);
+  add_buffers(stepper.buffers, group.undecayed, false, granularity, parallelism_, precision_);
+  add_units(stepper);
   ParameterGroup parts{group.name, {}, {}};
-  if (granularity == Optimizer::Granularity::element_wise) parts.ranges = ranges_of(stepper);
-  if (granularity == Optimizer::Granularity::matrix_wise)
-    for (const ShardedBuffer& buffer : stepper.buffers)
-      for (const Parameter& matrix : buffer.matrices()) parts.matrices.push_back(matrix);
+  for (const auto& [range, buffer, index] : stepper.units)
+    if (granularity == Optimizer::Granularity::element_wise) {
+      parts.ranges.push_back(range.seen());
+    } else {
+      Parameter matrix = buffer.cuts(index).at(0).slot.parameter;
+      matrix.tensor = range.seen().values;
+      parts.matrices.push_back(std::move(matrix));
+    }
   stepper.optimizer = build(group.section, std::move(parts));
+  for (auto& unit : stepper.units) unit.range.drop();
   return stepper;
 }
 
-std::vector<FlatRange> Optimizers::ranges_of(Stepper& stepper) const {
-  std::vector<FlatRange> all;
+void Optimizers::add_units(Stepper& stepper) const {
   for (const ShardedBuffer& buffer : stepper.buffers) {
     const std::vector<FlatRange> ranges = buffer.ranges();
-    for (size_t unit = 0; unit < ranges.size(); ++unit) {
-      const bool rounds = rounding_seed_ && ranges[unit].values.scalar_type() == at::kBFloat16;
-      if (rounds) stepper.rounded.push_back({RoundedRange(ranges[unit]), buffer, unit});
-      all.push_back(rounds ? stepper.rounded.back().range.wide() : ranges[unit]);
-    }
+    for (size_t i = 0; i < ranges.size(); ++i)
+      stepper.units.push_back(
+          {SteppedRange(ranges[i], precision_.state_of(ranges[i].values.scalar_type())), buffer,
+           i});
   }
-  return all;
 }
 
 double Optimizers::lr(double factor) const {
@@ -99,24 +104,27 @@ void Optimizers::step(double factor, int64_t update) {
   at::NoGradGuard no_grad;
   await_values();
   for (Stepper& stepper : steppers_) {
-    for (auto& rounded : stepper.rounded) rounded.range.widen();
+    for (auto& unit : stepper.units) unit.range.fill();
     stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
-    round(stepper, update);
+    for (auto& unit : stepper.units) store(unit, update);
   }
   gather_->begin();
 }
 
 // By parameter, so that what is drawn depends neither on the buffers nor on the ranks.
-void Optimizers::round(Stepper& stepper, int64_t update) const {
-  for (auto& [range, buffer, unit] : stepper.rounded) {
-    for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(unit)) {
+void Optimizers::store(Stepper::Unit& unit, int64_t update) const {
+  auto& [range, buffer, index] = unit;
+  if (!precision_.rounding_seed || !range.copies_values()) {
+    range.store();
+  } else {
+    for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(index)) {
       const uint64_t key =
-          random_bits({static_cast<uint64_t>(*rounding_seed_), random_word("rounding"),
+          random_bits({static_cast<uint64_t>(*precision_.rounding_seed), random_word("rounding"),
                        static_cast<uint64_t>(update), random_word(slot.parameter.name)});
-      range.round(of_unit.begin, of_unit.count, key, of_parameter.begin);
+      range.store_stochastically(of_unit.begin, of_unit.count, key, of_parameter.begin);
     }
-    range.drop();
   }
+  range.drop();
 }
 
 std::vector<int> Optimizers::ranks_that_differ() const {
@@ -158,8 +166,9 @@ std::vector<Optimizers::BufferState> Optimizers::states() const {
       for (const ShardedBuffer& buffer : stepper.buffers) {
         const auto end = next + static_cast<std::ptrdiff_t>(buffer.units().size());
         std::vector<at::Tensor> units(next, end);
-        const auto options = (units.empty() ? buffer.flat().range().values : units[0]).options();
-        states.push_back({buffer, state.name, std::move(units), options.requires_grad(false)});
+        const at::Tensor& values = buffer.flat().range().values;
+        const auto options = values.options().dtype(precision_.state_of(values.scalar_type()));
+        states.push_back({buffer, state.name, std::move(units), options});
         next = end;
       }
     }

@@ -12,20 +12,20 @@
 #include "engine/buffers/optimizer_groups.h"
 #include "engine/buffers/parallelism.h"
 #include "engine/buffers/sharded_buffer.h"
+#include "engine/buffers/stepped_range.h"
 #include "engine/buffers/value_gather.h"
 #include "engine/checkpoint/named_tensor.h"
 #include "engine/optimizer.h"
-#include "engine/precision/stochastic_rounding.h"
+#include "engine/precision/precision.h"
 
 namespace exprun {
 
 class Optimizers {
  public:
-  // Moves the parameters into flat buffers; rank 0's values become those of all. With a seed, bf16
-  // weights of element-wise optimizers are rounded stochastically. Throws RecipeError (see
-  // optimizer_groups).
+  // Moves the parameters into flat buffers; rank 0's values become those of all. Throws RecipeError
+  // (see optimizer_groups).
   Optimizers(const Section& section, const std::vector<Parameter>& parameters,
-             Parallelism parallelism, std::optional<int64_t> rounding_seed = std::nullopt);
+             Parallelism parallelism, const UpdatePrecision& precision = {});
 
   const std::vector<OptimizerGroup>& groups() const { return groups_; }
 
@@ -72,16 +72,16 @@ class Optimizers {
   struct Stepper {
     std::vector<ShardedBuffer> buffers;
     std::unique_ptr<Optimizer> optimizer;
-    struct Rounded {
-      RoundedRange range;
+    struct Unit {
+      SteppedRange range;
       const ShardedBuffer& buffer;
-      size_t unit;
+      size_t index;
     };
-    std::vector<Rounded> rounded;  // of the buffers in bf16, if they are rounded so
+    std::vector<Unit> units;  // of the buffers, one behind the other
   };
   Stepper build(const OptimizerGroup& group) const;
-  std::vector<FlatRange> ranges_of(Stepper& stepper) const;
-  void round(Stepper& stepper, int64_t update) const;
+  void add_units(Stepper& stepper) const;
+  void store(Stepper::Unit& unit, int64_t update) const;
 
   // A state tensor of a buffer, in its units.
   struct BufferState {
@@ -93,7 +93,7 @@ class Optimizers {
   std::vector<BufferState> states() const;
 
   Parallelism parallelism_;
-  std::optional<int64_t> rounding_seed_;
+  UpdatePrecision precision_;
   std::vector<OptimizerGroup> groups_;
   std::vector<Stepper> steppers_;  // one a group
   std::unique_ptr<GradientSync> sync_;

@@ -37,12 +37,13 @@ Stretch stretch_of(const FlatBuffer::Slot& slot) {
 }  // namespace
 
 ShardedBuffer::ShardedBuffer(std::vector<Parameter> parameters, bool decays,
-                             Optimizer::Granularity granularity, const Parallelism& parallelism)
+                             Optimizer::Granularity granularity, const Parallelism& parallelism,
+                             std::optional<at::ScalarType> gradients)
     : group_(parallelism.group),
-      flat_(std::move(parameters), decays, parallelism.group->world_size()) {
-  const bool matrices = granularity == Optimizer::Granularity::matrix_wise;
+      flat_(std::move(parameters), decays, parallelism.group->world_size(), gradients),
+      of_matrices_(granularity == Optimizer::Granularity::matrix_wise) {
   const bool shards = parallelism.shards_optimizer && group_->exchanges();
-  if (shards && matrices)
+  if (shards && of_matrices_)
     give_to_owners();
   else
     cut_evenly(shards ? Bucket::Form::split : Bucket::Form::replicated, parallelism.bucket_bytes);
@@ -51,7 +52,7 @@ ShardedBuffer::ShardedBuffer(std::vector<Parameter> parameters, bool decays,
     if (const Stretch part = bucket.part_of(*group_); shards && part.count > 0)
       stepped_.push_back(part);
   units_ = stepped_;
-  if (shards || !matrices) return;
+  if (shards || !of_matrices_) return;
   units_.clear();
   for (const auto& slot : flat_.slots()) units_.push_back(stretch_of(slot));
 }
@@ -59,8 +60,9 @@ ShardedBuffer::ShardedBuffer(std::vector<Parameter> parameters, bool decays,
 // From the end, where backward begins.
 void ShardedBuffer::cut_evenly(Bucket::Form form, int64_t bytes) {
   const at::Tensor& all = flat_.range().values;
-  const auto element = static_cast<int64_t>(all.element_size());
-  const int64_t unit = kParameterAlignment / element * group_->world_size();
+  const auto element = static_cast<int64_t>(flat_.range().gradients.element_size());
+  const int64_t unit =
+      kParameterAlignment / static_cast<int64_t>(all.element_size()) * group_->world_size();
   const int64_t most = std::max(unit, bytes / element / unit * unit);
   const int64_t size = group_->exchanges() ? most : all.numel();
   for (int64_t end = all.numel(); end > 0; end -= std::min(end, size)) {
@@ -88,16 +90,14 @@ std::vector<const FlatBuffer::Slot*> ShardedBuffer::slots_in(const Bucket& bucke
 std::vector<FlatRange> ShardedBuffer::ranges() const {
   std::vector<FlatRange> ranges;
   const auto& [values, gradients, decays] = flat_.range();
-  for (const Stretch& unit : units_)
-    ranges.push_back({unit.of(values), unit.of(gradients), decays});
+  for (size_t i = 0; i < units_.size(); ++i) {
+    ranges.push_back({units_[i].of(values), units_[i].of(gradients), decays});
+    if (!of_matrices_) continue;
+    const auto shape = cuts(i).at(0).slot.parameter.tensor.sizes();
+    ranges.back().values = ranges.back().values.view(shape);
+    ranges.back().gradients = ranges.back().gradients.view(shape);
+  }
   return ranges;
-}
-
-std::vector<Parameter> ShardedBuffer::matrices() const {
-  std::vector<Parameter> matrices;
-  for (size_t unit = 0; unit < units_.size(); ++unit)
-    for (const Cut& cut : cuts(unit)) matrices.push_back(cut.slot.parameter);
-  return matrices;
 }
 
 std::vector<ShardedBuffer::Cut> ShardedBuffer::cuts(size_t unit) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "engine/buffers/bucket.h"
@@ -15,7 +16,8 @@ namespace exprun {
 class ShardedBuffer {
  public:
   ShardedBuffer(std::vector<Parameter> parameters, bool decays, Optimizer::Granularity granularity,
-                const Parallelism& parallelism);
+                const Parallelism& parallelism,
+                std::optional<at::ScalarType> gradients = std::nullopt);
 
   const FlatBuffer& flat() const { return flat_; }
   const std::vector<Bucket>& buckets() const { return buckets_; }
@@ -23,10 +25,10 @@ class ShardedBuffer {
   // The parameters that have a part in it.
   std::vector<const FlatBuffer::Slot*> slots_in(const Bucket& bucket) const;
 
-  // What this rank's optimizer gets one by one: ranges, or matrices if it takes those.
+  // What this rank's optimizer gets one by one: ranges, or matrices in their shape if it takes
+  // those.
   const std::vector<Stretch>& units() const { return units_; }
   std::vector<FlatRange> ranges() const;
-  std::vector<Parameter> matrices() const;
 
   // The part of a parameter that is in a unit.
   struct Cut {
@@ -56,6 +58,7 @@ class ShardedBuffer {
 
   std::shared_ptr<ProcessGroup> group_;
   FlatBuffer flat_;
+  bool of_matrices_;
   std::vector<Bucket> buckets_;
   std::vector<Stretch> stepped_;  // by this rank
   std::vector<Stretch> units_;

@@ -25,6 +25,12 @@ Precision Precision::read(const Section& section) {
           compute == "tf32"};
 }
 
+UpdatePrecision UpdatePrecision::read(const Section& section, int64_t seed) {
+  return {format_named(section.get<std::string>("gradients")),
+          format_named(section.get<std::string>("optimizer_state")),
+          section.get<bool>("stochastic_rounding") ? std::optional(seed) : std::nullopt};
+}
+
 at::ScalarType Precision::of(ParameterClass kind) const {
   switch (kind) {
     case ParameterClass::embedding:
