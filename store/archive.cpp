@@ -1,7 +1,6 @@
 #include "store/attempts.h"
 #include "store/query.h"
 #include "store/summary.h"
-#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
@@ -26,7 +25,6 @@ std::vector<int64_t> series_after(Connection& connection, int64_t run, int64_t s
 
 void archive_after(Connection& connection, int64_t run, int64_t from_step) {
   for (const int64_t series : series_after(connection, run, from_step)) {
-    unpack(connection, series, from_step);
     Query(connection, kArchive, run, series, from_step).run();
     Query(connection, "DELETE FROM metric WHERE series = ? AND step > ?", series, from_step).run();
     recompute_summary(connection, series);

@@ -8,7 +8,6 @@
 #include "store/run_row.h"
 #include "store/run_state.h"
 #include "store/store_impl.h"
-#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
@@ -76,7 +75,6 @@ bool end_if_current(Connection& connection, const RunRow& ended) {
 // Whoever begins an attempt holds the lock, so the one before is over.
 int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance) {
   Connection& connection = *impl_->connection;
-  unpack_in_parts(connection, run, from_step);  // beforehand, so that nobody waits for it
   return connection.write("record an attempt in", Connection::Durability::synced, [&] {
     RunRow before;
     before.id = run;

@@ -64,7 +64,6 @@ std::vector<std::pair<std::string, std::string>> Store::health() const {
          first_value(connection, "SELECT count(*) FROM run WHERE removed_ms IS NOT NULL")},
         {"recorded as running",
          first_value(connection, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
-        {"packed values", first_value(connection, "SELECT count(*) * 108 FROM packed_metric")},
         {"bytes", std::to_string(std::filesystem::file_size(connection.file()))},
         {"values", sound == "ok" ? value_health(connection) : "not looked at"},
         {"integrity", sound},

@@ -2,10 +2,8 @@
 #include "store/merge_run_rows.h"
 #include "store/merge_values.h"
 #include "store/open.h"
-#include "store/points.h"
 #include "store/run_row.h"
 #include "store/store_impl.h"
-#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
@@ -81,8 +79,6 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
   if (!further && !same) return false;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
-  if (!series.empty())  // beforehand, so that nobody waits for it
-    unpack_in_parts(connection, run, kBeforeAllSteps);
   for (const auto& [from, to] : series) copy_series_values(connection, other, from, {run, to});
   return further || !series.empty();
 }

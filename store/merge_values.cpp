@@ -9,7 +9,6 @@
 #include "store/query.h"
 #include "store/store_error.h"
 #include "store/summary.h"
-#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
@@ -53,11 +52,10 @@ void copy_archived(Connection& connection, int64_t theirs, const Target& ours) {
 }
 
 // Between two steps the live values of a series become these. What the other has no live value for,
-// it went on without: ours is in its archive, copied before. A packer may have come in between.
+// it went on without: ours is in its archive, copied before.
 void replace_live(Connection& connection, const Target& ours, int64_t after, int64_t up_to,
                   const std::vector<StampedValue>& values) {
   write_values(connection, ours, [&] {
-    unpack(connection, ours.series, after);
     Query(connection, "DELETE FROM main.metric WHERE series = ? AND step > ? AND step <= ?",
           ours.series, after, up_to)
         .run();

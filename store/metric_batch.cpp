@@ -5,7 +5,6 @@
 
 #include "store/query.h"
 #include "store/summary.h"
-#include "store/unpacking.h"
 
 namespace exprun {
 namespace {
@@ -48,46 +47,14 @@ bool extends(Connection& connection, int64_t series, const Values& values) {
   });
 }
 
-int64_t lowest_step(const Values& values) {
-  return std::min_element(values.begin(), values.end(),
-                          [](const auto& a, const auto& b) { return a.step < b.step; })
-      ->step;
-}
-
 void insert_live(Connection& connection, int64_t series, const Values& values) {
   if (values.empty()) return;
-  if (extends(connection, series, values)) {
-    insert_points(connection, series, values);
+  const bool extending = extends(connection, series, values);
+  insert_points(connection, series, values);
+  if (extending)
     extend_summary(connection, series, values);
-  } else {
-    unpack(connection, series, lowest_step(values) - 1);
-    insert_points(connection, series, values);
+  else
     recompute_summary(connection, series);
-  }
-}
-
-bool has_packs(Connection& connection, int64_t run) {
-  return Query(connection, "SELECT 1 FROM packed_steps WHERE run = ? LIMIT 1", run).step();
-}
-
-// (series, step): the first live value of each that does not come after those of the store.
-std::vector<std::pair<int64_t, int64_t>> late_values(Connection& connection, int64_t run,
-                                                     int64_t attempt,
-                                                     std::span<const SeriesName> names,
-                                                     std::span<const MetricPoint> points) {
-  std::vector<std::pair<int64_t, int64_t>> late;
-  if (!has_packs(connection, run)) return late;
-  const int64_t boundary = overtaken_after(connection, run, attempt);
-  std::vector<Values> batch = by_series(names.size(), points);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    std::erase_if(batch[i], [&](const StampedValue& value) { return value.step > boundary; });
-    if (batch[i].empty()) continue;
-    const int64_t step = lowest_step(batch[i]);
-    Query packed(connection, "SELECT id FROM series WHERE run = ? AND name = ? AND last_step >= ?",
-                 run, names[i].name, step);
-    if (packed.step()) late.emplace_back(packed.integer(0), step);
-  }
-  return late;
 }
 
 void insert_archived(Connection& connection, int64_t series, int64_t attempt,
@@ -117,13 +84,6 @@ void write_batch(Connection& connection, int64_t run, int64_t attempt,
     batch[i].erase(overtaken, batch[i].end());
     insert_live(connection, series, batch[i]);
   }
-}
-
-void unpack_for_batch(Connection& connection, int64_t run, int64_t attempt,
-                      std::span<const SeriesName> names, std::span<const MetricPoint> points) {
-  const auto late = connection.guarded(
-      "read", [&] { return late_values(connection, run, attempt, names, points); });
-  for (const auto& [series, step] : late) unpack_series_in_parts(connection, series, step - 1);
 }
 
 void write_beat(Connection& connection, int64_t run, int64_t attempt, int64_t last_step,

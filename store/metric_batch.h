@@ -29,11 +29,6 @@ struct MetricPoint {
 void write_batch(Connection& connection, int64_t run, int64_t attempt,
                  std::span<const SeriesName> names, std::span<const MetricPoint> points);
 
-// Unpacks, in transactions of its own, what such a batch replaces or precedes. Beforehand, so that
-// nobody waits for it: write_batch unpacks what was packed since.
-void unpack_for_batch(Connection& connection, int64_t run, int64_t attempt,
-                      std::span<const SeriesName> names, std::span<const MetricPoint> points);
-
 // Says that the attempt lives and how far it is.
 void write_beat(Connection& connection, int64_t run, int64_t attempt, int64_t last_step,
                 int64_t now_ms);

@@ -59,16 +59,8 @@ void write_lines(Connection& connection, const std::vector<JournalLine>& lines,
   });
 }
 
-void unpack_for_lines(Connection& connection, const std::vector<JournalLine>& lines) {
-  for (const JournalLine& line : lines) {
-    const auto run = connection.guarded("read", [&] { return run_of(connection, line.run_uid); });
-    if (run) unpack_for_batch(connection, *run, line.attempt, line.names, line.points);
-  }
-}
-
 void take_in_file(Connection& connection, const std::filesystem::path& file) {
   const JournalText text = parse_journal(read_file(file));
-  unpack_for_lines(connection, text.lines);
   write_lines(connection, text.lines, file);
   if (text.damaged_lines == 0) {
     std::filesystem::remove(file);

@@ -59,7 +59,6 @@ void MetricSession::write() {
   if (!connection_) open();
   connection_->set_patience(in_trouble_ ? kPatienceInTrouble : kPatience);
   journal_->take_in(*connection_);
-  unpack_for_batch(*connection_, run_, attempt_, names_, points_);
   connection_->write("record metrics in", Connection::Durability::written, [&] {
     write_batch(*connection_, run_, attempt_, names_, points_);
     write_beat(*connection_, run_, attempt_, last_step_, now_ms());

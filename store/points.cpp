@@ -1,28 +1,13 @@
 #include "store/points.h"
 
-#include <sqlite3.h>
-
-#include <optional>
 #include <string>
 
-#include "store/packed_points.h"
 #include "store/query.h"
 
 namespace exprun {
 namespace {
 
 constexpr size_t kRowsPerStatement = 32;  // spreads the cost of starting a statement
-
-// Several statements see one moment inside a transaction.
-class Moment {
- public:
-  explicit Moment(SQLite::Database& database) {
-    if (sqlite3_get_autocommit(database.getHandle()) != 0) transaction_.emplace(database);
-  }
-
- private:
-  std::optional<SQLite::Transaction> transaction_;  // rolled back: it only read
-};
 
 // "INSERT ... VALUES (?, ?, ?, ?), ..." with `rows` rows.
 std::string insert_of(size_t rows) {
@@ -35,8 +20,6 @@ std::string insert_of(size_t rows) {
 
 void each_point(Connection& connection, int64_t series, int64_t after_step,
                 const std::function<void(const StampedValue&)>& visit) {
-  const Moment moment(connection.database());
-  each_packed_point(connection, series, after_step, visit);
   Query query(connection,
               "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? ORDER BY step",
               series, after_step);

@@ -1,4 +1,4 @@
-// The live values of a series, whether they lie as rows of `metric` or in packs (packed_points.h).
+// The live values of a series: rows of `metric`.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,11 @@ struct StampedValue {
   int64_t time_ms = 0;
 };
 
-// Visits those after a step in the order of their steps, as they are at one moment.
+// Visits those after a step in the order of their steps.
 void each_point(Connection& connection, int64_t series, int64_t after_step,
                 const std::function<void(const StampedValue&)>& visit);
 
-// As rows; one of the same step is replaced. The steps must not be packed. Inside a write
-// transaction; summaries are the caller's.
+// One of the same step is replaced. Inside a write transaction; summaries are the caller's.
 void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values);
 
 }  // namespace exprun

@@ -7,27 +7,26 @@ namespace exprun {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 50'000;
-constexpr int64_t kPacksAtOnce = 500;    // of 108 values
 constexpr int64_t kPagesAtOnce = 2'000;  // 8 MB
 constexpr Connection::Durability kWritten = Connection::Durability::written;
 
 // Deletes in the order of the key, of which `rest` is what follows the series, so that each part
 // begins where the one before has ended.
 int64_t delete_in_parts(Connection& connection, const std::string& table, const std::string& rest,
-                        int64_t rows, int64_t series) {
+                        int64_t series) {
   const std::string remove = "DELETE FROM " + table + " WHERE series = ?1 AND (series, " + rest +
                              ") IN (SELECT series, " + rest + " FROM " + table +
                              " WHERE series = ?1 LIMIT ?2)";
   int64_t deleted = 0;
   for (int count = 1; count > 0; deleted += count) {
     count = connection.write("remove values from", kWritten,
-                             [&] { return Query(connection, remove, series, rows).run(); });
+                             [&] { return Query(connection, remove, series, kRowsAtOnce).run(); });
   }
   return deleted;
 }
 
 int64_t delete_archived(Connection& connection, int64_t series) {
-  return delete_in_parts(connection, "metric_archived", "attempt, step", kRowsAtOnce, series);
+  return delete_in_parts(connection, "metric_archived", "attempt, step", series);
 }
 
 std::vector<int64_t> series_of(Connection& connection, int64_t run) {
@@ -42,8 +41,8 @@ std::vector<int64_t> series_of(Connection& connection, int64_t run) {
 // In an order that no foreign key minds.
 void forget(Connection& connection, int64_t run) {
   Query(connection, "UPDATE trial SET run = NULL WHERE run = ?", run).run();
-  for (const char* table : {"packed_steps", "series", "checkpoint", "event", "parameter", "tag",
-                            "note", "run_blob", "attempt_blob", "attempt"}) {
+  for (const char* table : {"series", "checkpoint", "event", "parameter", "tag", "note", "run_blob",
+                            "attempt_blob", "attempt"}) {
     Query(connection, std::string("DELETE FROM ") + table + " WHERE run = ?", run).run();
   }
   Query(connection, "DELETE FROM run WHERE id = ?", run).run();
@@ -84,8 +83,7 @@ void Store::purge_run(int64_t run, const std::function<void()>& remove_folder) {
   if (!begun) return;  // it was restored meanwhile, or somebody else has purged it
   remove_folder();
   for (const int64_t series : series_of(connection, run)) {
-    delete_in_parts(connection, "packed_metric", "first_step", kPacksAtOnce, series);
-    delete_in_parts(connection, "metric", "step", kRowsAtOnce, series);
+    delete_in_parts(connection, "metric", "step", series);
     delete_archived(connection, series);
   }
   connection.write("purge a run from", kWritten, [&] { forget(connection, run); });

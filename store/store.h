@@ -94,16 +94,6 @@ class Store {
   int64_t purge_blobs();                       // texts that nothing refers to; returns how many
   int64_t return_space();  // gives free pages back to the file system; returns bytes
 
-  // --- packing (packing.cpp) -------------------------------------------------------------------
-  // Moves the live values of a run that has ended and is not removed into packs of half the size,
-  // a part a transaction; returns how many. They are read as before, here and in the views. A
-  // further attempt puts those that it overtakes back as rows, and unpack_run all of them; it also
-  // mends what health() finds wrong of the run's values.
-  int64_t pack_run(int64_t run);
-  int64_t unpack_run(int64_t run);
-  bool has_unpacked(int64_t run) const;  // whether pack_run would find any
-  bool has_packed(int64_t run) const;
-
   // --- another store (merge.cpp) -----------------------------------------------------------------
   struct Merged {
     int64_t added = 0, updated = 0, unchanged = 0;

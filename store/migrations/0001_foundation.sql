@@ -31,7 +31,9 @@ CREATE TABLE run (
   started_ms INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   sweep INTEGER REFERENCES sweep (id),
-  trial INTEGER
+  trial INTEGER,
+  removed_ms INTEGER,
+  purging INTEGER NOT NULL DEFAULT 0 CHECK (purging IN (0, 1))
 ) STRICT;
 
 CREATE INDEX run_by_name ON run (name, recipe_hash);
@@ -54,9 +56,14 @@ CREATE TABLE attempt (
   boot_id TEXT NOT NULL,
   pid INTEGER NOT NULL,
   pid_started INTEGER NOT NULL,
+  version TEXT NOT NULL DEFAULT '',
+  git_commit TEXT,
+  git_dirty INTEGER CHECK (git_dirty IN (0, 1)),
   PRIMARY KEY (run, attempt),
   CHECK ((state = 'running') = (ended_ms IS NULL))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attempt_running ON attempt (run) WHERE ended_ms IS NULL;
 
 CREATE TABLE run_blob (
   run INTEGER NOT NULL REFERENCES run (id),
@@ -64,6 +71,47 @@ CREATE TABLE run_blob (
   blob INTEGER NOT NULL REFERENCES blob (id),
   PRIMARY KEY (run, kind)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempt_blob (
+  run INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  blob INTEGER NOT NULL REFERENCES blob (id),
+  PRIMARY KEY (run, attempt, kind),
+  FOREIGN KEY (run, attempt) REFERENCES attempt (run, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- What removing a run looks for; foreign keys ask for the blobs.
+CREATE INDEX run_blob_by_blob ON run_blob (blob);
+CREATE INDEX attempt_blob_by_blob ON attempt_blob (blob);
+
+CREATE TABLE tag (
+  run INTEGER NOT NULL REFERENCES run (id),
+  name TEXT NOT NULL,
+  PRIMARY KEY (run, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tag_by_name ON tag (name);
+
+CREATE TABLE note (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL REFERENCES run (id),
+  time_ms INTEGER NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX note_by_run ON note (run);
+
+CREATE TABLE trial (
+  sweep INTEGER NOT NULL REFERENCES sweep (id),
+  trial INTEGER NOT NULL,
+  recipe_hash TEXT NOT NULL,
+  changes TEXT NOT NULL,
+  run INTEGER REFERENCES run (id),
+  PRIMARY KEY (sweep, trial)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX trial_by_run ON trial (run) WHERE run IS NOT NULL;
 
 CREATE TABLE parameter_key (
   id INTEGER PRIMARY KEY,
@@ -95,6 +143,9 @@ CREATE TABLE series (
   max_step INTEGER,
   UNIQUE (run, name)
 ) STRICT;
+
+-- One series of all runs: tables of runs, and @best.
+CREATE INDEX series_by_name ON series (name, run);
 
 -- No foreign keys here: a look-up for every value would cost more than the value.
 CREATE TABLE metric (
@@ -138,16 +189,30 @@ CREATE INDEX event_by_run ON event (run);
 
 -- Views, for people.
 
-CREATE VIEW runs AS
+CREATE VIEW all_runs AS
 SELECT r.id AS run, r.uid, r.name, a.state, r.steps, a.last_step, r.attempt,
        (SELECT sum(coalesce(l.ended_ms, l.last_beat_ms) - l.started_ms) / 1000.0
           FROM attempt AS l WHERE l.run = r.id) AS seconds,
        datetime(r.started_ms / 1000, 'unixepoch') AS started,
        datetime(a.ended_ms / 1000, 'unixepoch') AS ended,
-       a.exit_code, a.signal, a.message, r.seed, r.recipe_hash, r.data_fingerprint,
+       a.exit_code, a.signal, a.message,
+       (SELECT group_concat(t.name, ',') FROM tag AS t WHERE t.run = r.id) AS tags,
+       r.seed, r.recipe_hash, r.data_fingerprint,
        r.folder, r.working_directory, r.command_line, r.sweep, r.trial,
-       a.host, a.boot_id, a.pid, r.started_ms, a.ended_ms, a.last_beat_ms
+       a.version, a.git_commit, a.git_dirty,
+       a.host, a.boot_id, a.pid, r.started_ms, a.ended_ms, a.last_beat_ms, r.removed_ms, r.purging
   FROM run AS r JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt;
+
+CREATE VIEW runs AS SELECT * FROM all_runs WHERE removed_ms IS NULL;
+
+CREATE VIEW removed_runs AS SELECT * FROM all_runs WHERE removed_ms IS NOT NULL;
+
+CREATE VIEW trials AS
+SELECT w.name AS sweep_name, t.sweep, t.trial, t.changes, t.recipe_hash, t.run,
+       coalesce(a.state, 'waiting') AS state, a.last_step
+  FROM trial AS t JOIN sweep AS w ON w.id = t.sweep
+  LEFT JOIN run AS r ON r.id = t.run
+  LEFT JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt;
 
 CREATE VIEW parameters AS
 SELECT p.run, k.path, p.value, p.toml, p.changed

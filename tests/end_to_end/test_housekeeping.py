@@ -169,32 +169,6 @@ class Housekeeping(ExprunTest):
         self.assertEqual([(each["name"], each["step"], each["value"]) for each in objects], stored)
         self.assertEqual({each["attempt"] for each in objects}, {0})
 
-    def test_a_packed_run_is_read_and_continued_as_before(self):
-        self.exprun("tiny.toml", "run.steps=300", "name=packed")
-        self.exprun("tiny.toml", "run.steps=300", "name=plain")
-        ((packed,),) = self.rows("SELECT folder FROM runs WHERE name = 'packed'")
-        everything = [["export", packed], ["export", packed, "--jsonl", "--attempts"], ["show", packed, "--json"],
-                      ["ls", "--json"], ["report", "--csv"], ["query", "SELECT * FROM metrics ORDER BY 1, 2, 3", "--csv"],
-                      ["query", "SELECT step, value FROM metrics WHERE run = 1 AND name = 'train/loss'"]]
-        before = [self.exprun(*words).out for words in everything]
-        self.assertIn(f"would pack {packed}\n", self.exprun("gc", "--pack", "--dry-run").err)
-        said = self.exprun("gc", "--pack", packed).err
-        self.assertRegex(said, rf"exprun: {packed}: packed [\d,]+ values\n"
-                         "exprun: packed values are in the views metrics and points, not in the table metric; "
-                         "exprun gc --unpack RUN puts them back there\n")
-        self.assertEqual([self.exprun(*words).out for words in everything], before)
-        self.exprun("export", packed, "--tensorboard", "events")
-        self.assertGreater(next((self.folder / "events" / packed).iterdir()).stat().st_size, 10_000)
-        self.assertGreater(int(json.loads(self.exprun("doctor", "--json").out)["store"]["packed values"]), 200)
-        self.assertIn("nothing to do", self.exprun("tiny.toml", "run.steps=300", "name=packed").err)
-        self.assertIn(f"would unpack {packed}\n", self.exprun("gc", "--unpack", "--dry-run").err)
-        self.assertRegex(self.exprun("gc", "--unpack", packed).err, rf"{packed}: unpacked [\d,]+ values\n")
-        self.assertEqual(self.rows("SELECT count(*) FROM packed_steps"), [(0,)])
-        self.assertEqual([self.exprun(*words).out for words in everything], before)
-        self.assertIn("gc: give --pack or --unpack", self.exprun("gc", "--pack", "--unpack", code=2).err)
-        self.assertIn("gc: RUN goes with --pack, --unpack or --archived; to take a run off the disk, exprun rm it first",
-                      self.exprun("gc", packed, code=2).err)
-
     def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
         self.exprun("tiny.toml", "name=resumed")
         with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
@@ -209,9 +183,10 @@ class Housekeeping(ExprunTest):
         for name in ("removed", "kept"):
             self.exprun("tiny.toml", "name=" + name)
         self.exprun("rm", "removed")
-        for option in ("--pack", "--unpack", "--archived"):
-            self.assertIn("would take nothing off the disk\n", self.exprun("gc", option, "kept", "--dry-run").err)
-            self.assertIn("took nothing off the disk; the store is ", self.exprun("gc", option, "kept").err)
+        self.assertIn("would take nothing off the disk\n", self.exprun("gc", "--archived", "kept", "--dry-run").err)
+        self.assertIn("took nothing off the disk; the store is ", self.exprun("gc", "--archived", "kept").err)
+        self.assertIn("gc: RUN goes with --archived; to take a run off the disk, exprun rm it first",
+                      self.exprun("gc", "kept", code=2).err)
         self.exprun("restore", "removed")
         self.assertEqual(len(self.names()), 2)
         self.assertIn("40", self.exprun("show", "removed").out)

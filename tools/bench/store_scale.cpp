@@ -1,5 +1,5 @@
-// How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000 points
-// as rows and packed. Prints; asserts nothing.
+// How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000
+// points. Prints; asserts nothing.
 #include <time.h>
 
 #include <algorithm>
@@ -81,9 +81,6 @@ void measure_curve(const StoreFolder& folder) {
   };
   print_time_of("a curve of 100,000 points", by_program);
   print_time_of("the same by SQL", by_sql);
-  store.pack_run(run);
-  print_time_of("packed", by_program);
-  print_time_of("packed, by SQL", by_sql);
 }
 
 }  // namespace

@@ -36,24 +36,18 @@ void remove_folder(const fs::path& folder) {
 
 struct GcOptions {
   Words references;
-  bool archived = false, pack = false, unpack = false, dry_run = false;
-
-  bool of_ended() const { return archived || pack || unpack; }
+  bool archived = false, dry_run = false;
 };
 
 void check(const GcOptions& wanted) {
-  if (wanted.pack && wanted.unpack)
-    throw Error("gc: give --pack or --unpack", ExitCode::bad_recipe);
-  if (!wanted.references.empty() && !wanted.of_ended())
-    throw Error(
-        "gc: RUN goes with --pack, --unpack or --archived; to take a run off the disk, "
-        "exprun rm it first",
-        ExitCode::bad_recipe);
+  if (!wanted.references.empty() && !wanted.archived)
+    throw Error("gc: RUN goes with --archived; to take a run off the disk, exprun rm it first",
+                ExitCode::bad_recipe);
 }
 
 struct Found {
   std::vector<RunRow> removed;  // none when runs were named
-  std::vector<RunRow> ended;    // those that the options are about
+  std::vector<RunRow> ended;    // those that --archived is about
   std::vector<fs::path> data;   // that preparations have left; none when runs were named
   int64_t bytes = 0;            // of the removed runs' folders and the data
 };
@@ -73,7 +67,7 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
     found.removed = store.removed_runs();
   }
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
-  if (!wanted.of_ended()) return found;
+  if (!wanted.archived) return found;
   for (RunRow& run : referred_runs(store, folder, wanted.references)) {
     if (run.state != RunState::running) {
       found.ended.push_back(std::move(run));
@@ -98,23 +92,6 @@ void log_values(const RunRow& run, const std::string& what, int64_t values) {
   if (values > 0) log_info(run.folder + ": " + what + ' ' + with_thousands(values) + " values");
 }
 
-void put_in_order(Store& store, const Found& found, const GcOptions& wanted) {
-  int64_t packed = 0;
-  for (const RunRow& run : found.ended) {
-    if (wanted.archived)
-      log_values(run, "of earlier attempts, dropped", store.purge_archived(run.id));
-    if (wanted.unpack) log_values(run, "unpacked", store.unpack_run(run.id));
-    if (!wanted.pack) continue;
-    const int64_t values = store.pack_run(run.id);
-    log_values(run, "packed", values);
-    packed += values;
-  }
-  if (packed > 0)
-    log_info(
-        "packed values are in the views metrics and points, not in the table metric; "
-        "exprun gc --unpack RUN puts them back there");
-}
-
 // What killed preparations have left, which needs no store.
 void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, bool dry_run) {
   for (const fs::path& left : data)
@@ -130,8 +107,7 @@ int gc_data(const StoreFolder& folder, bool dry_run) {
   return 0;
 }
 
-int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
-              const GcOptions& wanted) {
+int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
   for (const RunRow& run : found.removed) {
     const HeldRun held = hold(folder, run);
     if (!held.is_free) {
@@ -141,22 +117,18 @@ int64_t clean(Store& store, const StoreFolder& folder, const Found& found,
     log_info("taking " + run.folder + " off the disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
   }
-  take_data(folder, found.data, wanted.dry_run);
-  put_in_order(store, found, wanted);
+  take_data(folder, found.data, /*dry_run=*/false);
+  for (const RunRow& run : found.ended)
+    log_values(run, "of earlier attempts, dropped", store.purge_archived(run.id));
   store.purge_blobs();
   return store.return_space();
 }
 
-void say_what_would_be_done(const Store& store, const StoreFolder& folder, const Found& found,
-                            const GcOptions& wanted) {
+void say_what_would_be_done(const Store& store, const StoreFolder& folder, const Found& found) {
   for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
-  take_data(folder, found.data, wanted.dry_run);
-  for (const RunRow& run : found.ended) {
-    if (wanted.archived)
-      log_values(run, "of earlier attempts, would drop", store.archived_values(run.id));
-    if (wanted.pack && store.has_unpacked(run.id)) log_info("would pack " + run.folder);
-    if (wanted.unpack && store.has_packed(run.id)) log_info("would unpack " + run.folder);
-  }
+  take_data(folder, found.data, /*dry_run=*/true);
+  for (const RunRow& run : found.ended)
+    log_values(run, "of earlier attempts, would drop", store.archived_values(run.id));
 }
 
 }  // namespace
@@ -168,34 +140,29 @@ int run_gc(const Words& words, const Globals& globals) {
                       "whose preparation was killed, and gives the store's free space back. Runs "
                       "may train meanwhile.");
   arguments
-      .words("RUN...", wanted.references,
-             "of --pack, --unpack and --archived: only these runs, instead of all that have ended; "
-             "removed runs are then left alone",
-             offer::runs)
+      .words(
+          "RUN...", wanted.references,
+          "of --archived: only these runs, instead of all that have ended; removed runs are then "
+          "left alone",
+          offer::runs)
       .flag("--dry-run", wanted.dry_run, "only say what would be done")
-      .flag("--pack", wanted.pack,
-            "also pack the values of ended runs, to less than half of their size; every command, "
-            "and SQL on the view metrics, reads them as before")
-      .flag("--unpack", wanted.unpack, "also undo that")
       .flag("--archived", wanted.archived,
             "also drop the values of earlier attempts that a resume replaced, of ended runs")
       .exit_codes(kReadsRuns)
-      .example("exprun gc --dry-run", "what would be taken off the disk")
-      .example("exprun gc --pack", "a smaller store, nothing lost");
+      .example("exprun gc --dry-run", "what would be taken off the disk");
   if (!arguments.parse(words)) return 0;
   check(wanted);
   // Where data were prepared only, nothing has made a store.
-  if (!wanted.of_ended() && !fs::exists(globals.store.database()) &&
-      fs::exists(globals.store.data()))
+  if (!wanted.archived && !fs::exists(globals.store.database()) && fs::exists(globals.store.data()))
     return gc_data(globals.store, wanted.dry_run);
   Store store = open_store_to_change(globals.store);
   const Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {
-    say_what_would_be_done(store, globals.store, found, wanted);
+    say_what_would_be_done(store, globals.store, found);
     log_info("would take " + off_the_disk(found));
     return 0;
   }
-  const int64_t returned = clean(store, globals.store, found, wanted);
+  const int64_t returned = clean(store, globals.store, found);
   log_info("took " + off_the_disk(found) + "; the store is " +
            binary_bytes(static_cast<double>(returned)) + " smaller");
   return 0;

@@ -1,5 +1,7 @@
 // The runs of another store.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/diagnostic.h"
 #include "store/metric_writer.h"
@@ -83,6 +85,17 @@ int64_t full_run(Store& store, const std::string& digits) {
   return id;
 }
 
+// In a process of its own: takes the first run of a store off the disk once it has values.
+pid_t purge_in_child(const std::filesystem::path& database) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  Store store(database, Store::Access::read_write);
+  while (value_of(store, "SELECT EXISTS (SELECT 1 FROM metric)") == "0") ::usleep(100);
+  store.remove_run(1);
+  store.purge_run(1, [] {});
+  ::_exit(0);
+}
+
 }  // namespace
 
 TEST_CASE("merge: everything of a run comes along, and a second time changes nothing") {
@@ -148,4 +161,20 @@ TEST_CASE("merge: what is no other store is refused") {
       Error);
   CHECK_THROWS_AS(store.merge(there.database(), kNobodyRuns), Error);
   CHECK(!std::filesystem::exists(there.database()));
+}
+
+TEST_CASE("merge: a run that is purged meanwhile leaves no value behind, and the merge says so") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  write_steps(there.database(), other.create_run(new_run("1a")), 1, 100'000);
+  const pid_t child = purge_in_child(here.database());
+  CHECK_THROWS_WITH_AS(store.merge(there.database(), kNobodyRuns),
+                       doctest::Contains("a run was removed and purged while it was merged"),
+                       Error);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(value_of(store, "SELECT count(*) FROM all_runs") == "0");
+  CHECK(value_of(store, "SELECT count(*) FROM metric") == "0");
 }

@@ -47,6 +47,21 @@ TEST_CASE("query: the views answer what people ask") {
   CHECK(value_of(store, "SELECT value FROM parameters WHERE path = 'optimizer.lr'") == "0.001");
 }
 
+TEST_CASE("query: the views hand a condition on a step down to the key, in the order of steps") {
+  const DatabaseFolder folder;
+  const Store store(folder.database(), Store::Access::read_write);
+  const std::string sql =
+      "EXPLAIN QUERY PLAN SELECT value FROM metrics WHERE run = 1 AND name = 'x'";
+  const auto plan = [&](const std::string& rest) {
+    std::string text;
+    for (const auto& row : store.query(sql + rest).rows) text += row.back().value_or("") + '\n';
+    return text;
+  };
+  CHECK(plan(" AND step = 15").find("SEARCH m USING PRIMARY KEY (series=? AND step=?)") !=
+        std::string::npos);
+  CHECK(plan(" ORDER BY step").find("TEMP B-TREE") == std::string::npos);
+}
+
 TEST_CASE("query: only one statement, and only one that reads") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
