@@ -1,6 +1,6 @@
 // What a metric costs: the training thread's time for a step of 15 scalars, the time of all
-// threads, bytes, bulk speed, and the time to open a store and create a run. Prints; asserts
-// nothing.
+// threads, bytes, bulk speed, and the time to open a store and create a run. Prints a figure a line
+// (store_writing.py reads some); asserts nothing.
 //
 //   store_cost [FOLDER]     default: a new folder below the system's temporary one
 #include <fcntl.h>
@@ -96,10 +96,10 @@ void measure_push(const std::filesystem::path& database) {
   const double busy =
       paced_cpu_seconds([&](int step) { timed(step, [&](int s) { writer.push(s, points); }); });
   writer.flush();
-  std::printf("push of %d scalars: p50 %.2f us, p99 %.2f us, max %.0f us\n", kScalars,
+  std::printf("push, p50: %.2f us\npush, p99: %.2f us\npush, most: %.0f us\n",
               percentile(microseconds, 0.5), percentile(microseconds, 0.99),
               percentile(microseconds, 1.0));
-  std::printf("all threads at 1,000 steps/s: %.1f %% of a core, %.2f us a scalar\n",
+  std::printf("all threads at 1,000 steps/s: %.1f %% of a core\nall threads, a scalar: %.2f us\n",
               100 * (busy - idle) / (kPacedSteps / 1000.0),
               1e6 * (busy - idle) / (kPacedSteps * kScalars));
 }
@@ -132,7 +132,7 @@ void measure_bulk(const std::filesystem::path& database) {
   const double cpu = cpu_seconds() - cpu_before;
   std::printf("bulk: %.0f rows/s, %.2f us of all threads a row\n", rows / seconds,
               1e6 * cpu / rows);
-  std::printf("size: %.1f bytes a scalar\n", (size_of(store) - size_before) / rows);
+  std::printf("size of a scalar: %.1f bytes\n", (size_of(store) - size_before) / rows);
 }
 
 double time_of_sync(const std::filesystem::path& folder) {

@@ -1,5 +1,7 @@
 // How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000
 // points. Prints; asserts nothing.
+//
+//   store_scale [FOLDER]     FOLDER: makes a store of 10,000 runs there, and measures nothing
 #include <time.h>
 
 #include <algorithm>
@@ -39,9 +41,14 @@ void print_time_of(const char* what, Read&& read) {
   std::printf("%s: %.1f ms (%zu)\n", what, least, size);
 }
 
-void measure_tables(const StoreFolder& folder) {
+void make_runs(const StoreFolder& folder) {
+  std::filesystem::create_directories(folder.path);
   { const Store store(folder.database(), Store::Access::read_write); }
   add_runs(folder.database(), 1, kRuns);
+}
+
+void measure_tables(const StoreFolder& folder) {
+  make_runs(folder);
   print_time_of("ls of 10,000 runs, bytes", [&] {
     const Store store = open_store(folder);
     return to_plain(ls_table(all_runs(store, folder, store.runs()), kNow), {}).size();
@@ -85,7 +92,11 @@ void measure_curve(const StoreFolder& folder) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    make_runs({argv[1], "runs"});
+    return 0;
+  }
   const TemporaryFolder tables, curve;
   measure_tables({tables.path(), "runs"});
   measure_curve({curve.path(), "runs"});

@@ -10,7 +10,7 @@ exprun_benchmark(store_scale exprun_control ${CMAKE_SOURCE_DIR}/tests/unit/store
 exprun_benchmark(tokenize_speed exprun_text)
 
 if(EXPRUN_TRAINER)
-  exprun_benchmark(step_speed "exprun_test_runs;exprun_trainer_cpu")
+  exprun_benchmark(step_speed exprun_trainer_cpu)
   exprun_benchmark(kernel_speed exprun_trainer_cpu)
   exprun_benchmark(ranks_trace "exprun_test_runs;exprun_trainer_cpu")
 endif()

@@ -79,9 +79,9 @@ CASES = {
                      lambda p, k: torch.optim.SGD(p, lr=k["lr"], momentum=k["momentum"], nesterov=True)),
     "lion": ({"lr": 1e-2, "betas": [0.9, 0.99], "weight_decay": 0.1, "decay": "all"},
              lambda p, k: Lion(p, k["lr"], k["betas"], k["weight_decay"])),
-    "muon": ({"lr": 2e-2, "momentum": 0.95, "newton_schulz_format": "fp32"},
+    "muon": ({"lr": 2e-2, "momentum": 0.95, "newton_schulz_dtype": "fp32"},
              lambda p, k: Muon(p, k["lr"], k["momentum"], True)),
-    "muon plain": ({"lr": 2e-2, "momentum": 0.95, "nesterov": False, "newton_schulz_format": "fp32"},
+    "muon plain": ({"lr": 2e-2, "momentum": 0.95, "nesterov": False, "newton_schulz_dtype": "fp32"},
                    lambda p, k: Muon(p, k["lr"], k["momentum"], False)),
 }
 
