@@ -19,6 +19,11 @@ std::vector<Values> by_series(size_t series, std::span<const MetricPoint> points
   return values;
 }
 
+// Nobody would remove what is written behind a purge.
+bool takes_values(Connection& connection, int64_t run) {
+  return Query(connection, "SELECT 1 FROM run WHERE id = ? AND purging = 0", run).step();
+}
+
 int64_t series_id(Connection& connection, int64_t run, const SeriesName& series) {
   {
     Query known(connection, "SELECT id FROM series WHERE run = ? AND name = ?", run, series.name);
@@ -72,6 +77,7 @@ void insert_archived(Connection& connection, int64_t series, int64_t attempt,
 
 void write_batch(Connection& connection, int64_t run, int64_t attempt,
                  std::span<const SeriesName> names, std::span<const MetricPoint> points) {
+  if (!takes_values(connection, run)) return;
   const int64_t boundary = overtaken_after(connection, run, attempt);
   std::vector<Values> batch = by_series(names.size(), points);
   for (size_t i = 0; i < batch.size(); ++i) {

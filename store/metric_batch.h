@@ -24,8 +24,8 @@ struct MetricPoint {
 
 // Writes the points as attempt `attempt` of `run`, makes the series that are new and keeps their
 // summaries true. A second value of the same series and step replaces the first. Rows that a later
-// attempt has overtaken go to the archive, so that an old batch may come late or twice. Inside a
-// write transaction.
+// attempt has overtaken go to the archive, so that an old batch may come late or twice. A run that is
+// being purged takes no more values. Inside a write transaction.
 void write_batch(Connection& connection, int64_t run, int64_t attempt,
                  std::span<const SeriesName> names, std::span<const MetricPoint> points);
 

@@ -127,8 +127,9 @@ CREATE TABLE parameter (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
+-- AUTOINCREMENT: the id of a purged series never names another one, to which late values would go.
 CREATE TABLE series (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   run INTEGER NOT NULL REFERENCES run (id),
   name TEXT NOT NULL,
   timing INTEGER NOT NULL CHECK (timing IN (0, 1)),

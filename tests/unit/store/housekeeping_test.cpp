@@ -134,6 +134,23 @@ TEST_CASE("store: purging a removed run leaves nothing of it, and space goes bac
   CHECK(value_of(store, "SELECT count(*) FROM pragma_foreign_key_check") == "0");
 }
 
+TEST_CASE(
+    "store: a run that is being purged takes no more values, and its series are not used again") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = full_run(store, folder);
+  const int64_t series = store.series(id).at(0).id;
+  store.remove_run(id);
+  store.purge_run(id, [&] {
+    write_loss(folder, id, "val/loss", 2, 9);
+    write_loss(folder, id, "train/loss", 2, 9);
+  });
+  CHECK(rows_left(store) == "blob 3 ");
+  const int64_t next = store.create_run(new_run("2b3c4d5e"));
+  write_loss(folder, next, "val/loss", 2, 5);
+  CHECK(store.series(next).at(0).id > series);
+}
+
 TEST_CASE("store: archived values of a run can be dropped alone") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
