@@ -1,16 +1,18 @@
-// Attempts: how a run's lives begin and end.
 #include "store/attempts.h"
 
-#include "base/atomic_file.h"
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "store/blobs.h"
-#include "store/process_identity.h"
-#include "store/run_row.h"
+#include "store/database/connection.h"
+#include "store/metrics/series.h"
+#include "store/rows.h"
 #include "store/run_state.h"
 #include "store/store_impl.h"
 
 namespace exprun {
 namespace {
+
+// Attempts: how a run's lives begin and end.
 
 int64_t current_attempt(Connection& connection, int64_t run) {
   Query query(connection, "SELECT attempt FROM run WHERE id = ?", run);
@@ -105,7 +107,7 @@ void Store::end_attempt(int64_t run, RunState state, std::optional<int> exit_cod
   });
 }
 
-bool Store::settle(const RunRow& row) {
+bool Store::reconcile_state(const RunRow& row) {
   if (row.state != RunState::running) return false;
   Connection& connection = *impl_->connection;
   const RunRow ended = as_observed(row, folder_of(connection.file()));
@@ -120,12 +122,12 @@ bool Store::give_up(RunRow row, const std::string& message) {
   return end_if_current(*impl_->connection, row);
 }
 
-void Store::settle_all() {
+void Store::reconcile_all() {
   Connection& connection = *impl_->connection;
   const auto running = connection.guarded("read", [&] {
     return select_runs(connection, "WHERE run IN (SELECT run FROM attempt WHERE ended_ms IS NULL)");
   });
-  for (const RunRow& row : running) settle(row);
+  for (const RunRow& row : running) reconcile_state(row);
 }
 
 std::vector<AttemptRow> Store::attempts(int64_t run) const {
@@ -140,6 +142,35 @@ std::vector<AttemptRow> Store::attempts(int64_t run) const {
     while (query.step()) rows.push_back(read_attempt(query));
     return rows;
   });
+}
+
+namespace {
+
+// A live row of step s was written by the last attempt that began before s, because every attempt
+// archives what lies after its beginning. The first attempt also wrote step 0.
+constexpr const char* kArchive =
+    "INSERT OR REPLACE INTO metric_archived (series, attempt, step, value, time_ms) "
+    "SELECT m.series, coalesce((SELECT max(a.attempt) FROM attempt AS a "
+    "                           WHERE a.run = ?1 AND a.from_step < m.step), 1), "
+    "       m.step, m.value, m.time_ms "
+    "FROM metric AS m WHERE m.series = ?2 AND m.step > ?3";
+
+std::vector<int64_t> series_after(Connection& connection, int64_t run, int64_t step) {
+  std::vector<int64_t> series;
+  Query query(connection, "SELECT id FROM series WHERE run = ? AND last_step > ?", run, step);
+  while (query.step()) series.push_back(query.integer(0));
+  return series;
+}
+
+}  // namespace
+
+void archive_after(Connection& connection, int64_t run, int64_t from_step) {
+  for (const int64_t series : series_after(connection, run, from_step)) {
+    Query(connection, kArchive, run, series, from_step).run();
+    Query(connection, "DELETE FROM metric WHERE series = ? AND step > ?", series, from_step).run();
+    recompute_summary(connection, series);
+  }
+  Query(connection, "DELETE FROM checkpoint WHERE run = ? AND step > ?", run, from_step).run();
 }
 
 }  // namespace exprun

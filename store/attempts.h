@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "store/connection.h"
+#include "store/database/connection.h"
 #include "store/rows.h"
 
 namespace exprun {

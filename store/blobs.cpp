@@ -1,7 +1,7 @@
 #include "store/blobs.h"
 
 #include "base/hash.h"
-#include "store/query.h"
+#include "store/database/connection.h"
 
 namespace exprun {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "store/connection.h"
+#include "store/database/connection.h"
 
 namespace exprun {
 

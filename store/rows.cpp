@@ -24,4 +24,50 @@ RunState run_state(const std::string& name) {
   throw std::logic_error("store: no run state is called '" + name + "'");
 }
 
+namespace {
+
+std::optional<int> optional_int(Query& query, int column) {
+  if (query.is_null(column)) return std::nullopt;
+  return static_cast<int>(query.integer(column));
+}
+
+}  // namespace
+
+const std::string kSelectRuns =
+    "SELECT run, uid, name, recipe_hash, folder, working_directory, command_line, "
+    "data_fingerprint, state, seed, steps, last_step, attempt, started_ms, last_beat_ms, ended_ms, "
+    "seconds, exit_code, signal, message, host, boot_id, pid, sweep, trial, coalesce(tags, ''), "
+    "version, git_commit, git_dirty, removed_ms, "
+    "(SELECT from_step FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
+    "all_runs.attempt) FROM all_runs ";
+
+RunRow read_run(Query& query) {
+  RunRow row;
+  int column = 0;
+  row.id = query.integer(column++);
+  for (std::string* text : {&row.uid, &row.name, &row.recipe_hash, &row.folder,
+                            &row.working_directory, &row.command_line, &row.data_fingerprint}) {
+    *text = query.text(column++);
+  }
+  row.state = run_state(query.text(column++));
+  for (int64_t* number :
+       {&row.seed, &row.steps, &row.last_step, &row.attempt, &row.started_ms, &row.last_beat_ms}) {
+    *number = query.integer(column++);
+  }
+  row.ended_ms = query.optional_integer(column++);
+  row.seconds = query.real(column++);
+  row.exit_code = optional_int(query, column++);
+  row.signal = optional_int(query, column++);
+  for (std::string* text : {&row.message, &row.host, &row.boot_id}) *text = query.text(column++);
+  row.pid = query.integer(column++);
+  row.sweep_id = query.optional_integer(column++);
+  row.trial = query.optional_integer(column++);
+  for (std::string* text : {&row.tags, &row.version}) *text = query.text(column++);
+  row.git_commit = query.optional_text(column++);
+  row.git_dirty = query.optional_flag(column++);
+  row.removed_ms = query.optional_integer(column++);
+  row.from_step = query.integer(column++);
+  return row;
+}
+
 }  // namespace exprun

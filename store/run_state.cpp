@@ -1,11 +1,45 @@
 #include "store/run_state.h"
 
-#include "base/file_lock.h"
-#include "base/run_folder.h"
-#include "store/last_words.h"
-#include "store/process_identity.h"
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/files/file_lock.h"
+#include "base/files/run_folder.h"
+#include "base/machine/network.h"
+#include "store/end_record.h"
 
 namespace exprun {
+namespace {
+
+std::string boot_id() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
+}
+
+// Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
+int64_t start_ticks() {
+  std::string text;
+  std::getline(std::ifstream("/proc/self/stat"), text);
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) fields >> skipped;
+  int64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
+}
+
+}  // namespace
+
+ProcessIdentity this_process() {
+  return {host_name(), boot_id(), static_cast<int64_t>(::getpid()), start_ticks()};
+}
+
+bool on_this_host(const std::string& host, const std::string& id) {
+  return (!id.empty() && id == boot_id()) || host == host_name();
+}
 
 bool on_another_host(const RunRow& row) {
   return !on_this_host(row.host, row.boot_id);
@@ -14,7 +48,7 @@ bool on_another_host(const RunRow& row) {
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {
   if (row.state != RunState::running) return row;
   const std::filesystem::path lock = RunFolder{store_folder / row.folder}.lock();
-  if (const auto words = last_words(lock, row.attempt)) {
+  if (const auto words = end_record(lock, row.attempt)) {
     row.state = words->state;
     row.ended_ms = words->ended_ms;
     row.exit_code = words->exit_code;

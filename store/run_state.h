@@ -1,7 +1,9 @@
 // The state of a run as it is, not as it was last recorded.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "store/rows.h"
 
@@ -18,5 +20,18 @@ RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 
 // Whether nobody here can tell if a run recorded as running still does.
 bool on_another_host(const RunRow& row);
+
+// Who writes: enough to tell, later and from elsewhere, whether that process still lives.
+struct ProcessIdentity {
+  std::string host;
+  std::string boot_id;  // of the kernel: a new one after every start of the machine
+  int64_t pid = 0;
+  int64_t pid_started = 0;  // clock ticks after boot: tells a reused pid apart
+};
+
+ProcessIdentity this_process();
+
+// Whether locks taken by that process are seen here exactly: the same kernel, or the same host.
+bool on_this_host(const std::string& host, const std::string& boot_id);
 
 }  // namespace exprun

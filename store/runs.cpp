@@ -1,14 +1,96 @@
-// Inserting runs and reading them back.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "base/clock.h"
+#include "base/format_units.h"
+#include "base/suggest.h"
+#include "store/annotations.h"
 #include "store/attempts.h"
 #include "store/blobs.h"
-#include "store/parameters.h"
-#include "store/run_row.h"
+#include "store/database/connection.h"
+#include "store/rows.h"
 #include "store/store_impl.h"
-#include "store/tags.h"
 
 namespace exprun {
 namespace {
+
+// The resolved recipe of a run as rows: dotted path, TOML text, and its value for SQL.
+
+bool is_plain_string(const std::string& toml) {
+  return toml.size() >= 2 && toml.front() == '"' && toml.find('"', 1) == toml.size() - 1 &&
+         toml.find('\\') == std::string::npos;
+}
+
+// Numbers become numbers, so that SQL can compare them; strings lose their quotes.
+void insert(Connection& connection, int64_t run, const ParameterRow& parameter) {
+  const auto& [path, toml, changed] = parameter;
+  constexpr const char* kInsert =
+      "INSERT INTO parameter (run, key, toml, changed, value) "
+      "VALUES (?, (SELECT id FROM parameter_key WHERE path = ?), ?, ?, ?)";
+  const int64_t flag = changed;
+  if (const auto integer = parse_number<int64_t>(toml)) {
+    Query(connection, kInsert, run, path, toml, flag, *integer).run();
+  } else if (const auto real = parse_number<double>(toml)) {
+    Query(connection, kInsert, run, path, toml, flag, *real).run();
+  } else {
+    const std::string text = is_plain_string(toml) ? toml.substr(1, toml.size() - 2) : toml;
+    Query(connection, kInsert, run, path, toml, flag, text).run();
+  }
+}
+
+std::string json_array(const std::vector<int64_t>& numbers) {
+  std::string text = "[";
+  for (const int64_t number : numbers)
+    text += (text.size() > 1 ? "," : "") + std::to_string(number);
+  return text + "]";
+}
+
+void insert_parameters(Connection& connection, int64_t run,
+                       const std::vector<ParameterRow>& parameters) {
+  for (const ParameterRow& parameter : parameters) {
+    Query(connection, "INSERT INTO parameter_key (path) VALUES (?) ON CONFLICT DO NOTHING",
+          parameter.path)
+        .run();
+    insert(connection, run, parameter);
+  }
+}
+
+std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connection,
+                                                             const std::vector<int64_t>& runs) {
+  std::map<int64_t, std::vector<ParameterRow>> parameters;
+  Query query(connection,
+              "SELECT run, path, toml, changed FROM parameters "
+              "WHERE run IN (SELECT value FROM json_each(?))",
+              json_array(runs));
+  while (query.step())
+    parameters[query.integer(0)].push_back({query.text(1), query.text(2), query.integer(3) != 0});
+  for (auto& [run, rows] : parameters)
+    std::sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.path < b.path; });
+  return parameters;
+}
+
+// Runs first, so that each is one look into the key of `parameter`.
+std::map<int64_t, std::string> read_parameter(Connection& connection, const std::string& path) {
+  std::map<int64_t, std::string> values;
+  Query query(connection,
+              "SELECT r.id, p.toml FROM run AS r CROSS JOIN parameter AS p ON p.run = r.id "
+              "WHERE p.key = (SELECT id FROM parameter_key WHERE path = ?)",
+              path);
+  while (query.step()) values.emplace(query.integer(0), query.text(1));
+  return values;
+}
+
+std::vector<std::string> read_parameter_paths(Connection& connection) {
+  std::vector<std::string> paths;
+  Query query(connection, "SELECT path FROM parameter_key ORDER BY path");
+  while (query.step()) paths.push_back(query.text(0));
+  return paths;
+}
+
+// Inserting runs and reading them back.
 
 constexpr int64_t kFirstAttempt = 1;
 
@@ -105,6 +187,93 @@ std::map<int64_t, std::string> Store::parameter_by_run(const std::string& path) 
 std::vector<std::string> Store::parameter_paths() const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] { return read_parameter_paths(connection); });
+}
+
+namespace {
+
+// From what a person types to a run.
+
+constexpr size_t kShortestPrefix = 4;
+constexpr size_t kShownChoices = 8;
+
+std::string which(Store::Among among) {
+  return among == Store::Among::kept ? "WHERE removed_ms IS NULL "
+                                     : "WHERE removed_ms IS NOT NULL ";
+}
+
+std::vector<RunRow> exact(Connection& connection, const std::string& reference,
+                          const std::string& where) {
+  if (reference == "@last") return select_runs(connection, where + "ORDER BY run DESC LIMIT 1");
+  if (reference == "@best") {
+    return select_runs(connection, where +
+                                       "AND run = (SELECT s.run FROM series AS s JOIN run AS r "
+                                       "ON r.id = s.run AND r.removed_ms IS NULL "
+                                       "WHERE s.name = 'val/loss' AND s.min IS NOT NULL "
+                                       "ORDER BY s.min, s.run LIMIT 1)");
+  }
+  if (const auto id = parse_number<int64_t>(reference)) {
+    auto rows = select_runs(connection, where + "AND run = ?", *id);
+    if (!rows.empty()) return rows;
+  }
+  return select_runs(connection,
+                     where + "AND (uid = ?1 OR name = ?1 OR folder = ?1) ORDER BY run DESC LIMIT 1",
+                     reference);
+}
+
+std::vector<RunRow> with_prefix(Connection& connection, const std::string& prefix,
+                                const std::string& where) {
+  if (prefix.size() < kShortestPrefix) return {};
+  return select_runs(connection,
+                     where +
+                         "AND (substr(uid, 1, length(?1)) = ?1 OR "
+                         "substr(folder, 1, length(?1)) = ?1) ORDER BY run DESC",
+                     prefix);
+}
+
+std::vector<RunRow> matching(Connection& connection, const std::string& reference,
+                             Store::Among among) {
+  auto rows = exact(connection, reference, which(among));
+  return rows.empty() ? with_prefix(connection, reference, which(among)) : rows;
+}
+
+std::string list(const std::vector<RunRow>& rows) {
+  std::string text;
+  for (size_t i = 0; i < std::min(rows.size(), kShownChoices); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(rows[i].id) + " (" + rows[i].name + ", " +
+            rows[i].uid.substr(0, 12) + ")";
+  }
+  return rows.size() > kShownChoices ? text + ", ..." : text;
+}
+
+std::string advice(Connection& connection, const std::string& reference, Store::Among among) {
+  if (among == Store::Among::removed) return " is removed; `exprun ls --removed` lists those";
+  if (reference == "@best") return "; no run has a finite val/loss yet";
+  if (!matching(connection, reference, Store::Among::removed).empty())
+    return "; it was removed: `exprun restore " + reference + "` brings it back";
+  std::vector<std::string> names;
+  Query query(connection,
+              "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name ORDER BY max(id) DESC");
+  while (query.step()) names.push_back(query.text(0));
+  if (names.empty()) return "; it has no runs yet";
+  const auto nearest_name = nearest(reference, names);
+  return nearest_name ? "; did you mean '" + *nearest_name + "'?" : "; `exprun ls` lists its runs";
+}
+
+}  // namespace
+
+RunRow Store::find_run(const std::string& reference, Among among) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<RunRow> rows = matching(connection, reference, among);
+    if (rows.size() == 1) return std::move(rows.front());
+    if (rows.empty()) {
+      throw Error("store: no run '" + reference + "' in '" + connection.file().string() + "'" +
+                      advice(connection, reference, among),
+                  ExitCode::no_such_run);
+    }
+    throw Error("store: '" + reference + "' could mean several runs: " + list(rows),
+                ExitCode::no_such_run);
+  });
 }
 
 }  // namespace exprun

@@ -1,7 +1,7 @@
 // Any SQL of the user, on a connection of its own that cannot write.
 #include <sqlite3.h>
 
-#include "base/number.h"
+#include "base/format_units.h"
 #include "store/store_impl.h"
 
 namespace exprun {

@@ -1,7 +1,7 @@
 #include "store/store.h"
 
-#include "store/metric_journal.h"
-#include "store/open.h"
+#include "store/database/open.h"
+#include "store/metrics/metric_journal.h"
 #include "store/store_impl.h"
 
 namespace exprun {

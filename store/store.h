@@ -41,8 +41,8 @@ class Store {
   // Records how the attempt of `row` ended, if that is still the current one, recorded as running,
   // and is over (as_observed of run_state.h). Returns whether it did. begin_attempt needs no such
   // call: whoever begins an attempt holds the lock, so the one before is over.
-  bool settle(const RunRow& row);
-  void settle_all();  // every run that is recorded as running
+  bool reconcile_state(const RunRow& row);
+  void reconcile_all();  // every run that is recorded as running
 
   // Records that the attempt of `row` crashed on another host, where only the caller can know that:
   // if it is still the current one, recorded as running. Returns whether it did.

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "store/query.h"
+#include "store/database/connection.h"
 #include "store/store.h"
 
 namespace exprun {

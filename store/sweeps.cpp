@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "store/blobs.h"
-#include "store/process_identity.h"
+#include "store/run_state.h"
 #include "store/store_impl.h"
 
 namespace exprun {

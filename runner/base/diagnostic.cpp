@@ -1,14 +1,17 @@
 #include "base/diagnostic.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 
-#include "base/number.h"
+#include "base/format_units.h"
 #include "base/utf8.h"
 
 namespace exprun {
 namespace {
+
+using nlohmann::ordered_json;
 
 constexpr const char* kIndent = "    ";
 constexpr uint32_t kWidestLine = 160;  // code points; a longer line is cut around the place
@@ -90,11 +93,37 @@ auto order(const Diagnostic& d) {
                     d.where.line, d.where.column);
 }
 
+using Files = std::vector<std::shared_ptr<const SourceFile>>;
+
+ordered_json place_json(const SourceSpan& where) {
+  if (!where) return nullptr;
+  return {{"file", where.file->name},
+          {"line", where.line},
+          {"column", where.column},
+          {"length", where.length}};
+}
+
+SourceSpan place_from(const ordered_json& json, const Files& files) {
+  if (json.is_null()) return {};
+  const auto name = json.at("file").get<std::string>();
+  SourceSpan where{nullptr, json.at("line").get<uint32_t>(), json.at("column").get<uint32_t>(),
+                   json.at("length").get<uint32_t>()};
+  for (const auto& file : files)
+    if (file->name == name) where.file = file;
+  if (!where.file) where.file = std::make_shared<SourceFile>(SourceFile{name, ""});
+  return where;
+}
+
 }  // namespace
 
-Diagnostic tolerable(Diagnostic diagnostic) {
-  diagnostic.tolerable = true;
-  return diagnostic;
+SourceSpan span_of(const std::shared_ptr<const SourceFile>& file, size_t begin, size_t size) {
+  const std::string_view text = file->text;
+  const std::string_view before = text.substr(0, begin);
+  const auto line = static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n') + 1);
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto column = static_cast<uint32_t>(code_points(before.substr(line_start)).size() + 1);
+  const auto length = static_cast<uint32_t>(code_points(text.substr(begin, size)).size());
+  return {file, line, column, std::max<uint32_t>(length, 1)};
 }
 
 Diagnostics sorted(Diagnostics diagnostics) {
@@ -109,9 +138,8 @@ Diagnostics first_of(Diagnostics diagnostics) {
   const Diagnostics rest(all.begin() + kMostDiagnostics, all.end());
   all.resize(kMostDiagnostics);
   all.push_back({all.back().where,
-                 "there are " + with_thousands(static_cast<int64_t>(rest.size())) +
-                     " more, which are not shown",
-                 "", all.back().also, has_errors(rest) ? Severity::error : Severity::warning});
+                 with_thousands(static_cast<int64_t>(rest.size())) + " more not shown", "",
+                 all.back().also, has_errors(rest) ? Severity::error : Severity::warning});
   return all;
 }
 
@@ -146,5 +174,31 @@ RecipeError::RecipeError(Diagnostics diagnostics)
 RecipeError::RecipeError(SourceSpan where, std::string message, std::string help)
     : RecipeError(Diagnostics{
           {std::move(where), std::move(message), std::move(help), {}, Severity::error}}) {}
+
+ordered_json to_json(const Diagnostics& diagnostics) {
+  ordered_json list = ordered_json::array();
+  for (const Diagnostic& diagnostic : diagnostics) {
+    ordered_json also = ordered_json::array();
+    for (const SourceSpan& where : diagnostic.also) also.push_back(place_json(where));
+    list.push_back({{"severity", diagnostic.severity == Severity::error ? "error" : "warning"},
+                    {"message", diagnostic.message},
+                    {"help", diagnostic.help},
+                    {"where", place_json(diagnostic.where)},
+                    {"also", std::move(also)}});
+  }
+  return list;
+}
+
+Diagnostics diagnostics_from_json(const ordered_json& json, const Files& files) {
+  Diagnostics diagnostics;
+  for (const ordered_json& item : json) {
+    Diagnostic diagnostic{place_from(item.at("where"), files), item.at("message"), item.at("help")};
+    for (const ordered_json& where : item.at("also"))
+      diagnostic.also.push_back(place_from(where, files));
+    if (item.at("severity") == "warning") diagnostic.severity = Severity::warning;
+    diagnostics.push_back(std::move(diagnostic));
+  }
+  return diagnostics;
+}
 
 }  // namespace exprun

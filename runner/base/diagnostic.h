@@ -1,15 +1,52 @@
-// The three kinds of failure (design: errors) and how a mistake in a recipe is shown.
+// The three kinds of failure (design: errors), and how a mistake in a recipe is shown: texts and
+// places in them, diagnostics, exit codes.
 // std::logic_error is the third kind: a bug of ours. All are caught in main() only.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "base/exit_code.h"
-#include "base/source_file.h"
-
 namespace exprun {
+
+// A recipe, a parent, or one override ("<override 2>" with the text "optimizer.lr=abc").
+struct SourceFile {
+  std::string name;
+  std::string text;
+};
+
+// Lines and columns count from 1, columns and lengths in code points (a tab is one).
+// A span without a file means "no place": a default, or a value from a stored run.
+struct SourceSpan {
+  std::shared_ptr<const SourceFile> file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t length = 0;
+
+  explicit operator bool() const { return file != nullptr; }
+};
+
+// The place of `size` bytes from the byte `begin` on; one code point long at least.
+SourceSpan span_of(const std::shared_ptr<const SourceFile>& file, size_t begin, size_t size);
+
+// What the programs tell the shell. Scripts rely on these: do not change the values.
+enum class ExitCode : int {
+  done = 0,
+  failed = 1,
+  bad_recipe = 2,  // also wrong usage
+  diverged = 3,
+  no_such_run = 4,
+  store_error = 5,
+  failed_trials = 6,       // a sweep ended, with failed trials
+  lost_ranks = 74,         // between a rank and its launcher only, which answers 1
+  preempted = 75,          // saved, or not begun; run me again (EX_TEMPFAIL)
+  interrupted_int = 130,   // saved after SIGINT
+  interrupted_term = 143,  // saved after SIGTERM
+};
 
 enum class Severity { error, warning };
 
@@ -19,11 +56,7 @@ struct Diagnostic {
   std::string help = {};              // shown behind the caret: "did you mean 'weight_decay'?"
   std::vector<SourceSpan> also = {};  // the chain of `extends` that led to `where`, nearest first
   Severity severity = Severity::error;
-  bool tolerable = false;  // nothing that could not be trained with: a run begun with it may go on
 };
-
-// The same as an error of this kind.
-Diagnostic tolerable(Diagnostic diagnostic);
 
 // Collects; nothing throws on the first problem.
 using Diagnostics = std::vector<Diagnostic>;
@@ -69,5 +102,14 @@ class Error : public std::runtime_error {
  private:
   ExitCode code_;
 };
+
+// For scripts and editors, and from one program of ours to the other:
+// an array of {severity, message, help, where: {file, line, column, length}, also: [where...]}; a
+// place that is none is null.
+nlohmann::ordered_json to_json(const Diagnostics& diagnostics);
+
+// Back from that form. Places in one of `files`, by name, can be shown with their line.
+Diagnostics diagnostics_from_json(const nlohmann::ordered_json& json,
+                                  const std::vector<std::shared_ptr<const SourceFile>>& files);
 
 }  // namespace exprun

@@ -10,8 +10,7 @@
 #include <cerrno>
 #include <new>
 
-#include "base/file_error.h"
-#include "base/unique_fd.h"
+#include "base/files/file.h"
 
 namespace exprun {
 namespace {

@@ -9,9 +9,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/files/file.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -19,7 +25,7 @@ namespace {
 
 constexpr const char* kEraseLine = "\r\x1b[K";
 
-// "exprun: " for info, "exprun: warning: " with the word in colour for the others.
+// "exprun: " for info, "exprun: warning: " with the word in color for the others.
 class Prefix final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -42,7 +48,7 @@ class Prefix final : public spdlog::custom_flag_formatter {
   }
 };
 
-bool colours_refused() {
+bool is_color_refused() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color && *no_color;
 }
@@ -72,7 +78,7 @@ std::unique_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> s
 
 std::unique_ptr<spdlog::logger> screen_logger() {
   return logger_to(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
-      colours_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic));
+      is_color_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic));
 }
 
 int terminal_columns() {
@@ -91,11 +97,11 @@ std::string clipped(std::string_view line, int columns) {
 }
 
 // Messages and the progress line share standard error, so one object writes both.
-class Talk {
+class Console {
  public:
-  static Talk& instance() {
-    static Talk talk;
-    return talk;
+  static Console& instance() {
+    static Console console;
+    return console;
   }
 
   void set_level(LogLevel level) {
@@ -148,25 +154,43 @@ class Talk {
 }  // namespace
 
 void set_log_level(LogLevel level) {
-  Talk::instance().set_level(level);
+  Console::instance().set_level(level);
 }
 
 void log(LogLevel level, const std::string& message) {
-  Talk::instance().message(level, message);
+  Console::instance().message(level, message);
 }
 
 void keep_log(const std::string& file) try {
-  Talk::instance().keep(file);
+  Console::instance().keep(file);
 } catch (const std::exception& error) {
   log_warning(std::string("log: ") + error.what());
 }
 
 void show_progress_line(const std::string& line) {
-  Talk::instance().progress(line);
+  Console::instance().progress(line);
 }
 
 bool has_progress_line() {
-  return Talk::instance().has_progress();
+  return Console::instance().has_progress();
+}
+
+void write_error_file(const std::string& message) {
+  namespace fs = std::filesystem;
+  const char* const name = std::getenv("TORCHELASTIC_ERROR_FILE");
+  if (!name || !*name) return;
+  try {
+    if (fs::exists(name)) return;
+    fs::create_directories(fs::path(name).parent_path());
+    const nlohmann::json json{
+        {"message",
+         {{"message", "exprun: " + message},
+          {"extraInfo",
+           {{"py_callstack", message}, {"timestamp", std::to_string(now_ms() / 1000)}}}}}};
+    write_file_atomically(name, json_text(json, -1, NotUtf8::replaced));
+  } catch (const std::exception&) {
+    // The message is on standard error too.
+  }
 }
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// Talk for people, on standard error: "exprun: message". Data goes to standard output.
+// Messages for people, on standard error: "exprun: message". Data goes to standard output.
 // spdlog is behind it (log.cpp): LibTorch ships another fmt, so no header may show it.
 #pragma once
 
@@ -31,5 +31,11 @@ inline void log_info(const std::string& message) {
 inline void log_warning(const std::string& message) {
   log(LogLevel::warning, message);
 }
+
+// For torchrun, which looks there for why a worker failed.
+// Writes the message to the file that TORCHELASTIC_ERROR_FILE names, in torchrun's format, unless
+// there is no such name or something has been written before: the first error is the cause. Never
+// throws.
+void write_error_file(const std::string& message);
 
 }  // namespace exprun

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/number.h"
+#include "base/format_units.h"
 
 namespace exprun {
 namespace {
@@ -82,7 +82,7 @@ const UnitName* find_unit(std::string_view text) {
   return nullptr;
 }
 
-std::string counted(double count, const char* singular) {
+std::string with_unit(double count, const char* singular) {
   return shortest(count) + " " + singular + (count == 1 ? "" : "s");
 }
 
@@ -90,7 +90,7 @@ std::string tokens(double count) {
   for (const Magnitude& magnitude : kMagnitudes)
     if (count > 0 && std::fmod(count, magnitude.factor) == 0)
       return shortest(count / magnitude.factor) + magnitude.letter + " tokens";
-  return counted(count, "token");
+  return with_unit(count, "token");
 }
 
 std::string in_largest_unit(double seconds) {
@@ -118,9 +118,9 @@ std::optional<Period> parse_period(std::string_view text) {
 std::string to_string(const Period& period) {
   switch (period.unit) {
     case PeriodUnit::steps:
-      return counted(period.count, "step");
+      return with_unit(period.count, "step");
     case PeriodUnit::epochs:
-      return counted(period.count, "epoch");
+      return with_unit(period.count, "epoch");
     case PeriodUnit::tokens:
       return tokens(period.count);
     case PeriodUnit::seconds:

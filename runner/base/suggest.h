@@ -1,4 +1,4 @@
-// "did you mean": the candidate nearest to a misspelt name.
+// "did you mean": the candidate nearest to a misspelt name, and words of other tools.
 #pragma once
 
 #include <optional>
@@ -14,5 +14,28 @@ namespace exprun {
 // "float16".
 std::optional<std::string> nearest(std::string_view name,
                                    const std::vector<std::string>& candidates);
+
+// Words of other tools (nanoGPT, PyTorch, HuggingFace, Lightning, Hydra) for what has another name
+// here. Whoever meets an unknown word looks here before it looks for a misspelt one.
+struct KeySynonym {
+  const char* word;
+  const char* path;       // of the recipe's key: "model.hidden_size"
+  const char* note = "";  // what to know of it, behind the path and before a '?'
+};
+
+// Null for a word that no other tool has, as far as is known.
+const KeySynonym* key_synonym(std::string_view word);
+// The table of this recipe that another tool's word means.
+std::optional<std::string> table_synonym(std::string_view word);
+
+// "cuda" for "gpu", if it is among the choices.
+std::optional<std::string> value_synonym(std::string_view word,
+                                         const std::vector<std::string>& choices);
+
+// What to say of a command that is none here: ", did you mean 'ls'?"; empty for any other word.
+std::string command_synonym(std::string_view word);
+
+// Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)".
+bool is_foreign_range(std::string_view text);
 
 }  // namespace exprun

@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "base/diagnostic.h"
-#include "control/command/dispatch.h"
-#include "control/launch/explain.h"
+#include "control/command/command.h"
+#include "control/launch/supervise.h"
 
 namespace exprun {
 namespace {

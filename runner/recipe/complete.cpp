@@ -1,16 +1,131 @@
 #include "recipe/complete.h"
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/period.h"
+#include "base/utf8.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
-#include "recipe/table_schema.h"
-#include "recipe/validate/validate_value.h"
-#include "recipe/value_json.h"
+#include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/value.h"
 
 namespace exprun {
+namespace {
+
+using Derived = std::optional<Value::Data>;
+
+constexpr int64_t kMostMicroBatchTokens = 16384;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+// The blocks beyond ASCII that have punctuation, symbols, emoji and what nobody can read.
+constexpr std::pair<char32_t, char32_t> kNoLetters[] = {
+    {0x80, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},       {0x2000, 0x206F},   {0x20A0, 0x20CF},
+    {0x2190, 0x2BFF}, {0x2E00, 0x2E7F}, {0x3000, 0x3004},   {0x3008, 0x3020},   {0xD800, 0xF8FF},
+    {0xFE00, 0xFE1F}, {0xFE30, 0xFE6F}, {0xFEFF, 0xFF0F},   {0xFF1A, 0xFF20},   {0xFF3B, 0xFF40},
+    {0xFF5B, 0xFF65}, {0xFFE0, 0xFFFF}, {0x1F000, 0x1FAFF}, {0xE0000, 0x10FFFF}};
+
+bool is_letter_beyond_ascii(char32_t c) {
+  return c >= 0x80 && std::none_of(std::begin(kNoLetters), std::end(kNoLetters),
+                                   [c](const auto& of) { return of.first <= c && c <= of.second; });
+}
+
+Derived run_name(const DeriveInput& input) {
+  const std::string stem = std::filesystem::path(input.file).stem().string();
+  std::string name;
+  for (const CodePoint& c : code_points(stem)) {
+    const bool ascii = c.value < 0x80 && is_name_character(static_cast<char>(c.value));
+    name += c.valid && (ascii || is_letter_beyond_ascii(c.value)) ? c.bytes : "_";
+  }
+  const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
+  const Schema& schema = input.schemas.find("run")->at("properties").at("name");
+  return std::string(
+      first_bytes(good_start ? name : "_" + name, schema.at("maxLength").get<size_t>()));
+}
+
+Derived vocab_size(const DeriveInput& input) {
+  if (const auto bytes = vocabulary_of_bytes(input.root)) return *bytes;
+  if (!input.dataset_info.vocab_size) return std::nullopt;
+  return *input.dataset_info.vocab_size;
+}
+
+Derived context_length(const DeriveInput& input) {
+  const auto length = integer_at(input.root, "model.context_length");
+  return length ? Derived(*length) : std::nullopt;
+}
+
+Derived num_key_value_heads(const DeriveInput& input) {
+  const auto heads = integer_at(input.root, "model.num_heads");
+  return heads ? Derived(*heads) : std::nullopt;
+}
+
+Derived feed_forward_size(const DeriveInput& input) {
+  const auto width = positive_at(input.root, "model.hidden_size");
+  int64_t size = 0;
+  if (!width || __builtin_mul_overflow(4, *width, &size)) return std::nullopt;
+  return size;
+}
+
+Derived micro_batch(const DeriveInput& input) {
+  const auto sequences = batch_sequences(input.root);
+  const auto length = sequence_length(input.root);
+  const auto ranks = world_size(input.root);
+  if (!sequences || !length || !ranks) return std::nullopt;
+  const int64_t share = std::max<int64_t>(1, *sequences / *ranks);  // of a rank
+  const int64_t most = std::max<int64_t>(1, kMostMicroBatchTokens / *length);
+  int64_t micro = std::min(share, most);
+  while (share % micro != 0) --micro;
+  return micro;
+}
+
+// A part of the run in the run's own unit, so that it does not depend on the data.
+Derived part_of_run(const DeriveInput& input, double parts) {
+  std::optional<Period> length = run_length(input.root);
+  if (!length) return std::nullopt;
+  length->count /= parts;
+  if (length->unit != PeriodUnit::epochs) length->count = std::max(1.0, std::round(length->count));
+  return to_string(*length);
+}
+
+Derived decay_length(const DeriveInput& input) {
+  const std::optional<Period> until = period_at(input.root, "schedule.decay_until");
+  if (!until) return part_of_run(input, 5);
+  Period length = *until;
+  length.count /= 5;
+  // Up, so that it begins where llm.c's int(0.8 n) does.
+  if (length.unit != PeriodUnit::epochs) length.count = std::ceil(length.count);
+  return to_string(length);
+}
+
+Derived evaluation_every(const DeriveInput& input, const std::string& type) {
+  return part_of_run(input, type == "sample" ? 1 : 10);
+}
+
+}  // namespace
+
+Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
+  if (path == "run.name") return run_name(input);
+  if (path == "model.vocab_size") return vocab_size(input);
+  if (path == "model.num_key_value_heads") return num_key_value_heads(input);
+  if (path == "model.feed_forward_size") return feed_forward_size(input);
+  if (path == "batch.sequence_length") return context_length(input);
+  if (path == "batch.micro_batch") return micro_batch(input);
+  if (path == "schedule.decay_until") return part_of_run(input, 1);
+  if (path == "schedule.decay_length") return decay_length(input);
+  if (path == "checkpoint.every") return part_of_run(input, 20);
+  if (path == "metrics.progress_every") return part_of_run(input, 50);
+  if (parent_path(parent_path(path)) == "evaluation" && last_part(path) == "every")
+    return evaluation_every(input, type);
+  return std::nullopt;
+}
+
 namespace {
 
 void normalize_all(const TablePlace& place) {
@@ -108,14 +223,15 @@ Value normalized(const Schema& schema, Value value) {
   return value;
 }
 
-void complete(const SchemaSet& schemas, Table& root, const Facts& facts, const std::string& file) {
+void complete(const SchemaSet& schemas, Table& root, const DatasetInfo& dataset_info,
+              const std::string& file) {
   add_default_evaluation(root);
   visit_tables(schemas, root, [](const TablePlace& place) {
     add_defaults(place);
     normalize_all(place);
     reorder(place);
   });
-  derive_all(schemas, root, {schemas, root, facts, file});
+  derive_all(schemas, root, {schemas, root, dataset_info, file});
 }
 
 }  // namespace exprun

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "recipe/toml_quotes.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {

@@ -1,20 +1,141 @@
 #include "recipe/overrides.h"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/strings.h"
 #include "base/suggest.h"
-#include "base/trimmed.h"
 #include "base/utf8.h"
-#include "base/word_list.h"
-#include "recipe/key_lookup.h"
 #include "recipe/key_path.h"
 #include "recipe/merge.h"
-#include "recipe/override_value.h"
-#include "recipe/table_schema.h"
+#include "recipe/schema/key_lookup.h"
+#include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/toml/parse.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
+
+using File = std::shared_ptr<const SourceFile>;
+
+Value bare(const File& file, size_t begin, size_t size) {
+  return Value(file->text.substr(begin, size), span_of(file, begin, size), Origin::command_line);
+}
+
+// A word that is meant as text, if not as TOML: auto, abc.
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+  });
+}
+
+// One element of a bare list, from `at` on: a quoted one is TOML. Its end is the comma behind it,
+// or `end`; nothing, and the reason, if it cannot be read.
+std::optional<size_t> read_element(const File& file, size_t at, size_t end, Array& array,
+                                   Diagnostics& diagnostics) {
+  const std::string_view text = std::string_view(file->text).substr(0, end);
+  const size_t first = std::min(text.find_first_not_of(' ', at), end);
+  const bool quoted = first < end && (text[first] == '"' || text[first] == '\'');
+  const size_t close = quoted ? end_of_quoted(text, first) : first;
+  const size_t comma = std::min(text.find(',', std::min(close, end)), end);
+  const std::string_view word = trimmed(text.substr(first, comma - first));
+  if (close == text.npos)
+    diagnostics.push_back({span_of(file, first, 1), "the closing quote is missing"});
+  else if (word.empty() && comma < end)
+    diagnostics.push_back({span_of(file, comma, 1), "a value is missing next to a comma",
+                           "write \"\" for an empty string"});
+  else if (!quoted && !word.empty())
+    array.push_back(bare(file, first, word.size()));
+  else if (quoted)
+    if (auto value = parse_toml_value(file, first, word.size(), Origin::command_line, diagnostics))
+      array.push_back(std::move(*value));
+  return has_errors(diagnostics) ? std::nullopt : std::optional(comma);
+}
+
+// [a,b] for an array of strings.
+std::optional<Value> bare_list(const File& file, size_t begin, Diagnostics& diagnostics) {
+  Array array;
+  Diagnostics found;
+  const size_t end = file->text.size() - 1;
+  for (size_t at = begin + 1; at < end; ++at) {
+    const auto comma = read_element(file, at, end, array, found);
+    if (!comma) break;
+    at = *comma;
+  }
+  diagnostics.insert(diagnostics.end(), found.begin(), found.end());
+  if (!found.empty()) return std::nullopt;
+  return Value(std::move(array), span_of(file, begin, end + 1 - begin), Origin::command_line);
+}
+
+bool may_be_text(const Schema& schema) {
+  return allows_type(schema, "string") && schema.value("pattern", "") != "^auto$";
+}
+
+// Where a backslash stands that TOML would read, with what follows, as one character.
+size_t find_escape(std::string_view text) {
+  size_t at = text.find('\\');
+  while (at != text.npos && (at + 1 == text.size() || !std::strchr("bfnrtuU\"\\", text[at + 1])))
+    at = text.find('\\', at + 1);
+  return at;
+}
+
+// A shell hands "\n" on as it is, and nobody means those two characters without saying so.
+Value bare_text(const File& file, size_t begin, const Schema& schema, Diagnostics& diagnostics) {
+  const std::string text = file->text.substr(begin);
+  const size_t escape = schema.contains("x-path") ? text.npos : find_escape(text);
+  if (escape != text.npos)
+    diagnostics.push_back(
+        {span_of(file, begin + escape, 2),
+         "'" + text.substr(escape, 2) + "' is two characters in a value without quotes",
+         "write '\"" + text + "\"' for the TOML escape, or \"'" + text +
+             "'\" for a literal backslash"});
+  return bare(file, begin, text.size());
+}
+
+// Nothing but text: what could be a number or a boolean is read as TOML first.
+bool takes_text(const Schema& schema) {
+  return may_be_text(schema) && !allows_type(schema, "number") && !allows_type(schema, "boolean");
+}
+
+bool takes_list_of_text(const Schema& schema) {
+  return allows_type(schema, "array") && schema.contains("items") &&
+         allows_type(schema["items"], "string");
+}
+
+// The value of an override: TOML, or the bare text where the key takes text. The text of `file`
+// from the byte `begin` on; nothing, and the reason in `diagnostics`, if it cannot be read.
+// `schema` is that of the key.
+std::optional<Value> read_override_value(const File& file, size_t begin, const Schema& schema,
+                                         Diagnostics& diagnostics) {
+  const std::string_view text = std::string_view(file->text).substr(begin);
+  const char first = text.empty() ? '\0' : text.front();
+  const bool quoted = first == '"' || first == '\'';
+  const bool list = first == '[' && allows_type(schema, "array");
+  if (takes_text(schema) && !quoted && !list) return bare_text(file, begin, schema, diagnostics);
+  if (text.empty()) {
+    diagnostics.push_back({span_of(file, begin, 0), "a value is missing after '='"});
+    return std::nullopt;
+  }
+  Diagnostics syntax;
+  std::optional<Value> value =
+      parse_toml_value(file, begin, text.size(), Origin::command_line, syntax);
+  if (value) return value;
+  if (list && takes_list_of_text(schema) && text.back() == ']')
+    return bare_list(file, begin, diagnostics);
+  if (is_word(text) || may_be_text(schema) || allows_type(schema, "object"))
+    if (first != '{' && !list) return bare(file, begin, text.size());
+  const bool makes_several =
+      is_foreign_range(text) || text.starts_with("range(") || text.starts_with("choice(");
+  if (makes_several || (text.find(',') != text.npos && first != '[' && first != '{'))
+    syntax = {{span_of(file, begin, text.size()), "one value is needed, not several",
+               makes_several ? "`exprun sweep` takes a,b,c, choice(a,b) and range(start,stop,step)"
+                             : "`exprun sweep` runs each of them"}};
+  diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
+  return std::nullopt;
+}
 
 struct Override {
   std::shared_ptr<const SourceFile> file;
@@ -22,7 +143,6 @@ struct Override {
   SourceSpan key_where;
   size_t value_begin = 0;
   size_t number = 0;                                          // among all, from 0
-  bool is_old = false;                                        // an earlier run was begun with it
   enum class Form { sets, adds, removes } form = Form::sets;  // key=value, +key=value, ~key
 };
 
@@ -30,7 +150,7 @@ struct Override {
 std::optional<std::string> form_problem(const Override& override_, bool has_value) {
   const bool removes = override_.form == Override::Form::removes;
   if (override_.key.empty() || (!removes && !has_value)) return "write key=value or ~key";
-  if (removes && has_value) return "~key goes back to the default and takes no value";
+  if (removes && has_value) return "~key resets the key to its default and takes no value";
   return std::nullopt;
 }
 
@@ -54,7 +174,7 @@ std::optional<Override> split(const std::string& text, size_t number, Diagnostic
       has_value ? std::min(text.find_first_not_of(' ', equals + 1), text.size()) : 0;
   const auto problem = form_problem(result, has_value);
   if (!problem) return result;
-  diagnostics.push_back({result.key_where, "this is no override", *problem});
+  diagnostics.push_back({result.key_where, "this is not an override", *problem});
   return std::nullopt;
 }
 
@@ -63,21 +183,15 @@ std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
                                    const Override& override_, Diagnostics& diagnostics) {
   if (override_.key == "extends" || override_.key == "version") {
     diagnostics.push_back({override_.key_where,
-                           "'" + override_.key + "' can stand in a recipe's file only",
+                           "'" + override_.key + "' is allowed only in a recipe file",
                            "write it above the first table"});
     return std::nullopt;
   }
   const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
   if (matches.size() == 1) return matches.front();
-  const auto renamed = renamed_path(schemas, root, override_.key);
-  if (matches.empty() && renamed && override_.is_old) return renamed;
   if (matches.size() > 1)
     diagnostics.push_back({override_.key_where, "'" + override_.key + "' names several keys",
                            "write " + alternatives(matches)});
-  else if (renamed)
-    diagnostics.push_back({override_.key_where,
-                           "'" + override_.key + "' is now called '" + *renamed + "'",
-                           "write " + *renamed});
   else
     diagnostics.push_back({override_.key_where, "unknown key '" + override_.key + "'",
                            suggest_path(schemas, root, override_.key)});
@@ -87,9 +201,9 @@ std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
 // '+' is for what only the user names: an evaluation, a group of the optimizer.
 bool may_add(const SchemaSet& schemas, const Table& root, const Override& override_,
              const std::string& path, Diagnostics& diagnostics) {
-  if (override_.form != Override::Form::adds || is_named_freely(schemas, root, path)) return true;
-  diagnostics.push_back({override_.key_where, "'" + override_.key + "' is there already",
-                         "write it without the '+'"});
+  if (override_.form != Override::Form::adds || is_user_named(schemas, root, path)) return true;
+  diagnostics.push_back(
+      {override_.key_where, "'" + override_.key + "' already exists", "write it without the '+'"});
   return false;
 }
 
@@ -104,7 +218,7 @@ Table* table_for(Table& root, const std::vector<std::string>& parts, const Overr
                           Value(Table(), override_.key_where, Origin::command_line));
     table = value->as<Table>();
     if (table != nullptr) continue;
-    diagnostics.push_back({override_.key_where, "'" + parts[i] + "' is no table in the recipe"});
+    diagnostics.push_back({override_.key_where, "'" + parts[i] + "' is not a table in the recipe"});
     return nullptr;
   }
   return table;
@@ -128,8 +242,7 @@ std::string table_help(const std::string& path, const Schema& schema, const Valu
       const auto near = choices.empty() && key == "type" ? *text : nearest(*text, choices);
       if (near) return "did you mean " + path + "." + key + "=" + *near + "?";
     }
-  return keys.empty() ? ""
-                      : "its keys are given alone: " + path + "." + keys.begin().key() + "=...";
+  return keys.empty() ? "" : "set its keys one by one: " + path + "." + keys.begin().key() + "=...";
 }
 
 // What decides which keys there are, and everything else.
@@ -164,14 +277,12 @@ bool is_inline_table(const Override& override_) {
 }
 
 void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
-               const std::string& path, Part part, const Tolerance& tolerance,
-               Diagnostics& diagnostics) {
+               const std::string& path, Part part, Diagnostics& diagnostics) {
   const std::vector<std::string> parts = split_path(path);
   const Schema& schema = *schema_at(schemas, root, path);
   Diagnostics found;
   std::optional<Value> value =
       read_override_value(override_.file, override_.value_begin, schema, found);
-  tolerance.apply(found, 0);
   const bool is_read_again = part == Part::types && !is_type_alone(override_);
   if (!is_read_again) diagnostics.insert(diagnostics.end(), found.begin(), found.end());
   if (!value || has_errors(found)) return;
@@ -203,22 +314,21 @@ std::string with_path(const Override& override_, const std::string& path) {
 
 // Returns the override with the whole path of its key, or nothing if it means none.
 std::optional<std::string> apply(const SchemaSet& schemas, Table& root, const Override& override_,
-                                 Part part, const Tolerance& tolerance, Diagnostics& diagnostics) {
+                                 Part part, Diagnostics& diagnostics) {
   const auto path = path_of(schemas, root, override_, diagnostics);
   if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return std::nullopt;
   if (override_.form == Override::Form::removes)
     erase(root, *path);
   else
-    set_value(schemas, root, override_, *path, part, tolerance, diagnostics);
+    set_value(schemas, root, override_, *path, part, diagnostics);
   return with_path(override_, *path);
 }
 
 std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
-                                       const Override& override_, const Tolerance& tolerance,
-                                       Diagnostics& diagnostics) {
+                                       const Override& override_, Diagnostics& diagnostics) {
   if (!is_type_alone(override_) && !is_inline_table(override_)) return std::nullopt;
   Diagnostics found;
-  auto whole = apply(schemas, root, override_, Part::types, tolerance, found);
+  auto whole = apply(schemas, root, override_, Part::types, found);
   // The rest of a table is read again, and its mistakes are found then.
   if (is_type_alone(override_) || !has_errors(found))
     diagnostics.insert(diagnostics.end(), found.begin(), found.end());
@@ -228,23 +338,17 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
 }  // namespace
 
 std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
-                                         const RecipeText& text, Diagnostics& diagnostics,
-                                         const Tolerance& tolerance) {
+                                         const RecipeText& text, Diagnostics& diagnostics) {
   std::vector<Override> parsed;
   for (size_t i = 0; i < text.overrides.size(); ++i)
-    if (auto next = split(text.overrides[i], i, diagnostics)) {
-      next->is_old = text.is_old(text.overrides[i]);
-      parsed.push_back(std::move(*next));
-    }
+    if (auto next = split(text.overrides[i], i, diagnostics)) parsed.push_back(std::move(*next));
   std::vector<std::string> all = text.overrides;
   const auto keep = [&](const Override& next, std::optional<std::string> whole) {
     if (whole) all[next.number] = std::move(*whole);
   };
+  for (const Override& next : parsed) keep(next, apply_types(schemas, root, next, diagnostics));
   for (const Override& next : parsed)
-    keep(next, apply_types(schemas, root, next, tolerance, diagnostics));
-  for (const Override& next : parsed)
-    if (!is_type_alone(next))
-      keep(next, apply(schemas, root, next, Part::rest, tolerance, diagnostics));
+    if (!is_type_alone(next)) keep(next, apply(schemas, root, next, Part::rest, diagnostics));
   return all;
 }
 

@@ -6,17 +6,15 @@
 
 #include "base/diagnostic.h"
 #include "recipe/recipe_text.h"
-#include "recipe/schema.h"
-#include "recipe/tolerance.h"
+#include "recipe/schema/schema.h"
 #include "recipe/value.h"
 
 namespace exprun {
 
 // In the order given, but what picks a component's `type` first: it decides which keys exist.
-// Values are judged later with the rest of the recipe; diagnostics point into the override.
+// Values are checked later with the rest of the recipe; diagnostics point into the override.
 // Returns the overrides with the whole paths of their keys; one that means no key as it was given.
 std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
-                                         const RecipeText& text, Diagnostics& diagnostics,
-                                         const Tolerance& tolerance = {});
+                                         const RecipeText& text, Diagnostics& diagnostics);
 
 }  // namespace exprun

@@ -1,9 +1,11 @@
 #include "recipe/paths.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/process/program.h"
 
 namespace exprun {
 namespace {
@@ -22,8 +24,8 @@ std::string environment(const std::string& name) {
 std::string libtorch(const std::string& folder) {
   if (!folder.empty()) return folder;
   throw Error(
-      "${libtorch} is not known here; set LIBTORCH to the folder that holds its lib/ and "
-      "include/");
+      "${libtorch} is unknown on this machine; set LIBTORCH to the folder that contains its "
+      "lib/ and include/");
 }
 
 bool is_known(std::string_view name) {
@@ -36,14 +38,24 @@ std::string value_of(const std::string& name, const std::string& libtorch_folder
   return environment(name.substr(kEnvironment.size()));
 }
 
+// Written by tools/cmake/libtorch.cmake.
+constexpr const char* kRecord = "libtorch_folder";
+
+std::string recorded_folder() {
+  std::ifstream file(own_program().parent_path() / kRecord);
+  std::string folder;
+  std::getline(file, folder);
+  return folder;
+}
+
 }  // namespace
 
 std::optional<std::string> path_problem(const std::string& path) {
   for (size_t begin = path.find("${"); begin != std::string::npos;) {
     const size_t end = path.find('}', begin);
-    if (end == std::string::npos) return "'${' has no '}'";
+    if (end == std::string::npos) return "the closing '}' of '${' is missing";
     const std::string name = path.substr(begin + 2, end - begin - 2);
-    if (!is_known(name)) return "${" + name + "} is unknown";
+    if (!is_known(name)) return "unknown variable ${" + name + "}";
     begin = path.find("${", end);
   }
   return std::nullopt;
@@ -60,6 +72,11 @@ std::string expand_path(const std::string& path, const std::string& libtorch_fol
     expanded += value_of(path.substr(begin + 2, end - begin - 2), libtorch_folder);
     at = end + 1;
   }
+}
+
+std::string libtorch_folder() {
+  const char* environment = std::getenv("LIBTORCH");
+  return environment && *environment ? environment : recorded_folder();
 }
 
 }  // namespace exprun

@@ -13,4 +13,8 @@ std::string expand_path(const std::string& path, const std::string& libtorch_fol
 // What is wrong with the way a path is written ("${home} is unknown"), on any machine.
 std::optional<std::string> path_problem(const std::string& path);
 
+// Where LibTorch lies, for ${libtorch}: the environment's LIBTORCH, else the folder that the build
+// recorded beside the programs; empty if neither says.
+std::string libtorch_folder();
+
 }  // namespace exprun

@@ -7,18 +7,18 @@
 
 namespace exprun {
 
-const Value* sound_at(const Table& root, std::string_view path) {
+const Value* valid_at(const Table& root, std::string_view path) {
   const Value* value = find_path(root, path);
-  return value == nullptr || value->refused ? nullptr : value;
+  return value == nullptr || value->is_invalid ? nullptr : value;
 }
 
-bool is_refused(const Table& root, std::string_view path) {
+bool is_invalid(const Table& root, std::string_view path) {
   const Value* value = find_path(root, path);
-  return value != nullptr && value->refused;
+  return value != nullptr && value->is_invalid;
 }
 
 std::optional<int64_t> integer_at(const Table& root, std::string_view path) {
-  const Value* value = sound_at(root, path);
+  const Value* value = valid_at(root, path);
   const auto* integer = value == nullptr ? nullptr : value->as<int64_t>();
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
@@ -29,7 +29,7 @@ std::optional<int64_t> positive_at(const Table& root, std::string_view path) {
 }
 
 std::optional<std::string> text_at(const Table& root, std::string_view path) {
-  const Value* value = sound_at(root, path);
+  const Value* value = valid_at(root, path);
   const auto* text = value == nullptr ? nullptr : value->as<std::string>();
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
@@ -40,7 +40,7 @@ std::optional<Period> period_at(const Table& root, std::string_view path) {
 }
 
 std::optional<int64_t> world_size(const Table& root) {
-  if (is_refused(root, "parallelism.world_size")) return std::nullopt;
+  if (is_invalid(root, "parallelism.world_size")) return std::nullopt;
   if (!integer_at(root, "parallelism.world_size")) return 1;
   return positive_at(root, "parallelism.world_size");
 }
@@ -58,7 +58,7 @@ std::optional<Period> run_length(const Table& root) {
 }
 
 std::optional<int64_t> sequence_length(const Table& root) {
-  if (is_refused(root, "batch.sequence_length")) return std::nullopt;
+  if (is_invalid(root, "batch.sequence_length")) return std::nullopt;
   const std::optional<int64_t> written = positive_at(root, "batch.sequence_length");
   return written ? written : positive_at(root, "model.context_length");
 }
@@ -91,12 +91,12 @@ int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length) {
   return std::max<int64_t>(0, tokens - firsts);
 }
 
-int64_t tokens_per_epoch(const Table& root, const Facts& facts) {
+int64_t tokens_per_epoch(const Table& root, const DatasetInfo& dataset_info) {
   const std::optional<int64_t> length = sequence_length(root);
-  if (!facts.train_tokens || !length) return 0;
+  if (!dataset_info.train_tokens || !length) return 0;
   if (text_at(root, "dataset.order") == "random_offsets") return 0;
   // The last sample has one token more than its inputs where blocks overlap.
-  const int64_t starts = *facts.train_tokens - !blocks_are_separate(root);
+  const int64_t starts = *dataset_info.train_tokens - !blocks_are_separate(root);
   return std::max<int64_t>(0, starts) / *length * *length;
 }
 
@@ -114,13 +114,14 @@ int64_t whole_steps(double steps) {
   return steps == 0 ? 0 : std::max<int64_t>(1, std::llround(steps));
 }
 
-std::optional<double> in_steps(const Table& root, const Facts& facts, const Period& period) {
-  return exact_steps(period, batch_tokens(root).value_or(0), tokens_per_epoch(root, facts));
+std::optional<double> in_steps(const Table& root, const DatasetInfo& dataset_info,
+                               const Period& period) {
+  return exact_steps(period, batch_tokens(root).value_or(0), tokens_per_epoch(root, dataset_info));
 }
 
-std::optional<int64_t> run_steps(const Table& root, const Facts& facts) {
+std::optional<int64_t> run_steps(const Table& root, const DatasetInfo& dataset_info) {
   const std::optional<Period> length = run_length(root);
-  const auto steps = length ? in_steps(root, facts, *length) : std::nullopt;
+  const auto steps = length ? in_steps(root, dataset_info, *length) : std::nullopt;
   return steps ? std::optional(whole_steps(*steps)) : std::nullopt;
 }
 
@@ -136,7 +137,7 @@ bool has_validation(const Table& root) {
   if (find_path(root, "dataset.validation") != nullptr) return true;
   for (const char* rule : {"dataset.validation_tokens", "dataset.validation_every"})
     if (integer_at(root, rule).value_or(0) > 0) return true;
-  const Value* fraction = sound_at(root, "dataset.validation_fraction");
+  const Value* fraction = valid_at(root, "dataset.validation_fraction");
   if (fraction == nullptr) return true;  // the default keeps some
   if (const auto* real = fraction->as<double>()) return *real > 0;
   return integer_at(root, "dataset.validation_fraction").value_or(0) > 0;

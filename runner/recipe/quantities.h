@@ -6,17 +6,17 @@
 #include <optional>
 #include <string_view>
 
-#include "base/facts.h"
+#include "base/dataset_info.h"
 #include "base/period.h"
 #include "recipe/value.h"
 
 namespace exprun {
 
-// The value at a path; null if it is absent or refused.
-const Value* sound_at(const Table& root, std::string_view path);
+// The value at a path; null if it is absent or invalid.
+const Value* valid_at(const Table& root, std::string_view path);
 
 // Whether the value at a path is a mistake: what would stand in for an absent one must not then.
-bool is_refused(const Table& root, std::string_view path);
+bool is_invalid(const Table& root, std::string_view path);
 
 std::optional<int64_t> integer_at(const Table& root, std::string_view path);
 std::optional<int64_t> positive_at(const Table& root, std::string_view path);  // 1 or more
@@ -49,7 +49,7 @@ int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length);
 
 // Tokens of one pass over the training split, which is made of whole sequences (the last has one
 // token more than its inputs). 0 if the dataset's order has no epochs, or its size is not known.
-int64_t tokens_per_epoch(const Table& root, const Facts& facts);
+int64_t tokens_per_epoch(const Table& root, const DatasetInfo& dataset_info);
 
 // What a period is in steps, before rounding. Nothing for a time, and for epochs without a length.
 std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,
@@ -58,11 +58,12 @@ std::optional<double> exact_steps(const Period& period, int64_t tokens_per_step,
 // To the nearest step, at least 1 unless it is 0.
 int64_t whole_steps(double steps);
 
-// exact_steps() of a recipe; epochs need facts.
-std::optional<double> in_steps(const Table& root, const Facts& facts, const Period& period);
+// exact_steps() of a recipe; epochs need the DatasetInfo.
+std::optional<double> in_steps(const Table& root, const DatasetInfo& dataset_info,
+                               const Period& period);
 
 // The length of the run, as every program rounds it.
-std::optional<int64_t> run_steps(const Table& root, const Facts& facts);
+std::optional<int64_t> run_steps(const Table& root, const DatasetInfo& dataset_info);
 
 // The share of training that a forward pass alone takes: the backward pass takes twice as long.
 inline constexpr double kForwardShare = 1.0 / 3;

@@ -1,12 +1,166 @@
 #include "recipe/recipe_text.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/suggest.h"
+#include "recipe/toml/parse.h"
 
 namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepestExtends = 3;
+
+// Larger is no recipe, and parsing it would take long.
+constexpr size_t kLargestFile = 1 << 20;  // bytes
+
+// What tells files apart, by whatever path they are reached.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+struct Reading {
+  RecipeText text;
+  std::vector<FileIdentity> read;         // to find a cycle
+  std::vector<SourceSpan> extended_from;  // nearest first
+};
+
+// Without "a/.." where that names the same file: behind a symbolic link it does not.
+std::string shown(const fs::path& file) {
+  std::error_code error;
+  const fs::path plain = file.lexically_normal();
+  const bool none = !fs::exists(file, error) && !fs::exists(plain, error);
+  return (none || fs::equivalent(plain, file, error) ? plain : file).string();
+}
+
+[[noreturn]] void fail(const Reading& reading, const std::string& name, std::string message,
+                       std::string help) {
+  Diagnostic diagnostic;
+  diagnostic.message = std::move(message);
+  diagnostic.help = std::move(help);
+  if (reading.extended_from.empty()) {
+    diagnostic.where.file = std::make_shared<SourceFile>(SourceFile{name, ""});
+  } else {
+    diagnostic.where = reading.extended_from.front();
+    diagnostic.also.assign(reading.extended_from.begin() + 1, reading.extended_from.end());
+  }
+  throw RecipeError(Diagnostics{diagnostic});
+}
+
+// The recipe beside a misspelt one.
+std::string suggest_file(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  const auto near = nearest(file.stem().string(), names);
+  return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
+}
+
+std::string read_text(const Reading& reading, const fs::path& file) {
+  const std::string name = shown(file);
+  const std::string subject = reading.extended_from.empty() ? "this" : "'" + name + "'";
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found)
+    fail(reading, name, reading.extended_from.empty() ? "no such file" : "no such file: " + subject,
+         suggest_file(file));
+  if (status.type() == fs::file_type::directory)
+    fail(reading, name, subject + " is a folder, not a recipe", "name a .toml file in it");
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string text;
+  for (std::array<char, 1 << 14> part; stream && text.size() <= kLargestFile;) {
+    stream.read(part.data(), part.size());
+    text.append(part.data(), static_cast<size_t>(stream.gcount()));
+  }
+  if (!stream.is_open() || stream.bad())
+    fail(reading, name, subject + " cannot be read: " + std::strerror(errno != 0 ? errno : EIO),
+         "");
+  if (text.size() > kLargestFile)
+    fail(reading, name, subject + " is larger than 1 MiB, too large for a recipe",
+         "is this the right file?");
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
+void refuse_cycle(Reading& reading, const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return;  // reading it says why
+  const FileIdentity identity{status.st_dev, status.st_ino};
+  if (std::find(reading.read.begin(), reading.read.end(), identity) != reading.read.end())
+    fail(reading, shown(file), "'" + shown(file) + "' extends itself",
+         "remove one `extends` from the chain");
+  reading.read.push_back(identity);
+}
+
+void refuse_too_deep(const Reading& reading) {
+  if (reading.extended_from.size() <= kDeepestExtends) return;
+  fail(reading, "", "more than " + std::to_string(kDeepestExtends) + " parents in a chain",
+       "merge some of them");
+}
+
+// Reads one file and says which parent it names; empty if none.
+fs::path read_one(Reading& reading, const fs::path& file) {
+  refuse_cycle(reading, file);
+  refuse_too_deep(reading);
+  reading.text.files.push_back(
+      std::make_shared<SourceFile>(SourceFile{shown(file), read_text(reading, file)}));
+  Diagnostics diagnostics;
+  const std::optional<LoadedFile> loaded = load_file(reading.text.files.back(), diagnostics);
+  for (Diagnostic& diagnostic : diagnostics) diagnostic.also = reading.extended_from;
+  if (!loaded) throw RecipeError(diagnostics);
+  if (loaded->extends.empty()) return {};
+  reading.extended_from.insert(reading.extended_from.begin(), loaded->extends_where);
+  return file.parent_path() / loaded->extends;
+}
+
+void take_version(Table& root, Diagnostics& diagnostics) {
+  const Value* version = root.find("version");
+  if (version == nullptr) return;
+  const auto* number = version->as<int64_t>();
+  const std::string ours = std::to_string(kRecipeVersion);
+  if (number == nullptr)
+    diagnostics.push_back({version->where,
+                           std::string("'version' must be an integer, got ") + type_name(*version),
+                           "this version of exprun reads version = " + ours});
+  else if (*number != kRecipeVersion)
+    diagnostics.push_back(
+        {version->where,
+         "this version of exprun reads recipes of version " + ours + ", not " +
+             std::to_string(*number),
+         *number > kRecipeVersion ? "use a newer version of exprun" : "write version = " + ours});
+  root.erase("version");
+}
+
+// False if it is no path.
+bool take_extends(LoadedFile& loaded, Diagnostics& diagnostics) {
+  const Value* extends = loaded.root.find("extends");
+  if (extends == nullptr) return true;
+  const auto* name = extends->as<std::string>();
+  if (name == nullptr || name->empty()) {
+    diagnostics.push_back({extends->where, "'extends' must be the path of one recipe",
+                           "as in extends = \"base/parent.toml\""});
+    return false;
+  }
+  loaded.extends = *name;
+  loaded.extends_where = extends->where;
+  loaded.root.erase("extends");
+  return true;
+}
+
+}  // namespace
 
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text) {
   return std::make_shared<SourceFile>(
@@ -18,11 +172,6 @@ std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
   for (size_t i = 0; i < overrides.size(); ++i)
     sources.push_back(override_file(i + 1, overrides[i]));
   return sources;
-}
-
-bool RecipeText::is_old(const std::string& override_) const {
-  return begun_with &&
-         std::find(begun_with->begin(), begun_with->end(), override_) != begun_with->end();
 }
 
 std::string RecipeText::to_json() const {
@@ -44,11 +193,29 @@ RecipeText RecipeText::from_json(const std::string& text) {
           SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));
     recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
     if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
-    recipe.begun_with = recipe.overrides;
     return recipe;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("recipe: the stored recipe is damaged: ") + json_problem(error));
   }
+}
+
+std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& file,
+                                    Diagnostics& diagnostics) {
+  std::optional<Table> root = parse_toml(file, Origin::file, diagnostics);
+  if (!root) return std::nullopt;
+  LoadedFile loaded{std::move(*root), {}, ""};
+  take_version(loaded.root, diagnostics);
+  if (!take_extends(loaded, diagnostics)) return std::nullopt;
+  return loaded;
+}
+
+RecipeText read_recipe(const fs::path& file, std::vector<std::string> overrides) {
+  if (file.empty())
+    throw Error("command line: the name of the recipe is empty", ExitCode::bad_recipe);
+  Reading reading;
+  reading.text.overrides = std::move(overrides);
+  for (fs::path next = file; !next.empty();) next = read_one(reading, next);
+  return std::move(reading.text);
 }
 
 }  // namespace exprun

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/source_file.h"
+#include "base/diagnostic.h"
+#include "recipe/value.h"
 
 namespace exprun {
 
@@ -17,13 +18,6 @@ struct RecipeText {
   // write them from the working directory.
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
-  // The overrides that an earlier run was begun with, whose stored recipe this is with changes or
-  // none; nothing for a new recipe. Keys may have the names of its time, and values be refused
-  // since.
-  std::optional<std::vector<std::string>> begun_with = std::nullopt;
-
-  // Whether an override is one that an earlier run was begun with.
-  bool is_old(const std::string& override_) const;
 
   // All texts that a diagnostic may point into: the files, and each override as one of its own.
   std::vector<std::shared_ptr<const SourceFile>> sources() const;
@@ -38,5 +32,20 @@ std::shared_ptr<const SourceFile> override_file(size_t number, const std::string
 // Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too
 // deep, a file that is not TOML, an `extends` that cannot be read: all with their place).
 RecipeText read_recipe(const std::filesystem::path& file, std::vector<std::string> overrides);
+
+// The version of the language. Within a version no default changes and no key loses its meaning.
+inline constexpr int64_t kRecipeVersion = 1;
+
+// A file as a tree: parsed, `extends` and `version` taken out, not yet merged.
+struct LoadedFile {
+  Table root;                // without the keys `extends` and `version`
+  SourceSpan extends_where;  // of its value; no place if the file has no parent
+  std::string extends;       // as written; empty if the file has no parent
+};
+
+// Nothing, and the reason in `diagnostics`, if the file is no TOML or its `extends` no text. A
+// version that is not ours is reported, and the rest read all the same.
+std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& file,
+                                    Diagnostics& diagnostics);
 
 }  // namespace exprun

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/dataset_info.h"
 #include "base/diagnostic.h"
-#include "base/facts.h"
 #include "recipe/recipe_text.h"
-#include "recipe/schema.h"
+#include "recipe/schema/schema.h"
 #include "recipe/section.h"
 #include "recipe/value.h"
 
@@ -56,32 +56,32 @@ class ResolvedRecipe {
 };
 
 // Merge, overrides, schema, derived values, defaults, rules over several tables. Pure: reads no
-// file. Throws RecipeError with every diagnostic at once. A recipe that a run was begun with is
-// not refused for rules that came later where it can be trained with: these are warnings.
-ResolvedRecipe resolve(const RecipeText& text, const Facts& facts = {},
+// file. Throws RecipeError with every diagnostic at once.
+ResolvedRecipe resolve(const RecipeText& text, const DatasetInfo& dataset_info = {},
                        const SchemaSet& schemas = SchemaSet::embedded());
 
 // The same for who wants to know all there is to say: `recipe` is completed as far as its mistakes
-// allow, and to be read only where `is_sound`. Throws RecipeError for a file that is no TOML.
-struct Judgement {
+// allow, and to be read only where it `is_valid`. Throws RecipeError for a file that is no TOML.
+struct Resolution {
   ResolvedRecipe recipe;
   Diagnostics diagnostics;  // errors and warnings, sorted by place
 
   // Whether the schema finds no mistake in a top-level table.
-  bool is_sound(const std::string& table) const;
+  bool is_valid(const std::string& table) const;
 };
-Judgement judge(const RecipeText& text, const Facts& facts = {},
-                const SchemaSet& schemas = SchemaSet::embedded());
+Resolution try_resolve(const RecipeText& text, const DatasetInfo& dataset_info = {},
+                       const SchemaSet& schemas = SchemaSet::embedded());
 
-// A recipe that is judged with one change after another, as a sweep asks for: its files are parsed
-// and merged once.
-class Judge {
+// A recipe that is resolved with one change after another, as a sweep asks for: its files are
+// parsed and merged once.
+class Resolver {
  public:
   // The overrides of the text play no part. Throws RecipeError for a file that is no TOML.
-  explicit Judge(RecipeText text, const SchemaSet& schemas = SchemaSet::embedded());
-  ~Judge();
+  explicit Resolver(RecipeText text, const SchemaSet& schemas = SchemaSet::embedded());
+  ~Resolver();
 
-  Judgement operator()(const std::vector<std::string>& overrides, const Facts& facts = {});
+  Resolution operator()(const std::vector<std::string>& overrides,
+                        const DatasetInfo& dataset_info = {});
 
  private:
   struct Known;

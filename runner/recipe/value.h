@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/source_file.h"
+#include "base/diagnostic.h"
 
 namespace exprun {
 
@@ -66,7 +68,7 @@ class Value {
   Data data;
   SourceSpan where;  // of the value itself
   Origin origin = Origin::file;
-  bool refused = false;  // a mistake that is reported already: nothing follows from it
+  bool is_invalid = false;  // a mistake that is reported already: nothing follows from it
 };
 
 struct Entry {
@@ -80,5 +82,13 @@ bool is_auto(const Value& value);
 
 // "a string", "an integer", "a float", "a boolean", "an array", "a table".
 const char* type_name(const Value& value);
+
+// As JSON.
+nlohmann::ordered_json to_json(const Value& value);
+nlohmann::ordered_json to_json(const Table& table);
+
+// From JSON (of a schema: defaults, examples), without a place. JSON's null, which TOML has not, is
+// an empty array.
+Value value_of_json(const nlohmann::ordered_json& json, Origin origin);
 
 }  // namespace exprun

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/number.h"
+#include "base/format_units.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -45,7 +45,7 @@ class CharTokenizer final : public Tokenizer {
     if (table_.size() > kMostCharacters)
       throw Error("char tokenizer: the text has " +
                   with_thousands(static_cast<int64_t>(table_.size())) +
-                  " different characters, at most 65,536 fit; use tokenizer = \"byte\"");
+                  " different characters, but at most 65,536 fit; use tokenizer = \"byte\"");
     if (!table_.empty())
       tokens_.resize(*std::max_element(table_.begin(), table_.end()) + 1, kNoToken);
     for (size_t i = 0; i < table_.size(); ++i) number(table_[i], static_cast<uint32_t>(i));

@@ -2,7 +2,9 @@
 // between two matches is a word too, so that no byte is lost.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,5 +38,47 @@ class PatternSplitter {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Patterns of a tokenizer.json are written for Oniguruma, and matched here by PCRE2.
+
+// The first construct that is not known to mean the same to both ("\h", "[:space:]"); empty if
+// there is none.
+std::string foreign_construct(std::string_view pattern);
+
+// The patterns of well-known tokenizers. Of these it is proved that a word ends at certain places
+// whatever stands before and behind, and that their words leave nothing out.
+enum class PatternFamily {
+  unknown,
+  gpt2,  // gpt2_split.h
+  // cl100k (GPT-4), Llama 3, Qwen 2, o200k (GPT-4o): a run of letters takes along the character
+  // before it, and line ends go with the signs before them.
+  cl100k,
+};
+
+struct KnownPattern {
+  std::string_view pattern;  // as a tokenizer.json writes it
+  PatternFamily family;
+};
+
+std::span<const KnownPattern> known_patterns();
+
+PatternFamily family_of(std::string_view pattern);
+
+// Numbers apart from all else, each or as a run.
+inline constexpr const char* kEachNumber = R"(\p{N})";
+inline constexpr const char* kRunsOfNumbers = R"(\p{N}+)";
+
+// Of patterns one behind the other: the last one's, where those before take numbers apart only. No
+// place between two numbers is a certain end, and all others they leave as they are.
+PatternFamily family_of(std::span<const std::string> patterns);
+
+// Of the family cl100k: the last place of a text at which one word ends and the next begins, cut
+// there or not, whatever follows. It is
+//   before a space behind what is none;
+//   before an ASCII character that is neither letter nor apostrophe, or a CJK stop, behind an ASCII
+//   letter or a CJK ideograph;
+//   behind a line feed before what is neither white space nor a slash.
+// 0 if there is none.
+size_t last_certain_end(std::string_view text);
 
 }  // namespace exprun

@@ -1,9 +1,11 @@
 #include "text/prepared_data.h"
 
+#include <span>
 #include <type_traits>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/hash.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
 
@@ -96,6 +98,52 @@ PreparedData PreparedData::load(const fs::path& file, const std::string& remedy)
     path = path_now(folder / path, data.store, folder.parent_path()).string();
   });
   return data;
+}
+
+namespace {
+
+// Of a character tokenizer, whose table they are.
+std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
+  if (!tokenizer.is_object() || tokenizer.value("type", "") != "char") return std::nullopt;
+  std::u32string characters;
+  for (const nlohmann::json& character : tokenizer.at("table"))
+    characters += first_code_point(character.get_ref<const std::string&>()).value;
+  return characters;
+}
+
+}  // namespace
+
+DatasetInfo facts_of(const PreparedData& data) {
+  return {data.vocab_size, token_count(data.train), token_count(data.validation),
+          characters_of(data.tokenizer)};
+}
+
+DatasetInfo facts_of(const Tokenizer& tokenizer) {
+  return {tokenizer.vocab_size(), {}, {}, characters_of(tokenizer.to_json())};
+}
+
+namespace {
+
+constexpr size_t kSamples = 64;
+constexpr size_t kSampleBytes = 4096;
+
+}  // namespace
+
+std::string sampled_hash(const TokenShard& shard) {
+  const MappedFile file(shard.path);
+  const std::span<const std::byte> bytes = file.bytes();
+  Hasher hasher;
+  hasher.update(std::to_string(bytes.size()));
+  if (bytes.size() <= kSamples * kSampleBytes) {
+    hasher.update(bytes.data(), bytes.size());
+    return hasher.hex();
+  }
+  const size_t last = bytes.size() - kSampleBytes;
+  for (size_t i = 0; i < kSamples; ++i) {
+    const size_t begin = last / (kSamples - 1) * i;
+    hasher.update(bytes.data() + (i + 1 == kSamples ? last : begin), kSampleBytes);
+  }
+  return hasher.hex();
 }
 
 }  // namespace exprun

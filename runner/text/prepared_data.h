@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/dataset_info.h"
 #include "base/json_text.h"
 #include "text/token_shard.h"
+#include "text/tokenizer.h"
 
 namespace exprun {
 
@@ -38,5 +40,19 @@ struct PreparedData {
 
 // Throws Error for a path of data that JSON, and so a run, cannot say.
 void require_utf8_path(const std::string& path);
+
+// What prepared data, or a tokenizer alone, tell the rules of recipes.
+
+DatasetInfo facts_of(const PreparedData& data);
+
+// Before any text became tokens.
+DatasetInfo facts_of(const Tokenizer& tokenizer);
+
+// Whether two machines have the same token shard, told without reading all of it.
+
+// XXH3-128 of the file's size and of 64 stretches of 4 KiB, spread evenly from its first byte to
+// its last; a file up to 256 KiB is read whole. Files that differ in few bytes may look the same.
+// Throws Error when it cannot be read.
+std::string sampled_hash(const TokenShard& shard);
 
 }  // namespace exprun

@@ -11,10 +11,71 @@
 #include <limits>
 #include <utility>
 
-#include "base/file_error.h"
-#include "base/write_all.h"
+#include "base/files/file.h"
 
 namespace exprun {
+namespace {
+
+// In blocks that a compiler turns into vectors.
+void narrow(std::span<const uint32_t> tokens, char* to) {
+  constexpr size_t kBlock = 32;
+  uint16_t block[kBlock];
+  while (!tokens.empty()) {
+    const size_t count = std::min(tokens.size(), kBlock);
+    if (count == kBlock)
+      for (size_t i = 0; i < kBlock; ++i) block[i] = static_cast<uint16_t>(tokens[i]);
+    else
+      for (size_t i = 0; i < count; ++i) block[i] = static_cast<uint16_t>(tokens[i]);
+    std::memcpy(to, block, count * sizeof *block);
+    to += count * sizeof *block;
+    tokens = tokens.subspan(count);
+  }
+}
+
+}  // namespace
+
+void PackedTokens::append(std::span<const uint32_t> tokens) {
+  char* const to = room_for(tokens.size());
+  if (token_bytes_ == sizeof(uint16_t))
+    narrow(tokens, to);
+  else if (!tokens.empty())
+    std::memcpy(to, tokens.data(), tokens.size_bytes());
+  size_ += tokens.size();
+}
+
+void PackedTokens::append(TokenSpan tokens) {
+  tokens.require_token_bytes(token_bytes_);
+  std::copy_n(tokens.bytes, tokens.size_bytes(), room_for(tokens.size));
+  size_ += tokens.size;
+}
+
+void PackedTokens::clear(int64_t token_bytes) {
+  token_bytes_ = static_cast<size_t>(token_bytes);
+  size_ = 0;
+}
+
+void PackedTokens::drop_first(size_t count) {
+  if (count == 0) return;
+  const TokenSpan rest = all().without_first(count);
+  std::copy_n(rest.bytes, rest.size_bytes(), bytes_.data());
+  size_ = rest.size;
+}
+
+void PackedTokens::reserve(size_t tokens) {
+  bytes_.reserve(tokens * token_bytes_, size_ * token_bytes_);
+}
+
+uint32_t PackedTokens::operator[](size_t place) const {
+  uint32_t token = 0;  // little-endian, as shards are
+  std::memcpy(&token, bytes_.data() + place * token_bytes_, token_bytes_);
+  return token;
+}
+
+char* PackedTokens::room_for(size_t tokens) {
+  if (size_ + tokens > capacity()) reserve(2 * (size_ + tokens));
+  return bytes_.data() + size_ * token_bytes_;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,11 +134,11 @@ const Kind& checked_kind(const Header& header, const fs::path& file) {
   if (!kind)
     throw shard_error(file, "begins with " + std::to_string(header[0]) +
                                 ", not with a shard's magic 20240520, 20250211 or 20240801; if it "
-                                "holds tokens only, write format = \"raw_uint16\"");
+                                "contains only tokens, write format = \"raw_uint16\"");
   if (header[1] != kind->version)
-    throw shard_error(file, "has version " + std::to_string(header[1]) +
-                                ", of this magic version " + std::to_string(kind->version) +
-                                " can be read; fetch or make it again");
+    throw shard_error(file, "has version " + std::to_string(header[1]) + ", but only version " +
+                                std::to_string(kind->version) +
+                                " of its format is supported; fetch or make it again");
   return *kind;
 }
 
@@ -99,7 +160,7 @@ TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
     throw shard_error(file, "begins with a shard's header; write format = \"auto\"");
   if (size % kNarrow != 0)
     throw shard_error(file, "has an odd number of bytes (" + std::to_string(size) +
-                                "), so it does not hold uint16 tokens only");
+                                "), so it does not contain only uint16 tokens");
   return {file.string(), size / kNarrow, 0, kNarrow};
 }
 
@@ -127,7 +188,7 @@ TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
                           "again" +
                           (is_shard_magic(header[0])
                                ? ""
-                               : ", or write format = \"raw_uint16\" if it holds tokens only"));
+                               : ", or write format = \"raw_uint16\" if it contains only tokens"));
   const Kind& kind = checked_kind(header, file);
   const TokenShard shard{file.string(), header[2], kHeaderBytes, kind.token_bytes};
   check_size(size, shard, file);

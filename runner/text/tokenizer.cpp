@@ -1,5 +1,14 @@
 #include "text/tokenizer.h"
 
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/utf8.h"
+#include "text/bpe/bpe_tokenizer.h"
+#include "text/char_tokenizer.h"
+
 namespace exprun {
 namespace {
 
@@ -43,6 +52,78 @@ Tokens Tokenizer::encode_with_special(std::string_view text) const {
     tokens.push_back(next.token);
     text.remove_prefix(next.begin + next.size);
   }
+}
+
+namespace {
+
+using nlohmann::json;
+
+char32_t only_character(const std::string& text) {
+  const std::vector<CodePoint> points = code_points(text);
+  if (points.size() == 1 && points[0].valid) return points[0].value;
+  throw Error("tokenizer: '" + to_valid_utf8(text) +
+              "' in its table is not one character; prepare the data again");
+}
+
+std::u32string read_table(const json& table) {
+  std::u32string characters;
+  for (const json& entry : table) characters += only_character(entry.get<std::string>());
+  return characters;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const json& description) try {
+  const auto type = description.at("type").get<std::string>();
+  if (type == "byte") return make_byte_tokenizer();
+  if (type == "char") return make_char_tokenizer(read_table(description.at("table")));
+  if (type == "bpe") return load_bpe_tokenizer(description.at("vocabulary").get<std::string>());
+  throw Error("tokenizer: type '" + type + "' is unknown; there are byte, char and bpe");
+} catch (const json::exception&) {
+  throw Error("tokenizer: its description is damaged; prepare the data again");
+}
+
+namespace {
+
+constexpr int64_t kBytes = 256;
+
+class ByteEncoder final : public Encoder {
+ public:
+  void encode(std::string_view text, TokenSink& tokens) override {
+    uint32_t block[1024];
+    while (!text.empty()) {
+      const size_t count = std::min(std::size(block), text.size());
+      std::copy_n(reinterpret_cast<const unsigned char*>(text.data()), count, block);
+      tokens.append({block, count});
+      text.remove_prefix(count);
+    }
+  }
+};
+
+class ByteTokenizer final : public Tokenizer {
+ public:
+  int64_t vocab_size() const override { return kBytes; }
+  std::unique_ptr<Encoder> make_encoder() const override { return std::make_unique<ByteEncoder>(); }
+  size_t safe_cut(std::string_view text) const override { return text.size(); }
+
+  std::string decode(std::span<const int64_t> tokens) const override {
+    std::string text;
+    for (const int64_t token : tokens) {
+      if (token >= 0 && token < kBytes)
+        text += static_cast<char>(token);
+      else
+        append_code_point(text, kReplacementCharacter);
+    }
+    return text;
+  }
+
+  nlohmann::json to_json() const override { return {{"type", "byte"}}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_byte_tokenizer() {
+  return std::make_unique<ByteTokenizer>();
 }
 
 }  // namespace exprun

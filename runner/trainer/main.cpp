@@ -9,25 +9,22 @@
 #include <iterator>
 
 #include "base/diagnostic.h"
-#include "base/diagnostic_json.h"
-#include "base/error_file.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/json_text.h"
-#include "base/machine/cores.h"
-#include "base/signals.h"
-#include "base/spare_memory.h"
-#include "base/version.h"
+#include "base/log.h"
+#include "base/machine/processor.h"
+#include "base/process/emergency_reserve.h"
+#include "base/process/program.h"
+#include "base/process/signals.h"
 #include "engine/attempt/attempt.h"
 #include "engine/describe.h"
 #include "engine/device/gpu.h"
-#include "engine/device/library_log.h"
 #include "engine/device/machine.h"
 #include "engine/device/torch_error.h"
 #include "engine/evaluate_run.h"
 #include "options.h"
 
 namespace exprun {
-
 namespace {
 
 ExitCode print_version() {
@@ -93,8 +90,8 @@ ExitCode perform(const TrainerOptions& options) {
     case TrainerOptions::Task::follow:
       return follow(options);
     case TrainerOptions::Task::dismiss:
-      dismiss_others(options.place, options.dismissal);
-      return options.dismissal.code;
+      dismiss_others(options.place, options.shutdown_notice);
+      return options.shutdown_notice.code;
     case TrainerOptions::Task::version:
       return print_version();
     case TrainerOptions::Task::help:
@@ -164,7 +161,7 @@ int main(int argc, char** argv) {
   using namespace exprun;
   std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to ranks that may be gone: an error, no end
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes (ulimit -f) is an error of its write
-  SpareMemory spare(size_t{256} << 20);
+  EmergencyReserve reserve(size_t{256} << 20);
   TrainerOptions options;
   try {
     options = parse_trainer_options(argc, argv);
@@ -172,7 +169,7 @@ int main(int argc, char** argv) {
     set_library_log(options.log_level);
     end(for_launcher(options, perform(options)));
   } catch (...) {
-    spare.release();
+    reserve.release();
     end(for_launcher(options, explain(options)));
   }
 }

@@ -6,10 +6,9 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
-#include "base/number.h"
+#include "base/format_units.h"
 
 namespace exprun {
-
 namespace {
 
 Error wrong_usage(const std::string& what) {
@@ -59,11 +58,11 @@ void set_rendezvous(Options& options, const std::string& name, const std::string
   read_number(options.place.port, name, std::string_view(text).substr(colon + 1));
 }
 
-void set_dismissal(Options& options, const std::string& name, const std::string& text) {
+void set_shutdown_notice(Options& options, const std::string& name, const std::string& text) {
   int code = 0;
   read_number(code, name, text);
   options.task = Options::Task::dismiss;
-  options.dismissal.code = static_cast<ExitCode>(code);
+  options.shutdown_notice.code = static_cast<ExitCode>(code);
 }
 
 const std::map<std::string, Flag, std::less<>>& flags() {
@@ -100,10 +99,10 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--restarts-fd", number_into([](Options & o) -> auto& { return o.place.restarts_fd; })},
       {"--job", text_into([](Options & o) -> auto& { return o.place.job; })},
       {"--meeting-seconds",
-       seconds_into([](Options & o) -> auto& { return o.place.meeting_timeout; })},
+       seconds_into([](Options & o) -> auto& { return o.place.handshake_timeout; })},
       {"--recipe-hash", text_into([](Options & o) -> auto& { return o.recipe_hash; })},
-      {"--dismiss", set_dismissal},
-      {"--because", text_into([](Options & o) -> auto& { return o.dismissal.why; })},
+      {"--dismiss", set_shutdown_notice},
+      {"--because", text_into([](Options & o) -> auto& { return o.shutdown_notice.why; })},
   };
   return table;
 }

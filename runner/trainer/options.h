@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "base/exit_code.h"
+#include "base/diagnostic.h"
 #include "base/log.h"
 #include "dist/rank_place.h"
-#include "engine/attempt/dismissal.h"
+#include "engine/attempt/shutdown_barrier.h"
 #include "engine/record/store_recorder.h"
 
 namespace exprun {
@@ -17,7 +17,7 @@ struct TrainerOptions {
   enum class Task { train, follow, dismiss, describe, evaluate, version, help } task = Task::train;
   StoredRun run;
   RankPlace place;
-  Dismissal dismissal;                     // --dismiss, --because
+  ShutdownNotice shutdown_notice;          // --dismiss, --because
   std::optional<std::string> recipe_hash;  // of the recipe that this rank was started with
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from

@@ -24,13 +24,11 @@ def small_shard():
 
 class Server(http.server.ThreadingHTTPServer):
     """Serves `files` by path; `faults` are taken one a request: a status, ("drop", bytes), "held" (half of
-    it, and the rest once `go` is set), "together" (when so many requests are there as `barrier` waits for), "torn" (half of
-    it, without a length), "page" (a login's), "shifted" (another range), "spoilt" (its first byte is another). `ranges`: whether it
-    knows them, and `conditions` whether If-Range too. `tag` and `modified` tell versions. `moved` sends from a path to
-    another address."""
+    it, and the rest once `go` is set), "together" (when so many requests are there as `barrier` waits for), "page" (a login's),
+    "shifted" (another range), "spoilt" (its first byte is another). `ranges`: whether it knows them. `moved` sends from a path
+    to another address."""
     daemon_threads = True
-    ranges = conditions = True
-    tag, modified = '"1"', None
+    ranges = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -64,8 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = b"?" + body[1:]
         if fault == "together":
             server.barrier.wait(TIMEOUT / 4)
-        same = not server.conditions or self.headers.get("If-Range", server.tag) in (server.tag, server.modified)
-        start = int(re.match(r"bytes=(\d+)-", ranged)[1]) if ranged and server.ranges and same and fault != "page" else 0
+        start = int(re.match(r"bytes=(\d+)-", ranged)[1]) if ranged and server.ranges and fault != "page" else 0
         if start > len(body):
             return self.send_error(416)
         if start and fault == "shifted":
@@ -73,11 +70,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        for name, value in ("ETag", server.tag), ("Last-Modified", server.modified):
-            if value:
-                self.send_header(name, value)
-        if fault != "torn":
-            self.send_header("Content-Length", str(len(body) - start))
+        self.send_header("Content-Length", str(len(body) - start))
         self.send_header("Content-Type", "text/html; charset=utf-8" if fault == "page" else "application/octet-stream")
         self.end_headers()
         try:
@@ -92,7 +85,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.flush()
                 self.connection.close()
             else:
-                self.wfile.write(body[start:len(body) // 2 if fault == "torn" else None])
+                self.wfile.write(body[start:])
         except OSError:
             pass
 

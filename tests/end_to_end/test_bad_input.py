@@ -54,7 +54,7 @@ class BadRecipe(BadInput):
             self.assert_refused(command, 2, "exprun: error: command line: the name of the recipe is empty\n")
         for name in (".", "..", "./", ".toml"):
             self.assert_refused(["new", name], 2,
-                                f"exprun: error: new: '{name}' is no name of a recipe; give one such as mine\n")
+                                f"exprun: error: new: '{name}' is not a valid recipe name; give a name such as mine\n")
 
     def shell(self, script):
         """What a shell makes of it, with exprun as $0."""
@@ -146,8 +146,8 @@ class BadUsage(BadInput):
         self.assertIn("nothing-12345678", result.err)
 
     def test_no_store(self):
-        self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in runs yet: "
-                            "run a recipe first, or say where it is with --store DIR\n")
+        self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in runs yet; "
+                            "run a recipe first, or give the folder of a store with --store DIR\n")
 
 
 class BadData(BadInput):
@@ -170,7 +170,7 @@ class BadData(BadInput):
         self.write("train.bin", shard([1] * 1000, magic=77))
         self.assert_refused(["shards.toml"], 2, """\
 shards.toml:17:9: error: token shard: 'train.bin' begins with 77, not with a shard's magic 20240520, 20250211 or 20240801; \
-if it holds tokens only, write format = "raw_uint16"
+if it contains only tokens, write format = "raw_uint16"
     train = "train.bin"
             ^^^^^^^^^^^
 """)
@@ -188,7 +188,7 @@ but it has 3024; fetch or make it again
         self.write("train.bin", b"abc")
         self.assert_refused(["shards.toml"], 2, """\
 shards.toml:17:9: error: token shard: 'train.bin' has 3 bytes, fewer than a shard's header of 1,024; \
-fetch or make it again, or write format = "raw_uint16" if it holds tokens only
+fetch or make it again, or write format = "raw_uint16" if it contains only tokens
     train = "train.bin"
             ^^^^^^^^^^^
 """)
@@ -325,7 +325,7 @@ class BadDisk(BadInput):
         self.mount("size=700k")
         result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", "max_restarts=1",
                              code=2)
-        self.assertRegex(result.err, r"<override 2>:1:22: error: 3 checkpoints take [0-9.]+ MiB, and the disk of "
+        self.assertRegex(result.err, r"<override 2>:1:22: error: 3 checkpoints take [0-9.]+ MiB, but the disk of "
                          r"\S+/disk/\S+ has [0-9.]+ KiB left\n    checkpoint.keep_last=2\n {25}\^ free some space, "
                          r"or choose another place with --store\n")
         self.assertNotIn("restart", result.err)  # it would be refused again

@@ -30,14 +30,14 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
         prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
-        wrong_prompt = ("<override 1>:1:26: error: the text has no 'A', which the prompt has\n"
+        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which the text does not\n"
                         "    evaluation.sample.prompt='A Zoo'\n"
-                        "                             ^^^^^^^ a character tokenizer knows the characters of its text only\n")
+                        "                             ^^^^^^^ a character tokenizer knows only the characters of its text\n")
         small = ("tiny.toml", "vocab_size=20")
         characters = len(set((self.folder / "text.txt").read_text()))
-        wrong_size = (f"<override 1>:1:12: error: 'vocab_size' must be >= {characters}, the number of the dataset's tokens\n"
+        wrong_size = (f"<override 1>:1:12: error: 'vocab_size' must be >= {characters}, the size of the dataset's vocabulary\n"
                       "    vocab_size=20\n"
-                      "               ^^ \"auto\" takes that number\n")
+                      "               ^^ \"auto\" uses that number\n")
         for prepared in (False, True):
             with self.subTest(prepared=prepared):
                 self.assertEqual((self.folder / "runs").exists(), prepared)
@@ -53,9 +53,9 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.exprun(*words)
         self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
         self.assertEqual(self.exprun("check", *words, code=2).err, """\
-<override 2>:1:26: error: the text has no 'l', which the prompt has
+<override 2>:1:26: error: the prompt has 'l', which the text does not
     evaluation.sample.prompt=little
-                             ^^^^^^ a character tokenizer knows the characters of its text only
+                             ^^^^^^ a character tokenizer knows only the characters of its text
 """)
 
     def test_a_text_that_was_prepared_just_now_tells_the_length_of_its_epoch(self):
@@ -72,7 +72,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
             re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S))
         (self.folder / "shards.toml").write_text(f"dataset = {dataset}\n" + (self.folder / "tiny.toml").read_text())
         said = self.exprun("check", "shards.toml", "vocab_size=50256", code=2).err
-        self.assertIn("error: 'vocab_size' must be >= 50257, the number of the dataset's tokens", said)
+        self.assertIn("error: 'vocab_size' must be >= 50257, the size of the dataset's vocabulary", said)
         self.assertIn("no mistakes", self.exprun("check", "shards.toml", "vocab_size=50257").out)
 
     def test_examples_that_are_not_here(self):
@@ -117,7 +117,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertIn("<override 1>:1:14: error: " + said, self.exprun(*words, code=2).err)
 
     def test_examples_are_one_file(self):
-        for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is no regular file")):
+        for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is not a regular file")):
             self.assertIn("warning: " + message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}").err)
 
     def test_examples_are_found_through_the_environment(self):

@@ -68,18 +68,18 @@ class Data(unittest.TestCase):
         said = self.data("prepare", "path=-", "validation_fraction=0.0", "--out", "made", text=b"hello")
         self.assertIn("train       5 tokens", said)
         self.assertEqual(self.data("head", "made"), "hello\n")
-        self.assertIn("standard input cannot be prepared so: exprun data prepare --out FOLDER reads it",
+        self.assertIn("standard input cannot be used here: only exprun data prepare --out FOLDER reads it",
                       self.data("prepare", "path=-", "validation_fraction=0.0", text=b"hello", code=2))
 
     def test_standard_input_says_how_it_can_be_split(self):
         said = self.data("prepare", "path=-", "--out", "made", text=b"hello", code=2)
-        self.assertIn("error: standard input cannot be prepared so: its length is known at its end only\n", said)
+        self.assertIn("error: standard input cannot be used here: its length is known only at its end\n", said)
         self.assertIn("^ write validation_fraction=0 or validation_tokens=N, or save it in a file\n", said)
         said = self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"", code=2)
-        self.assertIn("error: no text is in the sources, so there is no token to train on\n", said)
+        self.assertIn("error: the sources contain no text, so there are no tokens to train on\n", said)
         said = self.data("prepare", "path=/dev/stdin", "--out", "made", text=b"hello", code=2)
-        self.assertIn("error: '/dev/stdin' is no regular file\n", said)
-        self.assertIn("^ a pipe is read by exprun data prepare path=- --out FOLDER\n", said)
+        self.assertIn("error: '/dev/stdin' is not a regular file\n", said)
+        self.assertIn("^ read a pipe with exprun data prepare path=- --out FOLDER\n", said)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_the_folder_may_be_a_link_and_end_with_a_slash(self):
@@ -224,9 +224,9 @@ class Data(unittest.TestCase):
         self.assertIn("  train       4 tokens in 1 shard\n  validation  4 tokens in 1 shard\n", said)
         words = [BUILD / "exprun", "data", "prepare", 'path="*.txt"', 'validation="*.txt"', "--out", "made"]
         result = subprocess.run(words, cwd=self.folder, capture_output=True, timeout=TIMEOUT, text=True, check=True)
-        self.assertIn("exprun: warning: data: the model is validated on what it is trained on, 'a.txt': val/loss will not "
-                      "show when it only remembers\n", result.stderr)
-        self.assertIn("error: all files that match are for validation, none to train on\n",
+        self.assertIn("exprun: warning: data: the model is validated on its training data, 'a.txt': val/loss does not "
+                      "show overfitting\n", result.stderr)
+        self.assertIn("error: all matching files are for validation, and none is left to train on\n",
                       self.data("prepare", 'path="held*"', "validation=held.txt", "--out", "made", code=2))
 
     def test_threads_have_a_sensible_most(self):
@@ -242,7 +242,7 @@ class Data(unittest.TestCase):
         self.assertEqual(json.loads((self.folder / "made/data.json").read_text())["made_from"]["documents"], 2)
         result = subprocess.run([BUILD / "exprun", "data", "prepare", "path=a.txt", "separator='\\n'", "--out", "other"],
                                 cwd=self.folder, capture_output=True, timeout=TIMEOUT, check=True, text=True)
-        self.assertIn('separator "\\\\n" stands nowhere in the texts: each file is one document\n', result.stderr)
+        self.assertIn('separator "\\\\n" does not occur in the texts: each file is one document\n', result.stderr)
 
     def write_large(self, name, line, opened=open):
         with opened(self.folder / name, "wb") as file:
@@ -321,12 +321,12 @@ class Data(unittest.TestCase):
         (self.folder / "a.txt").write_text("hello")
         (self.folder / "small.json").write_text(tokenizer_json())
         words = "prepare", "path=a.txt", "validation_fraction=0.0", "--out", "made"
-        self.assertIn("'small.json' has 256 tokens, GPT-2 has 50,257\n",
+        self.assertIn("'small.json' has 256 tokens, but GPT-2 has 50,257\n",
                       said := self.data(*words, "tokenizer=gpt2", "vocabulary=small.json", code=2))
-        self.assertIn("write tokenizer = \"huggingface\", or get GPT-2's: exprun data fetch gpt2_tokenizer\n", said)
+        self.assertIn("write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch gpt2_tokenizer\n", said)
         self.assertIn("train       5 tokens", self.data(*words, "tokenizer=huggingface", "vocabulary=small.json"))
         said = self.data(*words[:-1], "other", "tokenizer=huggingface", "vocabulary=none.json", code=2)
-        self.assertIn("name the tokenizer.json of a byte-level BPE, or its folder\n", said)
+        self.assertIn("give the tokenizer.json of a byte-level BPE, or its folder\n", said)
 
     def test_a_vocabulary_beyond_16_bits(self):
         last = 1 << 17

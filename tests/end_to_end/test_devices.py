@@ -49,7 +49,7 @@ class WithDriver(ExprunTest):
         for visible in ({}, {"CUDA_VISIBLE_DEVICES": "MIG-33333333-cccc"}, {"CUDA_VISIBLE_DEVICES": "0,1"}):
             said = json.loads(self.run_with("doctor", "--json", FAKE_NVML_CUT="1", **visible).out)["gpu"]
             self.assertEqual(said["gpus"], ["NVIDIA Fake 80GB, 80.0 GiB, GPU-11111111-aaaa"])
-        self.assertIn("error: 2 ranks want a GPU each, and one can be used\n",
+        self.assertIn("error: 2 ranks need a GPU each, but only one can be used\n",
                       self.refusal("run.device=cuda", "world_size=2", FAKE_NVML_CUT="1"))
 
     def test_a_gpu_that_is_named_twice_leaves_none(self):
@@ -64,7 +64,7 @@ class WithDriver(ExprunTest):
         self.assertIn("CUDA_VISIBLE_DEVICES GPU-2222", said)
 
     def test_more_ranks_than_gpus(self):
-        self.assertIn("error: 4 ranks want a GPU each, and 2 can be used\n", self.refusal("run.device=cuda", "world_size=4"))
+        self.assertIn("error: 4 ranks need a GPU each, but only 2 can be used\n", self.refusal("run.device=cuda", "world_size=4"))
 
     def test_auto_goes_on_on_the_cpu_and_says_why(self):
         result = self.run_with("tiny.toml", FAKE_NVML_OLD_DRIVER="1")

@@ -36,7 +36,7 @@ class EvalAndSample(ExprunTest):
 
     def test_eval_judges_a_prompt_as_check_does(self):
         said = self.exprun("check", "tiny.toml", "evaluation.sample.prompt=Zoo", code=2).err
-        self.assertIn("the text has no 'Z', which the prompt has", said)
+        self.assertIn("the prompt has 'Z', which the text does not", said)
         told = self.exprun("eval", "@last", "evaluation.sample.prompt=Zoo", code=2).err
         self.assertEqual(told.split(":", 2)[2], said.split(":", 2)[2])
 
@@ -108,8 +108,8 @@ class EvalAndSample(ExprunTest):
 
     def test_eval_changes_evaluations_only(self):
         result = self.exprun("eval", "@last", "model.num_layers=2", code=2)
-        self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is no key of [evaluation]; a run is "
-                                     "evaluated as it is\n")
+        self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is not a key of [evaluation]; other keys "
+                                     "of a run cannot be changed\n")
 
     def test_sample_writes_after_a_prompt_and_is_reproducible(self):
         words = ("sample", "@last", "--prompt", "7 little ", "tokens=20", "temperature=0")

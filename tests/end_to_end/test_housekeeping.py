@@ -179,6 +179,24 @@ class Housekeeping(ExprunTest):
         self.assertIn(f"{name}: of earlier attempts, dropped 40 values\n", self.exprun("gc", "--archived").err)
         self.assertNotIn("would drop", self.exprun("gc", "--archived", "--dry-run").err)
 
+    def test_gc_deletes_prepared_data_that_no_run_uses(self):
+        text = self.write("mine.txt", "some text of mine, and more of it\n" * 60)
+        words = ("tiny.toml", "--new", f"dataset={{type='text', path='{text}', tokenizer='byte'}}", "model.vocab_size='auto'")
+        self.exprun(*words)
+        def sets():
+            return sorted(file.parent.name for file in (self.folder / "runs/data").glob("*/data.json"))
+        (made,) = sets()
+        self.assertIn("exprun: deleted 0 unused data sets (0 B)\n", self.exprun("gc", "--data").err)
+        self.exprun("rm", "@last")
+        self.assertRegex(self.exprun("gc", "--data", "--dry-run").err, r"exprun: would delete one unused data set \([0-9.]+ KiB\)\n")
+        self.assertEqual(sets(), [made])
+        self.assertRegex(self.exprun("gc", "--data").err, r"exprun: deleted one unused data set \([0-9.]+ KiB\)\n")
+        self.assertEqual(sets(), [])
+        self.exprun(*words)
+        self.assertEqual(sets(), [made])
+        self.assertEqual(self.exprun("gc", "--data", "@last", code=2).err,
+                         "exprun: error: gc: --data is about all runs; give it without RUN\n")
+
     def test_gc_of_named_runs_takes_no_other_off_the_disk(self):
         for name in ("removed", "kept"):
             self.exprun("tiny.toml", "name=" + name)

@@ -63,7 +63,7 @@ class Check(ExprunTest):
         column = group.index("[") + 1
         carets = "^" * len('["nothing.*"]')
         said = self.exprun("check", "tiny.toml", "tokenizer=byte", group, code=2).err
-        said, name = said.split(" one is called ")
+        said, name = said.split(" one parameter is named ")
         self.assertEqual(said, f"<override 2>:1:{column}: error: no parameter matches group 'none'\n"
                          f"    {group}\n    {' ' * (column - 1)}{carets}")
         self.assertRegex(name, r"^'blocks\.0\.[a-z_.]+'\n$")
@@ -98,9 +98,9 @@ class Check(ExprunTest):
     def test_a_prompt_that_the_tokenizer_cannot_encode_is_refused_before_the_run(self):
         result = self.exprun("tiny.toml", "evaluation.sample.prompt=Ärger", code=2)
         self.assertEqual(result.err.splitlines()[-3:], [
-            "<override 1>:1:26: error: the text has no 'Ä', which the prompt has",
+            "<override 1>:1:26: error: the prompt has 'Ä', which the text does not",
             "    evaluation.sample.prompt=Ärger",
-            "                             ^^^^^ a character tokenizer knows the characters of its text only"])
+            "                             ^^^^^ a character tokenizer knows only the characters of its text"])
 
     def test_more_threads_than_cores_are_a_warning(self):
         (item,) = self.report("tiny.toml", "threads=9999", "tokenizer=byte")["diagnostics"]
@@ -165,9 +165,9 @@ class Show(ExprunTest):
         for words in (("--origin", "--diff", "@last"), ("--origin", "--schedule"), ("--schedule", "--diff", "@last"),
                       ("--attempts", "--origin"), ("--attempts", "--git-diff")):
             self.assertEqual(self.exprun("show", "@last", *words, code=2).err,
-                             "exprun: error: show: give one of --origin, --diff, --schedule, --attempts and --git-diff\n")
+                             "exprun: error: show: give only one of --origin, --diff, --schedule, --attempts and --git-diff\n")
         self.assertEqual(self.exprun("show", "@last", "--attempts", "--json", code=2).err,
-                         "exprun: error: show: give one of --json, --attempts and --git-diff\n")
+                         "exprun: error: show: give only one of --json, --attempts and --git-diff\n")
 
 
     def test_a_run_of_a_newer_exprun_is_shown_as_it_was_recorded(self):
@@ -183,16 +183,16 @@ class Show(ExprunTest):
         self.assertEqual((after["recipe"], after["hash"]), (before["recipe"], before["hash"]))
         for words in (("1", "--origin"), ("1", "--schedule"), ("tiny.toml", "--diff", "1")):
             self.assertEqual(self.exprun("show", *words, code=2).err,
-                             "exprun: error: show: this exprun does not understand the recipe of 1 (unknown key 'wings' "
-                             "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
+                             "exprun: error: show: this version of exprun does not understand the recipe of 1 (unknown key 'wings' "
+                             "in [run]); another version wrote it, and `exprun show 1` prints it as recorded\n")
         for command in (("rerun", "1", "seed=2"), ("eval", "1"), ("sample", "1", "seed=2")):
             self.assertEqual(self.exprun("-q", *command, code=2).err,
-                             f"exprun: error: {command[0]}: this exprun does not understand the recipe of 1 (unknown key 'wings' "
-                             "in [run]), another version made it; `exprun show 1` prints it as it was recorded\n")
+                             f"exprun: error: {command[0]}: this version of exprun does not understand the recipe of 1 (unknown key 'wings' "
+                             "in [run]); another version wrote it, and `exprun show 1` prints it as recorded\n")
         folder = pathlib.Path(before["folder"]).name
         self.assertEqual(self.exprun("-q", "sweep", "lr=0.1,0.2", code=2).err,
-                         f"exprun: error: sweep: this exprun does not understand the recipe of {folder} (unknown key 'wings' "
-                         f"in [run]), another version made it; `exprun show {folder}` prints it as it was recorded\n")
+                         f"exprun: error: sweep: this version of exprun does not understand the recipe of {folder} (unknown key 'wings' "
+                         f"in [run]); another version wrote it, and `exprun show {folder}` prints it as recorded\n")
 
 
 class Schema(ExprunTest):
@@ -331,10 +331,10 @@ class New(ExprunTest):
 
     def test_mistakes(self):
         self.assertEqual(self.exprun("new", "tiny", code=2).err,
-                         "exprun: error: new: tiny.toml is there already; give another name\n")
+                         "exprun: error: new: tiny.toml already exists; give another name\n")
         self.assertIn("did you mean gpt?", self.exprun("new", "x", "--model", "gtp", code=2).err)
         self.assertEqual(self.exprun("new", "x", "--data", "token_shards", code=2).err,
-                         "exprun: error: new: where are the data? say it with --path FILES\n")
+                         "exprun: error: new: the path of the data is missing; give it with --path FILES\n")
         self.assertEqual(sorted(path.name for path in self.folder.glob("*.toml")), ["tiny.toml"])
 
 

@@ -43,9 +43,9 @@ class ShowSchedule(ExprunTest):
         words = ("tiny.toml", "~steps", "run.length='2 epochs'", "dataset.order=sequential")
         result = self.exprun("show", *words, "--schedule", code=2)
         self.assertEqual(result.err, """\
-<override 2>:1:12: error: how many steps this is, is not known before the data are prepared
+<override 2>:1:12: error: the number of steps is unknown until the data is prepared
     run.length='2 epochs'
-               ^^^^^^^^^^ a run prepares them, or exprun data prepare tiny.toml
+               ^^^^^^^^^^ run the recipe, or prepare its data with exprun data prepare tiny.toml
 """)
         self.exprun("data", "prepare", *words)
         self.assertIn("schedule constant, 636 updates", self.exprun("show", *words, "--schedule").out)

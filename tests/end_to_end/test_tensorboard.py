@@ -79,7 +79,7 @@ class Tensorboard(ExprunTest):
         self.assertEqual(text, next((self.run_folder() / "samples").iterdir()).read_text())
         self.assertEqual(events["hparams"]["optimizer.lr"], 0.01)
         self.assertEqual(events["hparams"]["optimizer.type"], "adamw")
-        self.assertEqual(events["hparams"]["model.tied_head"], True)
+        self.assertEqual(events["hparams"]["model.tie_embeddings"], True)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@
 #include <optional>
 #include <thread>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
-#include "engine/attempt/run_kernels.h"
+#include "base/files/file.h"
+#include "engine/attempt/consistency_check.h"
 #include "engine/tiny_run.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"

@@ -1,6 +1,4 @@
 // Memory of large tensors: what is used again, and what goes back to the system.
-#include "engine/device/block_cache.h"
-
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -14,7 +14,7 @@
 #include "dist/group_by_device.h"
 #include "engine/checkpoint/resume.h"
 #include "engine/dataset.h"
-#include "engine/precision/format_support.h"
+#include "engine/precision/precision.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"

@@ -18,8 +18,8 @@ ParameterList two_parameters(at::Device device = at::kCPU) {
 TEST_CASE("flat buffers: every parameter starts on 64 bytes, padding is zero") {
   const auto list = two_parameters();
   const FlatBuffer buffer(list.items(), true);
-  CHECK(buffer.slots()[0].offset == 0);
-  CHECK(buffer.slots()[1].offset == 16);
+  CHECK(buffer.parameter_slices()[0].offset == 0);
+  CHECK(buffer.parameter_slices()[1].offset == 16);
   CHECK(buffer.range().values.numel() == 32);
   CHECK(buffer.range().decays);
   CHECK(buffer.range().values.sum().item<double>() == 15 * 2 + 7 * 3);
@@ -42,7 +42,7 @@ TEST_CASE("flat buffers: backward accumulates into the buffer in place") {
   const FlatBuffer buffer(list.items(), false);
   for (int i = 0; i < 2; ++i) list.find("b")->tensor.mul(4).sum().backward();
   const at::Tensor gradients = buffer.range().gradients;
-  CHECK(FlatBuffer::cut(gradients, buffer.slots()[1]).eq(8).all().item<bool>());
+  CHECK(FlatBuffer::cut(gradients, buffer.parameter_slices()[1]).eq(8).all().item<bool>());
   CHECK(gradients.sum().item<double>() == 7 * 8);
   CHECK(list.find("b")->tensor.grad().const_data_ptr() ==
         static_cast<const float*>(gradients.const_data_ptr()) + 16);

@@ -1,9 +1,9 @@
-#include "kernels/hand_gradient.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
+
+#include "kernels/custom_function.h"
 
 using namespace exprun;
 
@@ -15,7 +15,7 @@ at::Tensor filled(double value) {
 
 // x y, where only x has a gradient.
 at::Tensor product(const at::Tensor& x, const at::Tensor& y, std::vector<bool>& needed) {
-  return with_gradient({x, y, at::Tensor()}, [&]() -> Differentiable {
+  return with_custom_gradient({x, y, at::Tensor()}, [&]() -> Differentiable {
     CHECK_FALSE(at::GradMode::is_enabled());
     return {x.mul(y), {y}, [&needed](const Backward& given) -> Tensors {
               needed = given.needed;

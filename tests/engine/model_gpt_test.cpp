@@ -69,7 +69,7 @@ TEST_CASE("gpt: parameters have the names and classes that recipes match") {
 }
 
 TEST_CASE("gpt: without bias, and with a head of its own") {
-  const Built built("bias = false\ntied_head = false\n");
+  const Built built("bias = false\ntie_embeddings = false\n");
   CHECK(built.parameters.items().size() == 2 + 2 * 6 + 1 + 1);
   CHECK(built.of("head.weight").sizes() == at::IntArrayRef({11, 16}));
 }
@@ -87,7 +87,7 @@ TEST_CASE("gpt: residual projections start smaller by sqrt(2 num_layers)") {
 
 TEST_CASE("gpt: the loss is the cross entropy of the logits") {
   for (const char* keys : {"", "bias = false\nactivation = \"gelu_tanh\"\n",
-                           "tied_head = false\nvocab_multiple = 16\n"}) {
+                           "tie_embeddings = false\nvocab_multiple = 16\n"}) {
     Built built(keys);
     const auto inputs = tokens();
     auto targets = tokens();
@@ -134,9 +134,9 @@ const char* const kParts[] = {
     "norm = { weight = false }\n",
     "norm = { weight = \"one_plus\" }\n",
     "position = { type = \"rotary\" }\n",
-    "position = { type = \"rotary\", layout = \"interleaved\", base = 50.0 }\n",
+    "position = { type = \"rotary\", layout = \"interleaved\", rope_theta = 50.0 }\n",
     "position = { type = \"none\" }\n",
-    "query_key_norm = true\n",
+    "qk_norm = true\n",
     "query_key_value = \"separate\"\n",
     "num_key_value_heads = 1\n",
     "num_key_value_heads = 1\nquery_key_value = \"separate\"\nposition = { type = \"rotary\" }\n",
@@ -144,7 +144,7 @@ const char* const kParts[] = {
     "embedding_norm = true\n",
     "activation = \"relu_squared\"\n",
     "activation = \"swiglu\"\nfeed_forward_size = 12\n",
-    "logit_softcap = 2.0\ntied_head = false\nvocab_multiple = 16\n",
+    "logit_softcap = 2.0\ntie_embeddings = false\nvocab_multiple = 16\n",
     "bias = [\"feed_forward\", \"norm\"]\n"};
 
 TEST_CASE("gpt: gradients are those of finite differences, whatever the parts") {
@@ -197,7 +197,7 @@ TEST_CASE("gpt: parts have the parameters that they use, and no others") {
         names.insert(parameter.name);
     return names;
   };
-  CHECK(names("output_projection = false\nquery_key_value = \"separate\"\ntied_head = false\n"
+  CHECK(names("output_projection = false\nquery_key_value = \"separate\"\ntie_embeddings = false\n"
               "bias = [\"feed_forward\"]\nnorm = { type = \"rms_norm\", weight = false }\n"
               "position = { type = \"rotary\" }\nactivation = \"swiglu\"\n") ==
         std::set<std::string>{"token_embedding.weight", "head.weight",
@@ -247,7 +247,7 @@ TEST_CASE("gpt: dropout acts in training only") {
 }
 
 TEST_CASE("gpt: weights are a function of seed and name alone") {
-  Built small, untied("tied_head = false\n");
+  Built small, untied("tie_embeddings = false\n");
   const std::string name = "blocks.1.attention.query_key_value.weight";
   CHECK(at::equal(small.of(name), untied.of(name)));
   const auto first = small.of(name).clone();

@@ -4,7 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "engine/buffers/optimizers.h"
-#include "engine/name_glob.h"
+#include "engine/parameter.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {
@@ -57,8 +57,8 @@ TEST_CASE("optimizer groups: a group takes what it matches, [optimizer] the rest
 TEST_CASE("optimizer groups: a parameter in two groups is named") {
   CHECK(mistake({R"(optimizer.groups.a={match=["blocks.*"],type="adamw",lr=1e-5})",
                  R"(optimizer.groups.b={match=["*.up_projection.weight"],type="adamw",lr=1e-5})"})
-            .starts_with("parameter 'blocks.0.feed_forward.up_projection.weight' is in "
-                         "[optimizer.groups.a] already"));
+            .starts_with("parameter 'blocks.0.feed_forward.up_projection.weight' is already "
+                         "in [optimizer.groups.a]"));
 }
 
 TEST_CASE("optimizer groups: a group that matches nothing is a mistake") {

@@ -1,4 +1,6 @@
 // Number formats: what is stored, what computes, and what is kept of small updates.
+#include "engine/precision/precision.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
@@ -10,7 +12,6 @@
 
 #include "base/diagnostic.h"
 #include "base/machine/processor.h"
-#include "engine/precision/format_support.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/recorded_run.h"
@@ -20,7 +21,7 @@ using namespace exprun;
 namespace {
 
 at::ScalarType format_of(const Pipeline& pipeline, const std::string& name) {
-  return pipeline.learner.parameters->find(name)->tensor.scalar_type();
+  return pipeline.train_state.parameters->find(name)->tensor.scalar_type();
 }
 
 std::vector<StepRecord> trained(const std::vector<std::string>& overrides) {
@@ -45,7 +46,7 @@ TEST_CASE("precision: gradients and state over bf16 weights are fp32 unless the 
   const auto formats = [](const std::vector<std::string>& words) {
     const TinyRun run(words);
     const Pipeline pipeline = run.build();
-    const auto weight = pipeline.learner.parameters->find("token_embedding.weight")->tensor;
+    const auto weight = pipeline.train_state.parameters->find("token_embedding.weight")->tensor;
     const auto state = pipeline.optimizers().gathered_state().at(0).tensor;
     return std::vector{weight.scalar_type(), weight.grad().scalar_type(), state.scalar_type()};
   };
@@ -66,7 +67,7 @@ TEST_CASE("precision: a second moment over bf16 weights forgets as slowly as it 
     const TinyRun run(words);
     const Pipeline pipeline = run.build();
     Optimizers& optimizers = pipeline.optimizers();
-    for (const Parameter& parameter : pipeline.learner.parameters->items())
+    for (const Parameter& parameter : pipeline.train_state.parameters->items())
       parameter.tensor.grad().fill_(1);
     optimizers.step(1, 1);
     optimizers.zero_gradients();
@@ -91,7 +92,7 @@ TEST_CASE("precision: stochastic rounding keeps Muon's small updates too") {
     more.insert(more.begin(), words.begin(), words.end());
     const TinyRun run(more);
     const Pipeline pipeline = run.build();
-    const at::Tensor weight = pipeline.learner.parameters->find(matrix)->tensor;
+    const at::Tensor weight = pipeline.train_state.parameters->find(matrix)->tensor;
     const at::Tensor before = weight.detach().to(at::kDouble, false, true);
     TrainingStep step(pipeline, [] { return false; });
     for (int64_t k = 0; k < 4; ++k) step.run(k);
@@ -168,10 +169,10 @@ TEST_CASE("precision: an overflow halves the scale, and the update is made all t
 TEST_CASE("precision: fp16 keeps gradients of unlikely tokens that the loss scale makes large") {
   const auto unlikely_gradients = [](const std::string& compute) {
     const TinyRun run({"precision.compute='" + compute + "'", "model.dropout=0.0",
-                       "model.tied_head=false", "optimizer.max_grad_norm=0"});
+                       "model.tie_embeddings=false", "optimizer.max_grad_norm=0"});
     const Pipeline pipeline = run.build();
     const auto parameter = [&](const char* name) {
-      return pipeline.learner.parameters->find(name)->tensor.detach();
+      return pipeline.train_state.parameters->find(name)->tensor.detach();
     };
     // Whatever comes before, every logit is 0 but that of token 0: all others have 1.5e-8.
     parameter("final_norm.weight").zero_();
@@ -181,7 +182,7 @@ TEST_CASE("precision: fp16 keeps gradients of unlikely tokens that the loss scal
     TrainingStep step(pipeline, [] { return false; });
     REQUIRE((step.run(0).end == StepResult::End::completed));
     const Batch batch = pipeline.read(Split::train, 0, 8);
-    const at::Tensor of_head = pipeline.learner.parameters->find("head.weight")->tensor.grad();
+    const at::Tensor of_head = pipeline.train_state.parameters->find("head.weight")->tensor.grad();
     std::vector<double> gradients;
     for (int64_t token = 1; token < kTinyVocabulary; ++token)
       if (!batch.targets.eq(token).any().item<bool>())
@@ -217,7 +218,7 @@ TEST_CASE("precision: a device that cannot is refused, one that is slow is told"
     return check_formats(run.recipe.section("precision"), processor);
   };
   CHECK_THROWS_WITH_AS(checked("tf32", "avx512f avx512_bf16"),
-                       doctest::Contains("TF32 is a format of NVIDIA's tensor cores, and this run "
+                       doctest::Contains("TF32 is a format of NVIDIA's tensor cores, but this run "
                                          "trains on a CPU"),
                        RecipeError);
   CHECK(checked("bf16", "fpu avx512_bf16 sse") == std::nullopt);

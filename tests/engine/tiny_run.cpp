@@ -6,7 +6,6 @@
 #include "engine/checkpoint/resume.h"
 
 namespace exprun {
-
 namespace {
 
 constexpr const char* kRecipe = R"([run]

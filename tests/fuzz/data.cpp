@@ -10,14 +10,13 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "base/unique_fd.h"
-#include "control/data/read/record_readers.h"
+#include "base/files/file.h"
 #include "control/data/read/record_template.h"
+#include "control/data/read/records.h"
 #include "control/data/shard_contents.h"
 #include "support/found_as_by_parse.h"
-#include "text/known_patterns.h"
+#include "text/bpe/vocabulary_readers.h"
 #include "text/pattern_split.h"
-#include "text/vocabulary_readers.h"
 
 using namespace exprun;
 using nlohmann::json;

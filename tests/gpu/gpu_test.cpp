@@ -9,14 +9,14 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
-#include "base/listening_socket.h"
+#include "base/machine/network.h"
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
 #include "engine/checkpoint/resume.h"
-#include "engine/data/look_ahead.h"
+#include "engine/data/prefetcher.h"
 #include "engine/device/device.h"
-#include "engine/precision/format_support.h"
+#include "engine/precision/precision.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"
@@ -152,7 +152,7 @@ TEST_CASE("gpu: batches that are copied ahead are the CPU's, however late they a
     const auto options = at::TensorOptions().dtype(at::kLong).pinned_memory(true);
     return {at::full({size}, first, options), at::full({size}, first + 1, options), first};
   };
-  LookAhead ahead(read, 1, kGpu);
+  Prefetcher ahead(read, 1, kGpu);
   auto sum = at::zeros({}, at::TensorOptions(kGpu).dtype(at::kLong));
   constexpr int64_t kBatches = 50;
   for (int64_t first = 0; first < kBatches; ++first) {  // the thread is far ahead of the device

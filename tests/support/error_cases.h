@@ -37,27 +37,23 @@ inline nlohmann::json json_of(const std::filesystem::path& file) {
   return nlohmann::json::parse(text_of(file));
 }
 
-// recipe.toml with the case's overrides; as a run keeps it where the case has begun_with.
+// recipe.toml with the case's overrides.
 inline RecipeText recipe_of(const CaseFolder& folder) {
-  RecipeText text = read_recipe(folder / "recipe.toml", lines_of(folder / "overrides"));
-  if (!std::filesystem::exists(folder / "begun_with")) return text;
-  text.begun_with = lines_of(folder / "begun_with");
-  text.overrides.insert(text.overrides.begin(), text.begun_with->begin(), text.begun_with->end());
-  return text;
+  return read_recipe(folder / "recipe.toml", lines_of(folder / "overrides"));
 }
 
-inline Facts facts_of(const CaseFolder& folder) {
+inline DatasetInfo facts_of(const CaseFolder& folder) {
   if (!std::filesystem::exists(folder / "facts.json")) return {};
   const nlohmann::json json = json_of(folder / "facts.json");
   const auto fact = [&](const char* name) {
     return json.contains(name) ? std::optional(json[name].get<int64_t>()) : std::nullopt;
   };
-  Facts facts{fact("vocab_size"), fact("train_tokens"), fact("validation_tokens")};
-  if (!json.contains("characters")) return facts;
-  facts.characters.emplace();
+  DatasetInfo dataset_info{fact("vocab_size"), fact("train_tokens"), fact("validation_tokens")};
+  if (!json.contains("characters")) return dataset_info;
+  dataset_info.characters.emplace();
   const auto characters = json["characters"].get<std::string>();
-  for (const CodePoint& c : code_points(characters)) *facts.characters += c.value;
-  return facts;
+  for (const CodePoint& c : code_points(characters)) *dataset_info.characters += c.value;
+  return dataset_info;
 }
 
 // The shipped schemas, with those of the case if it has some: each set is read once.

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/diagnostic.h"
-#include "engine/name_glob.h"
+#include "engine/parameter.h"
 
 namespace exprun {
 namespace {

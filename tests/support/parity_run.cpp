@@ -33,14 +33,14 @@ class Given final : public Dataset {
 };
 
 Pipeline pipeline_of(const ResolvedRecipe& recipe, const ParitySettings& settings) {
-  auto learner = build_learner(recipe, at::kCPU);
+  auto train_state = build_train_state(recipe, at::kCPU);
   auto dataset = std::make_unique<Given>(settings.inputs, settings.targets);
   const RunPlan plan = run_plan(recipe, settings.inputs.size(0));
   const Section schedule = recipe.section("schedule");
   return {recipe,
           "",
           single_process(),
-          std::move(learner),
+          std::move(train_state),
           std::move(dataset),
           nullptr,
           plan,

@@ -26,7 +26,9 @@ class ParityRun {
 
   StepResult step(int64_t k) { return step_.run(k); }
   Model& model() { return pipeline_.model(); }
-  const std::vector<Parameter>& parameters() const { return pipeline_.learner.parameters->items(); }
+  const std::vector<Parameter>& parameters() const {
+    return pipeline_.train_state.parameters->items();
+  }
   // The rates of every group at an update, by its name.
   double lr(const std::string& group, int64_t k) const;
 

@@ -37,7 +37,7 @@ void on_ranks(int world_size, const OfRank& of_rank) {
       std::shared_ptr<ProcessGroup> group;
       Rendezvous rendezvous(place_of(rank, world_size, listening));
       group = gloo_group(rendezvous, kRankPatience);
-      rendezvous.roll_call()->all_exchange();
+      rendezvous.membership()->all_exchange();
       of_rank(group, rendezvous);
     });
   for (auto& thread : threads) thread.join();

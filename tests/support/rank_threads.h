@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/listening_socket.h"
+#include "base/machine/network.h"
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
 

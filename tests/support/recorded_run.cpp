@@ -3,7 +3,7 @@
 #include <memory>
 #include <sstream>
 
-#include "base/number.h"
+#include "base/format_units.h"
 #include "engine/checkpoint/safetensors.h"
 #include "support/coded_text.h"
 #include "support/fixtures.h"
@@ -17,15 +17,15 @@ using nlohmann::json;
 
 constexpr const char* kSet = "parity/nanogpt_char/";
 
-std::string model_table(const json& curve, bool tied_head) {
+std::string model_table(const json& curve, bool tie_embeddings) {
   const auto& model = curve.at("model_args");
   std::ostringstream toml;
   toml << "[model]\ntype = \"gpt\"\nnum_layers = " << model.at("n_layer")
        << "\nnum_heads = " << model.at("n_head") << "\nhidden_size = " << model.at("n_embd")
        << "\ncontext_length = " << model.at("block_size")
        << "\nvocab_size = " << model.at("vocab_size") << "\nbias = " << model.at("bias")
-       << "\ndropout = " << model.at("dropout") << "\ntied_head = " << std::boolalpha << tied_head
-       << "\n";
+       << "\ndropout = " << model.at("dropout") << "\ntie_embeddings = " << std::boolalpha
+       << tie_embeddings << "\n";
   return toml.str();
 }
 
@@ -45,7 +45,7 @@ std::string schedule_table(const json& config) {
       config.at("min_lr").get<double>() / config.at("learning_rate").get<double>();
   toml << "[schedule]\ntype = \"cosine\"\nwarmup = \"" << config.at("warmup_iters")
        << " steps\"\nwarmup_form = \"(k+1)/(W+1)\"\ndecay_until = \"" << config.at("lr_decay_iters")
-       << " steps\"\nfinal_fraction = " << shortest(fraction) << "\n";
+       << " steps\"\nmin_lr_factor = " << shortest(fraction) << "\n";
   return toml.str();
 }
 
@@ -97,7 +97,7 @@ ReplayedRun::ReplayedRun(const RecordedRun& recorded, const std::string& more)
       recipe(resolve(recipe_text(recorded, folder, more), {}, schemas)),
       pipeline(build_pipeline(recipe, data)) {
   load_foreign(names_of("nanogpt"), Safetensors(recorded.init),
-               pipeline.learner.parameters->items());
+               pipeline.train_state.parameters->items());
 }
 
 }  // namespace exprun

@@ -2,7 +2,7 @@
 // (evaluation).
 #pragma once
 
-#include "recipe/schema.h"
+#include "recipe/schema/schema.h"
 
 namespace exprun {
 

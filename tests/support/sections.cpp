@@ -34,9 +34,10 @@ std::string required_keys(const Schema& schema, const std::string& keys) {
 
 }  // namespace
 
-ResolvedRecipe resolve_text(const std::string& toml, const Facts& facts, const SchemaSet& schemas) {
+ResolvedRecipe resolve_text(const std::string& toml, const DatasetInfo& dataset_info,
+                            const SchemaSet& schemas) {
   const RecipeText text{{std::make_shared<SourceFile>(SourceFile{"test.toml", toml})}, {}};
-  return resolve(text, facts, schemas);
+  return resolve(text, dataset_info, schemas);
 }
 
 ResolvedRecipe recipe_with(const std::string& kind, const std::string& type,

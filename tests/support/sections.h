@@ -9,7 +9,7 @@
 namespace exprun {
 
 // Resolves a recipe given as TOML, in a file named "test.toml".
-ResolvedRecipe resolve_text(const std::string& toml, const Facts& facts = {},
+ResolvedRecipe resolve_text(const std::string& toml, const DatasetInfo& dataset_info = {},
                             const SchemaSet& schemas = SchemaSet::embedded());
 
 // A whole recipe around one component: [kind] of `type` with its required keys from the examples of

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/file.h"
 #include "text/token_shard.h"
 
 namespace exprun {

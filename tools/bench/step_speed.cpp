@@ -1,5 +1,5 @@
-// Training steps of a recipe on raw tokens, timed when asked to: our side of tools/bench/training.py,
-// which speaks with gpt_torch.py in the same way. Asserts nothing.
+// Training steps of a recipe on raw tokens, timed when asked to: our side of
+// tools/bench/training.py, which speaks with gpt_torch.py in the same way. Asserts nothing.
 //
 //   step_speed RECIPE TOKENS WEIGHTS     WEIGHTS: is written, for the other side to begin with
 //
@@ -36,7 +36,8 @@ template <typename Body>
 double milliseconds(Body&& body) {
   const auto begin = std::chrono::steady_clock::now();
   body();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 // Resident memory now ("VmRSS") or at most since forget_peak() ("VmHWM").
@@ -47,7 +48,9 @@ int64_t resident_bytes(const std::string& which) {
   return 0;
 }
 
-void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+void forget_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
 
 class Contestant {
  public:
@@ -64,7 +67,7 @@ class Contestant {
         pipeline_(build_pipeline(recipe_, data_)),
         step_(pipeline_, [] { return false; }) {
     std::vector<NamedTensor> start;
-    for (const Parameter& parameter : pipeline_.learner.parameters->items())
+    for (const Parameter& parameter : pipeline_.train_state.parameters->items())
       start.push_back({parameter.name, parameter.tensor.detach()});
     write_safetensors(weights, start);
   }
@@ -116,7 +119,8 @@ int main(int argc, char** argv) try {
   if (argc != 4) return 2;
   keep_cpu_memory();  // as exprun does
   Contestant contestant(argv[1], argv[2], argv[3]);
-  std::cout << json{{"instruction_set", at::get_cpu_capability()}, {"threads", at::get_num_threads()}}
+  std::cout << json{{"instruction_set", at::get_cpu_capability()},
+                    {"threads", at::get_num_threads()}}
             << std::endl;
   for (std::string request; std::getline(std::cin, request);)
     std::cout << answer(contestant, request) << std::endl;

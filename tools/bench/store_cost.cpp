@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "store/store.h"
 
 using namespace exprun;

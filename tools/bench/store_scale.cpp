@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "control/command/stored_runs.h"
-#include "control/report/ls_table.h"
-#include "store/metric_writer.h"
+#include "control/report/runs_table.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/store/many_runs.h"
 

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "base/atomic_file.h"
-#include "text/bpe_tokenizer.h"
+#include "base/files/file.h"
+#include "text/bpe/bpe_tokenizer.h"
 
 using namespace exprun;
 

@@ -16,12 +16,12 @@ TORCH = {EAGER: [], FUSED: ["--optimizer", "fused"], COMPILED: ["--optimizer", "
          BF16_EAGER: ["--optimizer", "fused", "--bf16"], BF16_COMPILED: ["--optimizer", "fused", "--compile", "--bf16"]}
 OURS, OURS_BF16 = "exprun", "exprun, bf16"
 ADAMW = {"type": "adamw", "lr": 1e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "max_grad_norm": 1.0}
-MODERN = {"bias": False, "position": {"type": "rotary"}, "tied_head": False}
+MODERN = {"bias": False, "position": {"type": "rotary"}, "tie_embeddings": False}
 RECORD_8 = {"max_grad_norm": 0.0, "groups": {
     "embedding": {"match": ["token_embedding.*"], "type": "adam", "lr": 0.3, "betas": [0.9, 0.95]},
     "head": {"match": ["head.*"], "type": "adam", "lr": 0.002, "betas": [0.9, 0.95]},
     "matrices": {"match": ["blocks.*"], "type": "muon", "lr": 0.02, "momentum": 0.95, "newton_schulz_steps": 5,
-                 "newton_schulz_format": "fp32"}}}
+                 "newton_schulz_dtype": "fp32"}}}
 
 
 def size(layers, heads, width, context, vocabulary, **more):
@@ -57,7 +57,7 @@ CASES = {
                   size(4, 8, 512, 256, 8192, num_key_value_heads=2, feed_forward_size=1408, activation="swiglu",
                        norm={"type": "rms_norm"}, **MODERN), goals={EAGER: MODERN_GOAL}),
     "record8": Case("record 8's small twin, 16 x 64", 16,
-                    size(4, 2, 128, 64, 65, query_key_norm=True, query_key_value="separate", embedding_norm=True,
+                    size(4, 2, 128, 64, 65, qk_norm=True, query_key_value="separate", embedding_norm=True,
                          activation="relu_squared", norm={"type": "rms_norm", "weight": False, "eps": 2**-23},
                          initialization={"scheme": "pytorch", "zero": ["*.output_projection.*", "*.down_projection.*", "head.*"]},
                          **MODERN), RECORD_8, {EAGER: MODERN_GOAL}),

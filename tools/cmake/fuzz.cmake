@@ -14,7 +14,7 @@ exprun_fuzz_program(recipe exprun_recipe)
 
 # The readers of data alone: the rest of the control plane is not needed.
 exprun_fuzz_program(data exprun_text exprun_zlib exprun_zstd)
-foreach(name byte_stream extension packing stream_buffer json_records text_records unsaid_format record_fields record_template shard_contents)
+foreach(name byte_stream records format_sniffing record_fields record_template shard_contents)
   file(GLOB_RECURSE source ${CMAKE_SOURCE_DIR}/runner/control/data/${name}.cpp)
   target_sources(fuzz_data PRIVATE ${source})
 endforeach()

@@ -1,6 +1,8 @@
-// What the processor is and can do.
+// What the processor is and can do, and the cores that a process may compute on.
 #pragma once
 
+#include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,5 +20,17 @@ std::string processor_flags();
 // Whether a processor with these flags multiplies in a format ("bf16", "fp16") itself; where it
 // does not, the format is emulated, slower than fp32.
 bool multiplies_in(std::string_view format, std::string_view flags);
+
+// Hyper-threads of one core are one name.
+struct Cores {
+  std::string host;
+  std::set<std::string> names;
+  int limit = std::numeric_limits<int>::max();  // of the control group: so many at a time
+
+  int count() const;  // at least 1
+};
+
+// Of this process, as its affinity says: a launcher may have given each rank its own.
+Cores own_cores();
 
 }  // namespace exprun

@@ -3,17 +3,25 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
-#include "base/free_space.h"
-#include "base/machine/memory_use.h"
-#include "base/machine/visible_gpus.h"
+#include "base/files/file.h"
+#include "base/machine/gpus.h"
 
 namespace exprun {
 namespace {
+
+// A container may have less than the machine; "max" is no limit.
+double machine_bytes(const std::filesystem::path& control_group, double page) {
+  const double physical = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * page;
+  double limit = 0;
+  if (!(std::ifstream(control_group / "memory.max") >> limit)) return physical;
+  return std::min(physical, limit);
+}
 
 using Values = std::vector<std::pair<std::string, double>>;
 
@@ -57,6 +65,17 @@ void add_gpu(Values& values, size_t number, const GpuUsage& usage) {
 }
 
 }  // namespace
+
+MemoryUse memory_use(const std::filesystem::path& control_group) {
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  double size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  // The kernel counts the peak now and then.
+  const double peak = std::max(resident * page, static_cast<double>(usage.ru_maxrss) * 1024);
+  return {resident * page, peak, machine_bytes(control_group, page)};
+}
 
 SystemUsage::SystemUsage(std::filesystem::path folder)
     : folder_(std::move(folder)), nvml_(Nvml::open()) {

@@ -1,5 +1,4 @@
-// What this process, its machine and its GPUs use: the series system/... of a run. Their names and
-// units: store/FORMAT.md.
+// What this process, its machine and its GPUs use.
 #pragma once
 
 #include <chrono>
@@ -10,10 +9,21 @@
 #include <utility>
 #include <vector>
 
-#include "base/machine/nvml.h"
+#include "base/machine/gpus.h"
 
 namespace exprun {
 
+// The memory of this process, as the kernel counts it.
+struct MemoryUse {
+  double bytes = 0;          // resident
+  double peak_bytes = 0;     // resident, since the process began
+  double machine_bytes = 0;  // of the machine, or of the container where that has less
+};
+
+// Zeros for what cannot be read. About 30 microseconds.
+MemoryUse memory_use(const std::filesystem::path& control_group = "/sys/fs/cgroup");
+
+// The series system/... of a run. Their names and units: store/FORMAT.md.
 class SystemUsage {
  public:
   // `folder`: whose file system is watched.

@@ -2,16 +2,63 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/diagnostic.h"
-#include "base/number.h"
+#include "base/format_units.h"
+#include "base/strings.h"
 #include "base/suggest.h"
-#include "control/command/candidates.h"
-#include "control/command/places.h"
+#include "control/command/offer.h"
 #include "control/report/terminal.h"
-#include "control/report/wrapped.h"
 
 namespace exprun {
+
+const std::vector<ExitCode> kEveryExitCode = {ExitCode::done,
+                                              ExitCode::failed,
+                                              ExitCode::bad_recipe,
+                                              ExitCode::diverged,
+                                              ExitCode::no_such_run,
+                                              ExitCode::store_error,
+                                              ExitCode::failed_trials,
+                                              ExitCode::preempted,
+                                              ExitCode::interrupted_int,
+                                              ExitCode::interrupted_term};
+const std::vector<ExitCode> kFindsRuns = {ExitCode::done, ExitCode::bad_recipe,
+                                          ExitCode::no_such_run, ExitCode::store_error};
+const std::vector<ExitCode> kReadsRuns = {ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
+                                          ExitCode::no_such_run, ExitCode::store_error};
+const std::vector<ExitCode> kTrains = {
+    ExitCode::done,      ExitCode::failed,          ExitCode::bad_recipe,
+    ExitCode::diverged,  ExitCode::no_such_run,     ExitCode::store_error,
+    ExitCode::preempted, ExitCode::interrupted_int, ExitCode::interrupted_term};
+
+const char* meaning(ExitCode code) {
+  switch (code) {
+    case ExitCode::done:
+      return "done";
+    case ExitCode::failed:
+      return "failed";
+    case ExitCode::bad_recipe:
+      return "wrong recipe or command line";
+    case ExitCode::diverged:
+      return "diverged: the loss is NaN or infinite";
+    case ExitCode::no_such_run:
+      return "no such run";
+    case ExitCode::store_error:
+      return "the store cannot be read or written";
+    case ExitCode::failed_trials:
+      return "the sweep ended with failed trials";
+    case ExitCode::lost_ranks:
+      return "a rank has lost the others";
+    case ExitCode::preempted:
+      return "saved; run the same command again";
+    case ExitCode::interrupted_int:
+    case ExitCode::interrupted_term:
+      return "saved after a signal; the same command continues";
+  }
+  return "";
+}
+
 namespace {
 
 constexpr size_t kHelpColumn = 26;
@@ -61,9 +108,9 @@ struct Arguments::Impl {
     std::string text = wrapped(description) + "\n\nUsage: exprun " + usage + "\n\n" + positionals;
     if (!positionals.empty()) text += '\n';
     text += "Options:\n" + options +
-            help_line("--store DIR", "folder of runs (default: EXPRUN_STORE, else runs/)") +
-            help_line("-q, --quiet", "warnings and errors only") +
-            help_line("-v, --verbose", "say more") + help_line("-h, --help", "this text");
+            help_line("--store DIR", "folder of runs (default: EXPRUN_STORE, or runs/)") +
+            help_line("-q, --quiet", "print only warnings and errors") +
+            help_line("-v, --verbose", "print more") + help_line("-h, --help", "print this help");
     if (!notes.empty()) text += '\n' + notes;
     if (!codes.empty()) text += "\nExit codes:\n" + codes;
     return examples.empty() ? text : text + "\nExamples:\n" + examples;
@@ -116,7 +163,7 @@ Arguments& Arguments::word(const std::string& name, std::string& into, const std
 }
 
 Arguments& Arguments::run_word(std::string& into) {
-  return word("RUN", into, "its id, uid, folder or name (the newest of it), @last or @best",
+  return word("RUN", into, "its id, uid, folder or name (its newest run), @last or @best",
               offer::runs);
 }
 
@@ -234,6 +281,64 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   impl_->refuse_missing();
   impl_->refuse_empty();
   return true;
+}
+
+namespace {
+
+constexpr const char* kStoreOption = "--store";
+
+std::string store_from_environment() {
+  const char* const folder = std::getenv("EXPRUN_STORE");
+  return folder && *folder ? folder : "runs";
+}
+
+std::string joined(const Words& words) {
+  std::string line = "exprun";
+  for (const std::string& word : words) line += ' ' + shell_quoted(word);
+  return line;
+}
+
+// Where the system would find it: ".." behind a symbolic link is not the folder of the link.
+std::filesystem::path found_at(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(folder, error);
+  if (error)
+    throw Error("command line: the working directory cannot be found (" + error.message() +
+                "); go to one that is there");
+  if (std::find(path.begin(), path.end(), "..") == path.end()) return path.lexically_normal();
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+}  // namespace
+
+Globals take_globals(Words& words) {
+  Globals globals;
+  globals.command_line = joined(words);
+  std::string store = store_from_environment();
+  Words rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (word == "-q" || word == "--quiet") {
+      globals.level = LogLevel::warning;
+    } else if (word == "-v" || word == "--verbose") {
+      globals.level = LogLevel::debug;
+    } else if (word.starts_with(std::string(kStoreOption) + '=')) {
+      store = word.substr(std::string(kStoreOption).size() + 1);
+    } else if (word == kStoreOption) {
+      store = i + 1 < words.size() ? words[++i] : "";
+    } else {
+      rest.push_back(word);
+    }
+  }
+  if (store.empty()) throw Error("command line: --store needs a folder", ExitCode::bad_recipe);
+  globals.store = {found_at(store), store};
+  words = std::move(rest);
+  return globals;
 }
 
 }  // namespace exprun

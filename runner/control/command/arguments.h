@@ -8,10 +8,29 @@
 #include <string>
 #include <vector>
 
-#include "control/command/exit_codes.h"
+#include "base/diagnostic.h"
+#include "control/command/command.h"
 #include "control/command/offer.h"
 
 namespace exprun {
+
+// The exit codes as help tells of them, and those that many commands share.
+
+// "no such run"
+const char* meaning(ExitCode code);
+
+// Of what trains, when no code is left to choose.
+inline constexpr const char* kKilled = "128 + N";
+inline constexpr const char* kMeaningOfKilled = "a trainer was killed by signal N";
+
+// Of all commands together.
+extern const std::vector<ExitCode> kEveryExitCode;
+// What looks runs up in the store has only these.
+extern const std::vector<ExitCode> kFindsRuns;
+// Also reads or changes what runs have left.
+extern const std::vector<ExitCode> kReadsRuns;
+// Trains a run of the store.
+extern const std::vector<ExitCode> kTrains;
 
 // The first word to a command that asks what fits as the last of the words behind it.
 inline constexpr const char* kCandidates = "--candidates";
@@ -60,5 +79,10 @@ class Arguments {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Takes the options that every command has out of a command line, wherever they stand.
+
+// `words` keeps the rest. Words behind "--" are left alone. Throws Error (wrong usage).
+Globals take_globals(Words& words);
 
 }  // namespace exprun

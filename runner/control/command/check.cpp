@@ -3,23 +3,23 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/diagnostic_json.h"
-#include "base/free_space.h"
+#include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "control/command/arguments.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
-#include "control/launch/known_speed.h"
-#include "control/launch/machine_limits.h"
+#include "control/launch/plan_cache.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
 #include "control/report/terminal.h"
 #include "control/sweep/trials.h"
-#include "recipe/checkpoint_room.h"
 #include "recipe/quantities.h"
+#include "recipe/rules/checkpoint_space.h"
 
 namespace exprun {
 namespace {
@@ -76,18 +76,18 @@ PlannedMemory planned_memory(const ordered_json& plan) {
   return memory;
 }
 
-bool can_be_planned(const Table& root, const Facts& facts) {
-  return integer_at(root, "model.vocab_size") && run_steps(root, facts);
+bool can_be_planned(const Table& root, const DatasetInfo& dataset_info) {
+  return integer_at(root, "model.vocab_size") && run_steps(root, dataset_info);
 }
 
 void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
-              const Facts& facts, const StoreFolder& folder) {
-  if (!can_be_planned(recipe.root(), facts)) {
+              const DatasetInfo& dataset_info, const StoreFolder& folder) {
+  if (!can_be_planned(recipe.root(), dataset_info)) {
     report.needs_data = true;
     return;
   }
   try {
-    Description description = describe(text, facts);
+    Description description = describe(text, dataset_info);
     report.add(std::move(description.refusals));
     report.plan = std::move(description.plan);
   } catch (const Error& error) {
@@ -97,11 +97,11 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add(memory_problems(recipe, planned_memory(report.plan)));
-  report.add(checkpoint_room_problems(recipe,
-                                      {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
-                                       report.plan.at("checkpoints").get<int64_t>(),
-                                       folder.shown.string(), free_space(folder.path)},
-                                      Severity::warning));
+  report.add(checkpoint_space_problems(recipe,
+                                       {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
+                                        report.plan.at("checkpoints").get<int64_t>(),
+                                        folder.shown.string(), free_space(folder.path)},
+                                       Severity::warning));
 }
 
 // At the data that recipes name: at the same data once.
@@ -110,11 +110,11 @@ class DataLook {
   explicit DataLook(const StoreFolder& folder) : folder_(folder) {}
 
   // What is missing here is a warning.
-  DataGlance operator()(const Judgement& judgement) {
+  DataGlance operator()(const Resolution& resolution) {
     DataGlance glance;
-    if (judgement.is_sound("dataset")) glance = data_of(judgement.recipe);
-    if (judgement.is_sound("evaluation"))
-      for (Diagnostic& problem : evaluation_file_problems(judgement.recipe))
+    if (resolution.is_valid("dataset")) glance = data_of(resolution.recipe);
+    if (resolution.is_valid("evaluation"))
+      for (Diagnostic& problem : evaluation_file_problems(resolution.recipe))
         glance.problems.push_back(std::move(problem));
     glance.problems = as_warnings(std::move(glance.problems));
     return glance;
@@ -136,33 +136,33 @@ class DataLook {
 
 // This machine, and the plan if nothing is wrong so far.
 void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
-                 const Facts& facts, const StoreFolder& folder, bool strict) {
+                 const DatasetInfo& dataset_info, const StoreFolder& folder, bool strict) {
   report.add(machine_problems(recipe));
-  if (!report.wrong(strict)) add_plan(report, text, recipe, facts, folder);
+  if (!report.wrong(strict)) add_plan(report, text, recipe, dataset_info, folder);
 }
 
-void check_run(Report& report, const RecipeText& text, Judgement judgement, const Options& options,
-               const StoreFolder& folder) {
+void check_run(Report& report, const RecipeText& text, Resolution resolution,
+               const Options& options, const StoreFolder& folder) {
   DataGlance data;
-  if (!options.quick) data = DataLook(folder)(judgement);
-  if (data.facts != Facts() && !has_errors(judgement.diagnostics))
-    judgement = judge(text, data.facts);
-  report.diagnostics = judgement.diagnostics;
-  if (!report.wrong(false)) report.hash = judgement.recipe.hash();
+  if (!options.quick) data = DataLook(folder)(resolution);
+  if (data.dataset_info != DatasetInfo() && !has_errors(resolution.diagnostics))
+    resolution = try_resolve(text, data.dataset_info);
+  report.diagnostics = resolution.diagnostics;
+  if (!report.wrong(false)) report.hash = resolution.recipe.hash();
   report.add(std::move(data.problems));
   if (!options.quick)
-    look_around(report, text, judgement.recipe, data.facts, folder, options.strict);
+    look_around(report, text, resolution.recipe, data.dataset_info, folder, options.strict);
 }
 
 // All its trials; this machine and the plan are the first one's.
 void check_sweep(Report& report, const RecipeText& recipe, const Words& overrides,
                  const Options& options, const StoreFolder& folder) {
   DataLook look(folder);
-  Facts first;
+  DatasetInfo first;
   bool is_first = true;
-  const auto glance = [&](const Judgement& judgement) {
-    DataGlance data = look(judgement);
-    if (std::exchange(is_first, false)) first = data.facts;
+  const auto glance = [&](const Resolution& resolution) {
+    DataGlance data = look(resolution);
+    if (std::exchange(is_first, false)) first = data.dataset_info;
     return data;
   };
   SweepSurvey survey =
@@ -181,12 +181,12 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
   Report report;
   try {
     RecipeText text = read_recipe(recipe, overrides);
-    Judgement judgement = judge(text);
-    if (judgement.recipe.find("sweep") != nullptr) {
+    Resolution resolution = try_resolve(text);
+    if (resolution.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some
       check_sweep(report, text, overrides, options, folder);
     } else {
-      check_run(report, text, std::move(judgement), options, folder);
+      check_run(report, text, std::move(resolution), options, folder);
     }
   } catch (const RecipeError& error) {
     report.add(error.diagnostics());
@@ -225,22 +225,21 @@ int run_check(const Words& words, const Globals& globals) {
   std::string recipe;
   Words overrides;
   Options options;
-  Arguments arguments(
-      "check RECIPE [key=value...]",
-      "Finds every mistake in a recipe at once, each with its place and what to do, "
-      "and shows the plan of its run: parameters, memory, compute, time.");
+  Arguments arguments("check RECIPE [key=value...]",
+                      "Lists every mistake in a recipe at once, each with its place and a remedy, "
+                      "and shows the plan of its run: parameters, memory, compute, time.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
-      .words("key=value...", overrides, "changes of the recipe", offer::changes)
+      .words("key=value...", overrides, "changes to the recipe", offer::changes)
       .flag("--quick", options.quick,
-            "the text alone, in milliseconds: neither its data nor the plan")
-      .flag("--strict", options.strict, "warnings are errors")
-      .flag("--json", options.json, "diagnostics and plan for a script or an editor")
+            "check only the text, in milliseconds; skip the data and the plan")
+      .flag("--strict", options.strict, "treat warnings as errors")
+      .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
-          "What only this machine lacks is a warning here: data, cores, formats of numbers, disk "
-          "space. Without its data, or in a format that the device has not, a run does not start. "
-          "The time is there when an earlier run of such a model tells the speed.")
+          "What this machine lacks (data, cores, number formats, disk space) is a warning here. A "
+          "run does not start without its data or with a number format that the device does not "
+          "have. The plan includes the time if an earlier run of a similar model was measured.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun check recipes/quickstart.toml", "mistakes, and the plan")
+      .example("exprun check recipes/quickstart.toml", "mistakes and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",
                "the same with a change, for a script");
   if (!arguments.parse(words)) return 0;

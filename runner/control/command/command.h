@@ -66,4 +66,9 @@ int run_doctor(const Words& words, const Globals& globals);
 int run_help(const Words& words, const Globals& globals);
 int run_version(const Words& words, const Globals& globals);
 
+// From a command line to the command that it names.
+
+// Returns the exit code. A first word that is no command and names a recipe runs it.
+int dispatch(Words words);
+
 }  // namespace exprun

@@ -1,7 +1,7 @@
 // exprun completion bash|zsh|fish
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
-#include "control/command/candidates.h"
+#include "control/command/offer.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -120,9 +120,9 @@ int run_completion(const Words& words, const Globals&) {
     return 0;
   }
   std::string shell;
-  Arguments arguments("completion bash|zsh|fish",
-                      "Prints what completes commands, recipes, runs, keys and their values in a "
-                      "shell.");
+  Arguments arguments(
+      "completion bash|zsh|fish",
+      "Prints a script that completes commands, recipes, runs, keys and values in a shell.");
   arguments.word("bash|zsh|fish", shell, "the shell", offer::one_of({"bash", "zsh", "fish"}))
       .form("", "in ~/.bashrc: source <(exprun completion bash)")
       .form("", "in ~/.zshrc: source <(exprun completion zsh)")

@@ -2,16 +2,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/free_space.h"
-#include "base/make_folder.h"
-#include "base/signals.h"
+#include "base/files/file.h"
+#include "base/process/signals.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
@@ -19,8 +17,6 @@
 #include "control/data/byte_progress.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/fetch/download.h"
-#include "control/data/fetch/mirror.h"
-#include "control/data/fetch/space.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -43,11 +39,11 @@ const CatalogueEntry& entry_named(const std::string& name) {
 }
 
 std::vector<Download> downloads_of(const CatalogueEntry& entry, int64_t shards,
-                                   const fs::path& folder, const Mirror& mirror, bool as_they_are) {
+                                   const fs::path& folder, bool checked) {
   std::vector<Download> downloads;
   for (const CatalogueFile& file : entry.files(shards))
-    downloads.push_back({mirror.stands_for(file.address), folder / file.path, file.bytes,
-                         file.sha256, file.tokens, as_they_are});
+    downloads.push_back({mirrored(file.address), folder / file.path, file.bytes, file.sha256,
+                         file.tokens, checked});
   return downloads;
 }
 
@@ -80,8 +76,8 @@ ResultTable table_of(const std::vector<Download>& downloads) {
                      {"sha256", "SHA-256", false, 1}},
                     {}};
   for (const Download& wanted : downloads) {
-    const bool has_bytes = wanted.bytes > 0 && !wanted.as_it_is;
-    const bool has_sha256 = !wanted.sha256.empty() && !wanted.as_it_is;
+    const bool has_bytes = wanted.bytes > 0 && wanted.checked;
+    const bool has_sha256 = !wanted.sha256.empty() && wanted.checked;
     table.rows.push_back(
         {Cell::word(wanted.address), has_bytes ? Cell::integer(wanted.bytes) : Cell::none(),
          Cell::word(wanted.file.string()), has_sha256 ? Cell::word(wanted.sha256) : Cell::none()});
@@ -190,25 +186,24 @@ Words offered_sets(const Typed&) {
 }  // namespace
 
 int run_data_fetch(const Words& words, const Globals&) {
-  std::string name, folder, mirror_option;
+  std::string name, folder;
   std::optional<int64_t> shards, parallel, retries;
   bool no_checksum = false, dry_run = false;
   TableFormat format;
   Arguments arguments(
       "data fetch [NAME]",
-      "Gets a public data set; without a name, lists them. A call that was stopped goes on, "
-      "unless the file has changed meanwhile. Proxies are taken from http_proxy, "
-      "https_proxy and no_proxy.");
-  arguments.optional_word("NAME", name, "what the list says", offered_sets)
-      .number("--shards", shards, "only the first so many training shards")
-      .option("--to", "FOLDER", folder, "where to (data)", offer::folders)
-      .option("--mirror", "ADDRESS", mirror_option,
-              "instead of https://host (default: EXPRUN_MIRROR)")
-      .number("--parallel", parallel, "files at once, 1 to 64 (4)")
-      .number("--retries", retries, "of each file (5)")
+      "Gets a public data set; without a name, lists them. A call that was stopped can be "
+      "repeated, "
+      "and continues. Proxies are taken from http_proxy, https_proxy and no_proxy; EXPRUN_MIRROR "
+      "is the address of a server to ask instead.");
+  arguments.optional_word("NAME", name, "a name from the list", offered_sets)
+      .number("--shards", shards, "only the first N training shards")
+      .option("--to", "FOLDER", folder, "the folder to write (default: data)", offer::folders)
+      .number("--parallel", parallel, "files at once, 1 to 64 (default: 4)")
+      .number("--retries", retries, "retries for each file (default: 5)")
       .flag("--no-checksum", no_checksum,
-            "take files as they are, whatever size and SHA-256 were published")
-      .flag("--dry-run", dry_run, "list the files and their addresses, and get none")
+            "accept files that differ from the published size and SHA-256")
+      .flag("--dry-run", dry_run, "list the files and their addresses only")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");
@@ -218,7 +213,6 @@ int run_data_fetch(const Words& words, const Globals&) {
   if (name.empty()) {
     refuse_without_name({{"--shards", shards.has_value()},
                          {"--to", !folder.empty()},
-                         {"--mirror", !mirror_option.empty()},
                          {"--parallel", parallel.has_value()},
                          {"--retries", retries.has_value()},
                          {"--no-checksum", no_checksum},
@@ -228,9 +222,8 @@ int run_data_fetch(const Words& words, const Globals&) {
   }
   const size_t threads = threads_of(parallel.value_or(4));
   if (folder.empty()) folder = "data";
-  const Mirror mirror = Mirror::of(mirror_option, std::getenv("EXPRUN_MIRROR"));
   const CatalogueEntry& entry = entry_named(name);
-  const auto all = downloads_of(entry, shards_of(entry, shards), folder, mirror, no_checksum);
+  const auto all = downloads_of(entry, shards_of(entry, shards), folder, !no_checksum);
   if (dry_run) {
     format.print(table_of(all), "no files");
     return 0;
@@ -244,7 +237,6 @@ int run_data_fetch(const Words& words, const Globals&) {
   check_space(missing, folder, free_space(folder));
   DownloadOptions options;
   options.retries = retries.value_or(options.retries);
-  options.mirror = mirror;
   if (!missing.empty()) Fetching(missing, options).run(threads);
   if (stop_requested() != StopRequest::none) return code_of_stop();
   list_fetched(all, format);

@@ -1,14 +1,14 @@
 // exprun data head PATH...
 #include <vector>
 
-#include "base/counted.h"
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "base/log.h"
-#include "base/number.h"
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/data/looked_shards.h"
+#include "control/data/prepare_shards.h"
 #include "control/data/shard_contents.h"
 #include "control/report/terminal.h"
 
@@ -21,11 +21,12 @@ struct HeadOptions {
 };
 
 // Throws Error.
-std::string shown_tokens(const LookedShard& looked, const HeadOptions& options) {
+std::string shown_tokens(const ListedShard& looked, const HeadOptions& options) {
   const TokenShard shard = recognise_shard(looked.file).shard;
   if (options.from > 0 && options.from >= shard.tokens)
-    throw Error("data head: '" + looked.file.string() + "' has " + counted(shard.tokens, "token") +
-                ", none from " + with_thousands(options.from) + " on");
+    throw Error("data head: '" + looked.file.string() + "' has " +
+                pluralize(shard.tokens, "token") + ", none from " + with_thousands(options.from) +
+                " on");
   const auto tokens = read_tokens(shard, options.from, options.tokens);
   if (!options.ids) return to_valid_utf8(looked.tokenizer->decode(tokens)) + "\n";
   std::string text;
@@ -34,8 +35,8 @@ std::string shown_tokens(const LookedShard& looked, const HeadOptions& options) 
 }
 
 // What is wrong with them is told, rather than what they would need.
-void drop_damaged(LookedShards& looked) {
-  std::erase_if(looked.shards, [&](const LookedShard& shard) {
+void drop_damaged(ListedShards& looked) {
+  std::erase_if(looked.shards, [&](const ListedShard& shard) {
     try {
       recognise_shard(shard.file);
       return false;
@@ -58,27 +59,27 @@ int run_data_head(const Words& words, const Globals&) {
   HeadOptions options;
   Arguments arguments("data head PATH...", "Prints the first tokens of a shard as text.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
-      .number("--tokens", options.tokens, "how many (256)", 1)
-      .number("--from", options.from, "the first of them (0)")
-      .flag("--ids", options.ids, "as numbers")
-      .option("--vocabulary", "PATH", vocabulary, "of a BPE; prepared folders bring their own",
-              offer::files)
+      .number("--tokens", options.tokens, "number of tokens (default: 256)", 1)
+      .number("--from", options.from, "number of the first token (default: 0)")
+      .flag("--ids", options.ids, "print token ids")
+      .option("--vocabulary", "PATH", vocabulary,
+              "a BPE vocabulary; prepared folders include their own", offer::files)
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data head data/corpus --tokens 64", "as text")
-      .example("exprun data head data/corpus --ids", "as numbers");
+      .example("exprun data head data/corpus --ids", "print token ids");
   if (!arguments.parse(words)) return 0;
-  LookedShards looked = look_at_shards(paths);
+  ListedShards looked = look_at_shards(paths);
   const bool several = looked.shards.size() > 1;
   if (!options.ids) find_tokenizers(looked, vocabulary);
   drop_damaged(looked);
-  for (const LookedShard& shard : looked.shards)
+  for (const ListedShard& shard : looked.shards)
     if (!options.ids && !shard.tokenizer && !shard.folder->names_tokenizer()) {
       tell(looked.problems);
       throw Error("data head: nothing says which tokenizer made '" + shard.file.string() +
                       "'; give --vocabulary PATH, or --ids for the numbers",
                   ExitCode::bad_recipe);
     }
-  for (const LookedShard& shard : looked.shards) try {
+  for (const ListedShard& shard : looked.shards) try {
       if (!options.ids && !shard.tokenizer) continue;  // a problem of its set
       const std::string text = shown_tokens(shard, options);
       if (several) print("==> " + in_one_line(shard.file.string()) + "\n");

@@ -9,10 +9,9 @@
 #include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/command/set_lines.h"
 #include "control/command/table_format.h"
-#include "control/data/looked_shards.h"
-#include "control/data/own_folder.h"
+#include "control/data/output_directory.h"
+#include "control/data/prepare_shards.h"
 #include "control/data/shard_contents.h"
 #include "control/report/terminal.h"
 
@@ -23,9 +22,9 @@ namespace fs = std::filesystem;
 
 // A token as JSON would write it, spaces and line ends are seen; nothing where the files differ in
 // what it is.
-std::string shown(const LookedShards& looked, int64_t token) {
+std::string shown(const ListedShards& looked, int64_t token) {
   std::string text;
-  for (const LookedShard& one : looked.shards) {
+  for (const ListedShard& one : looked.shards) {
     if (!one.tokenizer) return "";
     const std::string here = to_valid_utf8(one.tokenizer->decode(std::vector<int64_t>{token}));
     if (&one != &looked.shards.front() && here != text) return "";
@@ -35,10 +34,10 @@ std::string shown(const LookedShards& looked, int64_t token) {
 }
 
 // How often each token stands in all of them that can be read.
-std::vector<int64_t> count_all_tokens(const LookedShards& looked,
+std::vector<int64_t> count_all_tokens(const ListedShards& looked,
                                       std::vector<std::string>& problems) {
   std::vector<int64_t> counts;
-  for (const LookedShard& one : looked.shards) try {
+  for (const ListedShard& one : looked.shards) try {
       const auto here = count_tokens(recognise_shard(one.file).shard);
       counts.resize(std::max(counts.size(), here.size()));
       for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
@@ -49,7 +48,7 @@ std::vector<int64_t> count_all_tokens(const LookedShards& looked,
 }
 
 // `problems`: of the files that cannot be read and are not counted.
-ResultTable histogram(const LookedShards& looked, size_t most, std::vector<std::string>& problems) {
+ResultTable histogram(const ListedShards& looked, size_t most, std::vector<std::string>& problems) {
   const std::vector<int64_t> counts = count_all_tokens(looked, problems);
   const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
   std::vector<int64_t> order(counts.size());
@@ -85,7 +84,7 @@ std::vector<Cell> row_of(const fs::path& file) {
 }
 
 // `problems`: of the files that cannot be read and have no row.
-ResultTable overview(const LookedShards& looked, std::vector<std::string>& problems) {
+ResultTable overview(const ListedShards& looked, std::vector<std::string>& problems) {
   ResultTable table{{{"file", "file"},
                      {"tokens", "tokens", true},
                      {"smallest", "smallest", true},
@@ -93,7 +92,7 @@ ResultTable overview(const LookedShards& looked, std::vector<std::string>& probl
                      {"different", "different", true},
                      {"format", "format", false, 1}},
                     {}};
-  for (const LookedShard& one : looked.shards) try {
+  for (const ListedShard& one : looked.shards) try {
       table.rows.push_back(row_of(one.file));
     } catch (const Error& error) {
       problems.push_back(error.what());
@@ -102,7 +101,7 @@ ResultTable overview(const LookedShards& looked, std::vector<std::string>& probl
 }
 
 // Of the sets among the folders, a paragraph each; what they lack becomes a problem.
-std::string described(const LookedShards& looked, std::vector<std::string>& problems) {
+std::string described(const ListedShards& looked, std::vector<std::string>& problems) {
   std::string text;
   for (const auto& folder : looked.folders)
     if (folder->set) try {
@@ -119,7 +118,7 @@ fs::path named_in(const fs::path& folder, const TokenShard& shard) {
   return folder / fs::path(shard.path).lexically_proximate(fs::absolute(folder));
 }
 
-void find_missing(const LookedShards& looked, std::vector<std::string>& problems) {
+void find_missing(const ListedShards& looked, std::vector<std::string>& problems) {
   for (const auto& folder : looked.folders)
     if (folder->set)
       for (const auto* split : {&folder->set->train, &folder->set->validation})
@@ -137,19 +136,20 @@ int run_data_info(const Words& words, const Globals&) {
   std::string vocabulary;
   int64_t most = 0;
   TableFormat format;
-  Arguments arguments("data info PATH...",
-                      "Says what files of tokens hold: format, counts, range; and what prepared "
-                      "folders were made from. Knows the shards of llm.c, modded-nanogpt, "
-                      "DDP-BASEMODEL-TRAIN and nanoGPT.");
+  Arguments arguments(
+      "data info PATH...",
+      "Describes files of tokens (format, counts, range) and what prepared folders were made from. "
+      "Knows the shards of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
-      .number("--histogram", most, "the so many most frequent tokens instead")
-      .option("--vocabulary", "PATH", vocabulary, "of a BPE, to show tokens as text", offer::files)
+      .number("--histogram", most, "list the N most frequent tokens instead")
+      .option("--vocabulary", "PATH", vocabulary, "a BPE vocabulary, to show tokens as text",
+              offer::files)
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun data info data/corpus", "of each shard of a folder")
+      .example("exprun data info data/corpus", "each shard of a folder")
       .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
-  LookedShards looked = look_at_shards(paths);
+  ListedShards looked = look_at_shards(paths);
   if (most > 0 || !vocabulary.empty()) find_tokenizers(looked, vocabulary);
   std::vector<std::string> problems = looked.problems;
   find_missing(looked, problems);

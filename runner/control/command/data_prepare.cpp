@@ -4,14 +4,13 @@
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
-#include "control/command/set_lines.h"
-#include "control/data/own_folder.h"
+#include "control/data/output_directory.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"
-#include "recipe/libtorch_folder.h"
+#include "recipe/paths.h"
 
 namespace exprun {
 namespace {
@@ -43,7 +42,7 @@ ResolvedRecipe recipe_of(Words words, const Globals& globals) {
 }
 
 Words keys_of_dataset(const Typed& typed) {
-  return offered_changes_in("dataset", around({}), typed.last);
+  return override_completions_in("dataset", around({}), typed.last);
 }
 
 std::string plain(const PreparedData& data) {
@@ -62,20 +61,19 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments(
       "data prepare RECIPE|key=value...",
-      "Turns text, JSON Lines or JSON into token shards. A second call does nothing "
-      "unless a source has changed; a call that was killed goes on, unless it read standard "
-      "input. What it left is FOLDER.partial, or below the store, where exprun gc removes it. It "
-      "takes no more memory for more text, but what cannot be cut, a record for one, is held as a "
-      "whole "
-      "by each thread; a zstd file of zstd --long=N takes 2^N bytes besides.");
+      "Turns text, JSON Lines or JSON into token shards. A second call does nothing unless a "
+      "source has changed. A call that was killed can be repeated and continues, unless it read "
+      "standard input; its unfinished data are in FOLDER.partial, or below the store, where exprun "
+      "gc deletes them. Memory does not grow with the amount of text, but each thread holds a "
+      "whole record, and a file compressed with zstd --long=N needs 2^N bytes.");
   arguments
-      .words("key=value...", what, "the keys of [dataset] with type = \"text\"",
+      .words("key=value...", what, "keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))
-      .form("RECIPE", "the data of a recipe, and changes of it")
-      .option("--out", "FOLDER", out, "where to (default: below the store, by content)",
-              offer::folders)
-      .number("--threads", threads, "how many tokenize (default: all cores)")
-      .flag("--json", json, "the data's description, for a script")
+      .form("RECIPE", "the data of a recipe, and changes to it")
+      .option("--out", "FOLDER", out,
+              "the folder to write (default: below the store, named by content)", offer::folders)
+      .number("--threads", threads, "tokenizing threads (default: all cores)")
+      .flag("--json", json, "print the description of the data as JSON")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data prepare path=corpus.jsonl.zst tokenizer=gpt2 --out data/corpus",
                "GPT-2 tokens of the field \"text\"")
@@ -85,7 +83,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
                "from standard input");
   if (!arguments.parse(words)) return 0;
   if (what.empty())
-    throw Error("data prepare: no source was named; see exprun data prepare --help",
+    throw Error("data prepare: no source is given; see exprun data prepare --help",
                 ExitCode::bad_recipe);
   if (threads > kMostThreads)
     throw Error("data prepare: --threads takes 1 to " + std::to_string(kMostThreads) +
@@ -94,11 +92,12 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
   if (dataset.type() != "text")
-    throw dataset.error("type", "these data are token shards already", "nothing is to be prepared");
+    throw dataset.error("type", "the data is already in token shards",
+                        "there is nothing to prepare");
   PrepareOptions options;
   options.libtorch = libtorch_folder();
   options.threads = static_cast<size_t>(threads);
-  if (!out.empty()) options.folder = own_folder(out);
+  if (!out.empty()) options.folder = output_directory(out);
   warn_of_sources(recipe, options.libtorch);
   const PreparedData data =
       prepare_text(dataset, *recipe.find("dataset")->as<Table>(), globals.store.data(), options);

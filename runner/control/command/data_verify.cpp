@@ -3,14 +3,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
 #include "base/json_text.h"
-#include "base/manifest.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/data/looked_shards.h"
-#include "control/data/own_folder.h"
+#include "control/data/output_directory.h"
+#include "control/data/prepare_shards.h"
 #include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
 #include "control/report/terminal.h"
@@ -28,7 +28,7 @@ struct Finding {
 };
 
 // What it holds, whatever a manifest says.
-Finding finding_on_contents(const LookedShard& looked, ShardFormat format) try {
+Finding finding_on_contents(const ListedShard& looked, ShardFormat format) try {
   const bool has_header = begins_as_shard(looked.file);
   if (has_header && format == ShardFormat::raw_uint16)
     return {false, "begins with a shard's header; verify it with --format auto"};
@@ -44,7 +44,7 @@ Finding finding_on_contents(const LookedShard& looked, ShardFormat format) try {
     return {false, "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
                        std::to_string(*set->vocab_size)};
   const std::string bits = std::to_string(8 * shard.token_bytes);
-  return {true, "good: " + counted(shard.tokens, "token") + ", " +
+  return {true, "good: " + pluralize(shard.tokens, "token") + ", " +
                     (has_header ? "uint" + bits + " behind a header"
                                 : "raw uint" + bits + ", no header")};
 } catch (const Error& error) {
@@ -56,13 +56,13 @@ class Verification {
   Verification(ShardFormat format, bool as_json) : format_(format), as_json_(as_json) {}
 
   void of_path(const fs::path& path) try {
-    const LookedShards looked = look_at_shards({path.string()});
+    const ListedShards looked = look_at_shards({path.string()});
     for (const std::string& problem : looked.problems) tell_problem(path, problem);
     const auto set = looked.folders.empty() || !looked.folders.front()->is_set()
                          ? nullptr
                          : looked.folders.front();
     const auto problems_of_set = set ? told_problems(*set, looked.shards) : ProblemsByName();
-    for (const LookedShard& shard : looked.shards) {
+    for (const ListedShard& shard : looked.shards) {
       // Damage is no other format: where the set knows a problem, the contents say nothing.
       const std::string problem =
           shard.folder == set ? problem_of(shard, problems_of_set) : problem_in_its_set(shard);
@@ -134,12 +134,12 @@ class Verification {
   }
 
   // Of all files that the manifest lists, and of those that it does not list.
-  ProblemsByName told_problems(const ShardFolder& folder, const std::vector<LookedShard>& shards) {
+  ProblemsByName told_problems(const ShardFolder& folder, const std::vector<ListedShard>& shards) {
     auto problems = what_is_wrong(folder);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     const bool is_damaged = !problems.empty();
     const auto listed = listed_files(folder.path);
-    for (const LookedShard& shard : shards)
+    for (const ListedShard& shard : shards)
       if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
     ProblemsByName by_name;
     for (const auto& [file, what] : problems) {
@@ -159,13 +159,13 @@ class Verification {
     return "; exprun data prepare would not replace it because of " + in_one_line(*name);
   }
 
-  static std::string problem_of(const LookedShard& shard, const ProblemsByName& problems) {
+  static std::string problem_of(const ListedShard& shard, const ProblemsByName& problems) {
     const auto found = problems.find(shard.name);
     return found == problems.end() ? "" : found->second;
   }
 
   // Of a shard that is named alone. Its vocabulary is in the set's description.
-  static std::string problem_in_its_set(const LookedShard& shard) {
+  static std::string problem_in_its_set(const ListedShard& shard) {
     if (!shard.folder->is_set()) return "";
     const fs::path& folder = shard.folder->path;
     auto problems = what_is_wrong(*shard.folder, shard.name);
@@ -200,16 +200,16 @@ int run_data_verify(const Words& words, const Globals&) {
   std::string format = "auto";
   bool json = false;
   Arguments arguments("data verify PATH...",
-                      "Reads every token and compares: headers with sizes, tokens with the "
-                      "vocabulary, prepared folders and what lies in them with their checksums.");
+                      "Reads every token and checks headers against sizes, tokens against the "
+                      "vocabulary, and prepared folders against their checksums.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
-      .option("--format", "FORMAT", format,
-              "auto: a header says what follows, and a file without one is not good; raw_uint16: "
-              "tokens without a header, as nanoGPT writes them",
-              offer::one_of({"auto", "raw_uint16"}))
-      .flag("--json", json, "an array of what was found, for a script")
+      .option(
+          "--format", "FORMAT", format,
+          "auto: files with a header; raw_uint16: tokens without a header, as nanoGPT writes them",
+          offer::one_of({"auto", "raw_uint16"}))
+      .flag("--json", json, "print the findings as a JSON array")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun data verify data/corpus", "1 where a file is not good");
+      .example("exprun data verify data/corpus", "exit code 1 if a file is damaged");
   if (!arguments.parse(words)) return 0;
   Verification verification(format_named(format), json);
   for (const std::string& path : paths) verification.of_path(path);

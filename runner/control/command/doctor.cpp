@@ -2,17 +2,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
-#include "base/free_space.h"
-#include "base/humane.h"
+#include "base/files/file.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
-#include "base/version.h"
+#include "base/process/program.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/gpu_offer.h"
-#include "control/launch/stale_locks.h"
+#include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
+#include "control/launch/which_run.h"
 #include "control/report/terminal.h"
-#include "recipe/libtorch_folder.h"
+#include "recipe/paths.h"
 
 namespace exprun {
 namespace {
@@ -118,10 +118,10 @@ bool healthy(const ordered_json& sections) {
 
 int run_doctor(const Words& words, const Globals& globals) {
   bool json = false;
-  Arguments arguments("doctor", "Says what exprun sees of this machine and its store.");
+  Arguments arguments("doctor", "Reports what exprun finds on this machine and in its store.");
   arguments.flag("--json", json, "for a script")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun doctor", "1 where something is broken: a trainer, a GPU or the store")
+      .example("exprun doctor", "exit code 1 if a trainer, a GPU or the store is broken")
       .example("exprun doctor --json", "for a script");
   if (!arguments.parse(words)) return 0;
   const ordered_json sections = {{"exprun", {{"version", version()}}},

@@ -2,15 +2,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/number.h"
 #include "control/command/arguments.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/evaluate.h"
-#include "control/launch/working_directory.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -20,7 +20,8 @@ namespace {
 void require_evaluation_keys(const Words& overrides) {
   for (const std::string& word : overrides)
     if (!word.substr(sign_of(word).size()).starts_with("evaluation."))
-      throw Error("eval: '" + word + "' is no key of [evaluation]; a run is evaluated as it is",
+      throw Error("eval: '" + word +
+                      "' is not a key of [evaluation]; other keys of a run cannot be changed",
                   ExitCode::bad_recipe);
 }
 
@@ -59,16 +60,16 @@ int run_eval(const Words& words, const Globals& globals) {
   Words overrides;
   bool json = false;
   Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
-                      "Runs a run's evaluations on its newest checkpoint.");
+                      "Evaluates a run's newest checkpoint.");
   arguments.run_word(reference)
-      .words("key=value...", overrides, "changes in [evaluation], or evaluations besides",
+      .words("key=value...", overrides, "changes of [evaluation], or additional evaluations",
              offered_evaluation_keys)
-      .flag("--json", json, "as JSON, for a script")
-      .note("Paths are read from the working directory of the run.")
+      .flag("--json", json, "print JSON")
+      .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
-      .example("exprun eval @last", "everything that its recipe evaluates")
+      .example("exprun eval @last", "all evaluations of its recipe")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
-               "an evaluation that its recipe has not");
+               "an evaluation that is not in its recipe");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
   require_evaluation_keys(overrides);

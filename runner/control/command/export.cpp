@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
-#include "base/number.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/report/table.h"
@@ -40,19 +40,18 @@ int run_export(const Words& words, const Globals& globals) {
   Words references;
   std::string tensorboard;
   bool csv = false, jsonl = false, attempts = false;
-  Arguments arguments(
-      "export RUN...",
-      "Prints every value of runs, a line each: run, name, step, value, seconds since "
-      "the run began.");
+  Arguments arguments("export RUN...",
+                      "Prints the metrics of runs, one value per line: run, name, step, value, "
+                      "seconds since the run began.");
   arguments
       .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
              offer::runs)
-      .flag("--csv", csv, "comma-separated values, with a head (what is printed without an option)")
-      .flag("--jsonl", jsonl, "an object a line")
+      .flag("--csv", csv, "comma-separated values with a header (default)")
+      .flag("--jsonl", jsonl, "one JSON object per line")
       .flag("--attempts", attempts,
-            "also the values that a later attempt replaced, with the attempt's number (0: live)")
+            "include values that a later attempt replaced, with the attempt's number (0: current)")
       .option("--tensorboard", "DIR", tensorboard,
-              "write TensorBoard event files instead, a folder a run", offer::folders)
+              "write TensorBoard event files instead, one folder per run", offer::folders)
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script");

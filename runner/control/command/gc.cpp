@@ -1,14 +1,16 @@
 // exprun gc
-#include "base/counted.h"
+#include <set>
+
 #include "base/diagnostic.h"
-#include "base/file_lock.h"
-#include "base/humane.h"
+#include "base/files/file_lock.h"
+#include "base/format_units.h"
 #include "base/log.h"
-#include "base/number.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/data/unfinished_data.h"
-#include "control/launch/observed_runs.h"
+#include "control/data/prepared_set.h"
+#include "control/launch/launch.h"
+#include "control/launch/which_run.h"
 
 namespace exprun {
 namespace {
@@ -36,10 +38,12 @@ void remove_folder(const fs::path& folder) {
 
 struct GcOptions {
   Words references;
-  bool archived = false, dry_run = false;
+  bool archived = false, data = false, dry_run = false;
 };
 
 void check(const GcOptions& wanted) {
+  if (!wanted.references.empty() && wanted.data)
+    throw Error("gc: --data is about all runs; give it without RUN", ExitCode::bad_recipe);
   if (!wanted.references.empty() && !wanted.archived)
     throw Error("gc: RUN goes with --archived; to take a run off the disk, exprun rm it first",
                 ExitCode::bad_recipe);
@@ -83,8 +87,8 @@ std::string off_the_disk(const Found& found) {
   const auto runs = static_cast<int64_t>(found.removed.size());
   const auto data = static_cast<int64_t>(found.data.size());
   if (runs + data == 0) return "nothing off the disk";
-  std::string what = runs > 0 ? counted(runs, "removed run") : "";
-  if (data > 0) what += (runs > 0 ? " and " : "") + counted(data, "unfinished data folder");
+  std::string what = runs > 0 ? pluralize(runs, "removed run") : "";
+  if (data > 0) what += (runs > 0 ? " and " : "") + pluralize(data, "unfinished data folder");
   return what + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") off the disk";
 }
 
@@ -105,6 +109,42 @@ int gc_data(const StoreFolder& folder, bool dry_run) {
   take_data(folder, found.data, dry_run);
   log_info((dry_run ? "would take " : "took ") + off_the_disk(found) + "; there are no runs");
   return 0;
+}
+
+// Prepared data that no run was made with; removed runs count until they are deleted.
+std::vector<fs::path> unused_data(const Store& store, const StoreFolder& folder,
+                                  bool without_removed) {
+  std::set<std::string> used;
+  for (const RunRow& run : store.runs()) used.insert(run.data_fingerprint);
+  if (!without_removed)
+    for (const RunRow& run : store.removed_runs()) used.insert(run.data_fingerprint);
+  std::vector<fs::path> unused;
+  for (const fs::path& set : prepared_sets(folder.data()))
+    if (!used.contains(set.filename().string())) unused.push_back(set);
+  return unused;
+}
+
+void say_of_data(const char* verb, const std::vector<fs::path>& sets, int64_t bytes) {
+  log_info(std::string(verb) + ' ' +
+           pluralize(static_cast<int64_t>(sets.size()), "unused data set") + " (" +
+           binary_bytes(static_cast<double>(bytes)) + ")");
+}
+
+// Holds the locks of launches and preparations: nobody is about to use what is deleted.
+void delete_unused_data(const Store& store, const StoreFolder& folder) {
+  if (!fs::exists(folder.data())) return say_of_data("deleted", {}, 0);
+  const FileLock launches = launch_lock(folder);
+  const auto preparing = TransientLock::try_take(preparing_lock(folder.data()));
+  if (!preparing)
+    return log_warning(
+        "gc: data are being prepared, so none is deleted; run exprun gc --data again later");
+  const auto sets = unused_data(store, folder, /*without_removed=*/false);
+  int64_t bytes = 0;
+  for (const fs::path& set : sets) {
+    bytes += bytes_below(set);
+    remove_folder(set);
+  }
+  say_of_data("deleted", sets, bytes);
 }
 
 int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
@@ -135,36 +175,45 @@ void say_what_would_be_done(const Store& store, const StoreFolder& folder, const
 
 int run_gc(const Words& words, const Globals& globals) {
   GcOptions wanted;
-  Arguments arguments("gc [RUN...]",
-                      "Takes removed runs off the disk for good, with their checkpoints, and data "
-                      "whose preparation was killed, and gives the store's free space back. Runs "
-                      "may train meanwhile.");
+  Arguments arguments(
+      "gc [RUN...]",
+      "Deletes removed runs for good, with their checkpoints, deletes data whose preparation was "
+      "killed, and returns the store's free space to the disk. Runs may train meanwhile.");
   arguments
       .words(
           "RUN...", wanted.references,
-          "of --archived: only these runs, instead of all that have ended; removed runs are then "
-          "left alone",
+          "with --archived: only these runs instead of all that have ended; removed runs are kept",
           offer::runs)
-      .flag("--dry-run", wanted.dry_run, "only say what would be done")
-      .flag("--archived", wanted.archived,
-            "also drop the values of earlier attempts that a resume replaced, of ended runs")
+      .flag("--dry-run", wanted.dry_run, "only report what would be done")
+      .flag(
+          "--archived", wanted.archived,
+          "also delete metrics of earlier attempts that a resume replaced, in runs that have ended")
+      .flag("--data", wanted.data, "also delete prepared data that no run uses")
       .exit_codes(kReadsRuns)
-      .example("exprun gc --dry-run", "what would be taken off the disk");
+      .example("exprun gc --dry-run", "what would be deleted");
   if (!arguments.parse(words)) return 0;
   check(wanted);
   // Where data were prepared only, nothing has made a store.
-  if (!wanted.archived && !fs::exists(globals.store.database()) && fs::exists(globals.store.data()))
+  if (!wanted.archived && !wanted.data && !fs::exists(globals.store.database()) &&
+      fs::exists(globals.store.data()))
     return gc_data(globals.store, wanted.dry_run);
   Store store = open_store_to_change(globals.store);
   const Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {
     say_what_would_be_done(store, globals.store, found);
     log_info("would take " + off_the_disk(found));
+    if (wanted.data) {
+      const auto sets = unused_data(store, globals.store, /*without_removed=*/true);
+      int64_t bytes = 0;
+      for (const fs::path& set : sets) bytes += bytes_below(set);
+      say_of_data("would delete", sets, bytes);
+    }
     return 0;
   }
   const int64_t returned = clean(store, globals.store, found);
   log_info("took " + off_the_disk(found) + "; the store is " +
            binary_bytes(static_cast<double>(returned)) + " smaller");
+  if (wanted.data) delete_unused_data(store, globals.store);
   return 0;
 }
 

@@ -2,13 +2,10 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "control/command/known_state.h"
-#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
-#include "control/command/where.h"
-#include "control/report/ls_table.h"
-#include "control/report/table_selection.h"
+#include "control/report/runs_table.h"
+#include "control/report/table.h"
 
 namespace exprun {
 namespace {
@@ -68,26 +65,25 @@ int run_ls(const Words& words, const Globals& globals) {
   bool reverse = false;
   std::optional<int64_t> most;
   TableFormat format;
-  Arguments arguments("ls [NAME...]", "Lists runs, the newest first, and how they stand.");
-  arguments.words("NAME...", references, "only these: names of runs, ids, folders", offer::runs)
+  Arguments arguments("ls [NAME...]", "Lists runs with their states, newest first.");
+  arguments.words("NAME...", references, "only these runs: names, ids or folders", offer::runs)
       .option("--state", "A,B", wanted.states, "only runs in one of these states",
               offer::list_of(state_names()))
-      .option("--tag", "WORD", wanted.tag, "only runs that have this tag", offer::tags);
+      .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);
   wanted.where.declare(arguments);
-  arguments.flag("--removed", wanted.removed, "the removed runs instead")
-      .option("--sort", "COLUMN", sort,
-              "by the values of a column, parameter or series, the lowest first",
+  arguments.flag("--removed", wanted.removed, "list removed runs instead")
+      .option("--sort", "COLUMN", sort, "sort by a column, parameter or series, lowest first",
               offer::one_of(keys_of_columns()))
-      .flag("--reverse", reverse, "with --sort: the highest first")
+      .flag("--reverse", reverse, "with --sort: highest first")
       .option("--columns", "A,B", columns,
-              "these columns, by name or header (--columns help explains them), parameters and "
-              "series, as --where names them",
+              "show these columns, parameters and series, named as in --where; --columns help "
+              "lists the columns",
               offer::list_of(keys_of_columns()))
-      .number("--limit", most, "at most so many", 1)
+      .number("--limit", most, "list at most N runs", 1)
       .exit_codes(kFindsRuns)
-      .example("exprun ls --state killed,crashed", "what ended badly")
+      .example("exprun ls --state killed,crashed", "runs that ended badly")
       .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
-               "the five best, and the code that they ran")
+               "the five best runs, with the code that they ran")
       .example("exprun ls --where 'lr>1e-4' --where 'val/loss<3.2' --where optimizer.type=muon",
                "by settings and results");
   format.declare(arguments);

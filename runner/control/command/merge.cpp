@@ -1,7 +1,7 @@
 // exprun merge OTHER.db
-#include "base/counted.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "store/run_state.h"
@@ -28,12 +28,10 @@ int run_merge(const Words& words, const Globals& globals) {
   bool copied = false;
   Arguments arguments(
       "merge OTHER",
-      "Brings the runs of another store in, by their uid: merging again adds what is "
-      "new. Checkpoints and logs stay where they are; to resume a run here, copy its "
-      "folder too.");
-  arguments
-      .word("OTHER", what, "a store's file (exprun.db) or the folder that it lies in", offer::files)
-      .flag("--ended", copied, "its runs have all ended, whatever it says: it is a copy")
+      "Copies the runs of another store into this one. Merging again adds what is new. Checkpoints "
+      "and logs stay where they are; to resume a run here, copy its folder too.");
+  arguments.word("OTHER", what, "a store's file (exprun.db) or its folder", offer::files)
+      .flag("--ended", copied, "treat all its runs as ended: the store is a copy")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::store_error})
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
@@ -46,7 +44,7 @@ int run_merge(const Words& words, const Globals& globals) {
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
   for (const std::string& run : merged.kept_out) log_warning("merge: left out " + run);
-  log_info(counted(merged.added, "run") + " added, " + std::to_string(merged.updated) +
+  log_info(pluralize(merged.added, "run") + " added, " + std::to_string(merged.updated) +
            " brought further, " + std::to_string(merged.unchanged) + " as they were");
   return 0;
 }

@@ -6,10 +6,9 @@ namespace exprun {
 
 int run_note(const Words& words, const Globals& globals) {
   std::string reference, text;
-  Arguments arguments("note RUN TEXT",
-                      "Writes something down about a run; exprun show RUN prints it.");
+  Arguments arguments("note RUN TEXT", "Adds a note to a run; exprun show RUN prints it.");
   arguments.run_word(reference)
-      .word("TEXT", text, "what there is to say")
+      .word("TEXT", text, "the note")
       .exit_codes(kFindsRuns)
       .example("exprun note @last 'loss spikes at step 2000'", "about the newest run");
   if (!arguments.parse(words)) return 0;

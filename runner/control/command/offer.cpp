@@ -5,8 +5,10 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/report/table_selection.h"
+#include "control/report/table.h"
+#include "control/report/terminal.h"
 
 namespace exprun {
 
@@ -19,6 +21,7 @@ Words offered(const Offer& offer, const Typed& typed) try {
 }
 
 namespace offer {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +111,138 @@ Offer list_of(Words words) {
 }
 
 }  // namespace offer
+
+namespace {
+
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word.starts_with('-');
+}
+
+}  // namespace
+
+void Places::add_word(Offer offer, bool again) {
+  words_.push_back({std::move(offer), again});
+}
+
+void Places::add_option(const std::string& name, bool takes_value, Offer offer) {
+  options_.push_back({name, takes_value, std::move(offer)});
+}
+
+Words Places::option_names() const {
+  Words names;
+  for (const Option& option : options_) names.push_back(option.name);
+  return names;
+}
+
+const Places::Option* Places::option_of(const std::string& word) const {
+  const std::string name = word.substr(0, word.find('='));
+  for (const Option& option : options_)
+    if (option.name == name) return &option;
+  return nullptr;
+}
+
+Words Places::offered(Words words) const {
+  if (words.empty()) words.emplace_back();
+  Typed typed{words.back(), {}, {}};
+  words.pop_back();
+  typed.store = take_globals(words).store;
+  const Option* waiting = nullptr;  // for its value
+  for (const std::string& word : words) {
+    const bool is_value = std::exchange(waiting, nullptr) != nullptr;
+    if (is_value) continue;
+    const Option* option = is_option(word) ? option_of(word) : nullptr;
+    if (option && option->takes_value && word.find('=') == word.npos) waiting = option;
+    if (!is_option(word)) typed.before.push_back(word);
+  }
+  if (waiting) return exprun::offered(waiting->offer, typed);
+  if (typed.last.starts_with('-')) return offered_options(std::move(typed));
+  const size_t turn = typed.before.size();
+  if (turn < words_.size()) return exprun::offered(words_[turn].offer, typed);
+  return !words_.empty() && words_.back().again ? exprun::offered(words_.back().offer, typed)
+                                                : Words{};
+}
+
+// Their names; behind "--diff=" the values.
+Words Places::offered_options(Typed typed) const {
+  const size_t equals = typed.last.find('=');
+  if (equals == typed.last.npos) {
+    Words names = option_names();
+    names.insert(names.end(), {"--store", "--quiet", "--verbose", "--help"});
+    return names;
+  }
+  const Option* option = option_of(typed.last);
+  if (!option || !option->takes_value) return {};
+  const std::string start = typed.last.substr(0, equals + 1);
+  typed.last.erase(0, equals + 1);
+  Words values = exprun::offered(option->offer, typed);
+  for (std::string& value : values) value = start + value;
+  return values;
+}
+
+namespace {
+
+constexpr const char* kStore = "--store";
+
+void add(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+void print_folders(const std::string& start, const std::string& unfinished) {
+  Words folders = offer::folders({unfinished, {}, {}});
+  for (std::string& folder : folders) folder = start + folder;
+  print_candidates(folders);
+}
+
+Words names_of(std::span<const Command> commands) {
+  Words names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  return names;
+}
+
+// The first word: a command, a recipe or one of the options that need no command.
+Words first_words(const std::string& last) {
+  if (last.starts_with('-')) return {"--help", "--version", kStore, "--quiet", "--verbose"};
+  Words words = names_of(commands());
+  add(words, offer::recipes({last, {}, {}}));
+  return words;
+}
+
+// `words` are those behind the command's name, with the unfinished one.
+void complete_command(const Command& command, const Words& words, const Globals& globals) {
+  if (command.subcommands && words.size() == 1) {
+    print_candidates(words[0].starts_with('-') ? Words{"--help"} : names_of(command.subcommands()));
+  } else if (command.subcommands) {
+    if (const Command* below = find_command(command.subcommands(), words[0]))
+      complete_command(*below, {words.begin() + 1, words.end()}, globals);
+  } else {
+    Words asked = {kCandidates, kStore + ("=" + globals.store.path.string())};
+    add(asked, words);
+    command.run(asked, globals);
+  }
+}
+
+}  // namespace
+
+void complete(Words typed) {
+  const std::string last = typed.empty() ? "" : typed.back();
+  if (!typed.empty()) typed.pop_back();
+  if (!typed.empty() && typed.back() == kStore) return print_folders("", last);
+  const std::string store = kStore + std::string("=");
+  if (last.starts_with(store)) return print_folders(store, last.substr(store.size()));
+  const Globals globals = take_globals(typed);
+  if (typed.empty()) return print_candidates(first_words(last));
+  typed.push_back(last);
+  if (const Command* command = find_command(commands(), typed[0]))
+    complete_command(*command, {typed.begin() + 1, typed.end()}, globals);
+  else
+    complete_command({"RECIPE", "", run_recipe}, typed, globals);
+}
+
+void print_candidates(const Words& candidates) {
+  std::string text;
+  for (const std::string& candidate : candidates)
+    if (candidate.find('\n') == candidate.npos) text += candidate + '\n';
+  print(text);
+}
+
 }  // namespace exprun

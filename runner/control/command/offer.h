@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/command/command.h"
 #include "control/launch/store_folder.h"
 
 namespace exprun {
@@ -39,4 +40,45 @@ Offer one_of(std::vector<std::string> words);
 Offer list_of(std::vector<std::string> words);
 
 }  // namespace offer
+
+// The places of a command's line, and what is offered at each.
+class Places {
+ public:
+  // A word in its turn; one that comes `again` is every further word too.
+  void add_word(Offer offer, bool again);
+  // An option, "--diff", with a value or without.
+  void add_option(const std::string& name, bool takes_value, Offer offer);
+
+  std::vector<std::string> option_names() const;
+
+  // What fits as the last of these words, which may be empty; `--store` among them counts.
+  std::vector<std::string> offered(std::vector<std::string> typed) const;
+
+ private:
+  struct Word {
+    Offer offer;
+    bool again;
+  };
+  struct Option {
+    std::string name;
+    bool takes_value;
+    Offer offer;
+  };
+
+  std::vector<std::string> offered_options(Typed typed) const;
+  const Option* option_of(const std::string& word) const;
+
+  std::vector<Word> words_;
+  std::vector<Option> options_;
+};
+
+// What fits where a command line is being typed, for the completion of shells.
+
+// `typed` is the line behind "exprun"; its last word is the unfinished one, maybe empty. Prints all
+// that fits the place.
+void complete(Words typed);
+
+// One a line; what has more lines cannot be told.
+void print_candidates(const Words& candidates);
+
 }  // namespace exprun

@@ -56,8 +56,8 @@ ResultTable table_of(const Store::Result& result) {
 int run_query(const Words& words, const Globals& globals) {
   std::string sql;
   TableFormat format;
-  Arguments arguments("query SQL", "Answers a question in SQL from the store; nothing is changed.");
-  arguments.word("SQL", sql, "the tables are described in store/FORMAT.md");
+  Arguments arguments("query SQL", "Queries the store with SQL, read-only.");
+  arguments.word("SQL", sql, "a query; store/FORMAT.md describes the tables");
   format.declare(arguments);
   arguments.exit_codes(kFindsRuns)
       .example("exprun query \"SELECT name, state FROM runs\"", "plain columns")

@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
+#include "control/launch/ranks/joined_launch.h"
 
 namespace exprun {
 
@@ -55,8 +56,8 @@ void require_overrides(const Words& words, const std::string& command) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i].find('=') != std::string::npos || words[i].starts_with('~')) continue;
     const std::string joined = without_blanks(words, i);
-    throw Error(command + ": '" + words[i] + "' is no key=value" +
-                    (joined.empty() ? "" : "; write " + joined + ", without blanks"),
+    throw Error(command + ": '" + words[i] + "' is not key=value" +
+                    (joined.empty() ? "" : "; write " + joined + ", without spaces"),
                 ExitCode::bad_recipe);
   }
 }
@@ -72,6 +73,49 @@ std::string meant_recipe(const std::string& word) {
   std::sort(files.begin(), files.end());
   if (std::find(files.begin(), files.end(), word + ".toml") != files.end()) return word + ".toml";
   return nearest(word, files).value_or("");
+}
+
+void MachineOptions::add_to(Arguments& arguments) {
+  arguments
+      .number(
+          "--nnodes", nnodes_,
+          "machines that train together; run the same command on each, with its own --node-rank", 1)
+      .number("--nproc-per-node", nproc_per_node_,
+              "ranks on each machine; overrides parallelism.world_size (default 1)", 1)
+      .number("--node-rank", node_rank_,
+              "the number of this machine, from 0; the run and its store are on machine 0")
+      .option("--rdzv-endpoint", "HOST:PORT", rdzv_endpoint_,
+              "the address of machine 0 and a free port there")
+      .note(
+          "The machines may start minutes apart. The others wait for machine 0 as long as its "
+          "command runs, even if it prepares data for hours, and for ten minutes if nobody listens "
+          "at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit code "
+          "75: run the same commands again.");
+}
+
+std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
+  const auto other = joined_here();
+  const bool names_a_machine = node_rank_ || !rdzv_endpoint_.empty();
+  if (!nnodes_ && !nproc_per_node_ && !names_a_machine) return other;
+  if (other)
+    throw Error(
+        "command line: another launcher has started the ranks; leave out --nnodes, "
+        "--nproc-per-node, --node-rank and --rdzv-endpoint",
+        ExitCode::bad_recipe);
+  if (!nnodes_ && names_a_machine)
+    throw Error(
+        "command line: --node-rank and --rdzv-endpoint need --nnodes, the number of machines",
+        ExitCode::bad_recipe);
+  Machines machines{nnodes_.value_or(1), nproc_per_node_.value_or(1), node_rank_.value_or(0),
+                    rdzv_endpoint_};
+  // One of one needs no endpoint.
+  if (machines.nnodes == 1 && machines.rdzv_endpoint.empty())
+    machines.rdzv_endpoint = "localhost:1";
+  const JoinedRank joined = ranks_of_machine(machines);
+  if (machines.nnodes > 1) return joined;
+  if (nproc_per_node_)
+    overrides.push_back("parallelism.world_size=" + std::to_string(*nproc_per_node_));
+  return std::nullopt;
 }
 
 }  // namespace exprun

@@ -1,8 +1,13 @@
 // RECIPE [key=value...] of a command line.
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/launch/launch.h"
+#include "control/launch/ranks/external_launcher.h"
 
 namespace exprun {
 
@@ -39,5 +44,19 @@ std::string meant_recipe(const std::string& word);
 
 // Throws Error (wrong usage) for a word that is no override: "lr 3e-4" has lost its "=".
 void require_overrides(const Words& words, const std::string& command);
+
+// The options of a command that is given on several machines at once, to train together.
+class MachineOptions {
+ public:
+  void add_to(Arguments& arguments);
+
+  // The ranks of this machine; where no option is given, those that another launcher has started.
+  // More ranks on one machine only are a change of the recipe. Throws Error (wrong usage).
+  std::optional<JoinedRank> joined(Words& overrides) const;
+
+ private:
+  std::optional<int64_t> nnodes_, nproc_per_node_, node_rank_;
+  std::string rdzv_endpoint_;
+};
 
 }  // namespace exprun

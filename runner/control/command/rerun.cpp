@@ -2,14 +2,13 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/provenance_difference.h"
-#include "control/launch/ranks/former_life.h"
-#include "control/launch/ranks/joining.h"
-#include "control/launch/ranks/machines_before.h"
-#include "control/launch/working_directory.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/provenance.h"
+#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/restart_detection.h"
 
 namespace exprun {
 namespace {
@@ -62,12 +61,12 @@ int run_rerun(const Words& words, const Globals& globals) {
   std::string reference;
   Words overrides;
   Arguments arguments("rerun RUN [key=value...]",
-                      "Runs the recipe of a run again, as it was stored, as a new run in the same "
-                      "working directory; then says what was different and what came of it.");
+                      "Runs the stored recipe of a run again, as a new run in the same working "
+                      "directory, then reports what was different and the results.");
   arguments.run_word(reference)
-      .words("key=value...", overrides, "changes of the recipe", offer::changes)
+      .words("key=value...", overrides, "changes to the recipe", offer::changes)
       .exit_codes(kTrains)
-      .example("exprun rerun @last", "whether it comes out the same")
+      .example("exprun rerun @last", "check that the results are the same")
       .example("exprun rerun @last seed=2", "the same with another seed");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");

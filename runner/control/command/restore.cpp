@@ -8,12 +8,12 @@ namespace exprun {
 
 int run_restore(const Words& words, const Globals& globals) {
   Words references;
-  Arguments arguments("restore RUN...", "Brings removed runs back.");
+  Arguments arguments("restore RUN...", "Restores removed runs.");
   arguments
       .words("RUN...", references, "folders, ids or uids of removed runs (exprun ls --removed)",
              offer::removed_runs)
       .exit_codes(kReadsRuns)
-      .example("exprun restore 1", "the first run of the store, by its id");
+      .example("exprun restore 1", "the run with id 1");
   if (!arguments.parse(words)) return 0;
   if (references.empty()) throw Error("restore: say which run", ExitCode::bad_recipe);
   Store store = open_store_to_change(globals.store);

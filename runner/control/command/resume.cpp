@@ -2,17 +2,15 @@
 #include <cstdlib>
 
 #include "base/diagnostic.h"
-#include "base/shell_quoted.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
-#include "control/command/machine_options.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/observed_runs.h"
-#include "control/launch/ranks/former_life.h"
-#include "control/launch/ranks/joining.h"
-#include "control/launch/ranks/machines_before.h"
-#include "control/report/run_result.h"
+#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/restart_detection.h"
+#include "control/launch/which_run.h"
+#include "control/report/run_details.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -25,18 +23,18 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
     changes += "\n  " + difference.path + ": " + difference.a + " -> " + difference.b;
   if (changes.empty() && now.hash() == run.recipe_hash) return;
   if (changes.empty())
-    throw Error("resume: the recipe of " + run.folder +
-                    " means something else to this version of exprun; continue it with the version "
-                    "that began it, or run the recipe anew",
-                ExitCode::bad_recipe);
+    throw Error(
+        "resume: the recipe of " + run.folder +
+            " has a different meaning in this version of exprun; continue it with the version "
+            "that started it, or run the recipe again",
+        ExitCode::bad_recipe);
   std::string words;
   for (const std::string& word : overrides) words += ' ' + shell_quoted(word);
-  throw Error(
-      "resume: " + run.folder + " cannot go on with another recipe:" + changes +
-          "\n  a resume may change what changes no result (checkpoint.every, metrics.every, "
-          "run.tags); `exprun rerun " +
-          shell_quoted(run.folder) + words + "` trains a new run with the change",
-      ExitCode::bad_recipe);
+  throw Error("resume: " + run.folder + " cannot continue with another recipe:" + changes +
+                  "\n  a resume may change only keys that do not affect results (checkpoint.every, "
+                  "metrics.every, run.tags); `exprun rerun " +
+                  shell_quoted(run.folder) + words + "` trains a new run with the change",
+              ExitCode::bad_recipe);
 }
 
 void require_ended(const RunRow& run) {
@@ -50,7 +48,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   RunRow run = find_run(store, globals.store, reference);
   const auto variable = [](const char* name) { return std::getenv(name); };
   const bool restarted = lives_before(variable) > 0;
-  await_former_life(restarted, [&] {
+  await_previous_life(restarted, [&] {
     run = settled(store, *store.run(run.id));
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
@@ -79,14 +77,15 @@ int run_resume(const Words& words, const Globals& globals) {
   Words overrides;
   Arguments arguments("resume RUN [key=value...]",
                       "Continues a run from its newest complete checkpoint, whatever ended it.");
-  arguments.run_word(reference).words("key=value...", overrides,
-                                      "changes that change no result: checkpoint.every=\"5 steps\"",
-                                      offer::changes);
+  arguments.run_word(reference).words(
+      "key=value...", overrides, "changes that do not affect results: checkpoint.every=\"5 steps\"",
+      offer::changes);
   MachineOptions machines;
   machines.add_to(arguments);
   arguments.exit_codes(kTrains)
-      .example("exprun resume @last", "the newest run goes on")
-      .example("exprun resume @last checkpoint.every=\"100 steps\"", "and saves less often");
+      .example("exprun resume @last", "continue the newest run")
+      .example("exprun resume @last checkpoint.every=\"100 steps\"",
+               "the same, with fewer checkpoints");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   return perform_among_ranks(globals.level, machines.joined(overrides), [&](const auto& joined) {

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/observed_runs.h"
+#include "control/launch/which_run.h"
 
 namespace exprun {
 namespace {
@@ -45,7 +45,7 @@ int run_rm(const Words& words, const Globals& globals) {
   Words references;
   Arguments arguments("rm RUN...",
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
-                      "brings them back until exprun gc takes them off the disk.");
+                      "brings them back until exprun gc deletes them.");
   arguments
       .words("RUN...", references, "folders, ids, uids, names (the newest), @last", offer::runs)
       .exit_codes(kReadsRuns)

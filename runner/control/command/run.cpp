@@ -1,15 +1,14 @@
 // exprun RECIPE [key=value...]
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
-#include "control/command/machine_options.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/observed_runs.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/ranks/former_life.h"
-#include "control/launch/ranks/joining.h"
-#include "control/report/run_result.h"
+#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/restart_detection.h"
+#include "control/launch/which_run.h"
+#include "control/report/run_details.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -1,5 +1,5 @@
 // exprun schema [TABLE|KIND/TYPE|KEY] [--json]
-#include "recipe/schema.h"
+#include "recipe/schema/schema.h"
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +7,6 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
-#include "control/report/keys_named.h"
 #include "control/report/schema_text.h"
 #include "control/report/terminal.h"
 
@@ -55,9 +54,8 @@ Words offered_names(const Typed& typed) {
 int run_schema(const Words& words, const Globals&) {
   std::string name;
   bool json = false;
-  Arguments arguments(
-      "schema [TABLE|KIND/TYPE|KEY]",
-      "Explains the keys of recipes: what each may be, its default, what it means.");
+  Arguments arguments("schema [TABLE|KIND/TYPE|KEY]",
+                      "Explains the keys of recipes: allowed values, default, meaning.");
   arguments
       .optional_word("TABLE|KIND/TYPE|KEY", name,
                      "optimizer, or optimizer/adamw, or lr; without it, all tables", offered_names)
@@ -65,9 +63,9 @@ int run_schema(const Words& words, const Globals&) {
             "the JSON Schema itself; of a key a list, as it may stand in several places; "
             "without a name, the one for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
-      .example("exprun schema schedule", "what [schedule] takes, and its types")
+      .example("exprun schema schedule", "the keys of [schedule], and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")
-      .example("exprun schema betas", "a key, wherever it stands")
+      .example("exprun schema betas", "a key, in every table that has it")
       .example("exprun schema --json > recipe.schema.json",
                "for editors: a recipe's first line is #:schema recipe.schema.json");
   if (!arguments.parse(words)) return 0;

@@ -1,16 +1,215 @@
-// exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "base/diagnostic.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/period.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
-#include "control/command/offered_changes.h"
+#include "control/command/command.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
-#include "control/command/show_recipe.h"
-#include "control/command/show_run.h"
-#include "control/command/show_schedule.h"
 #include "control/command/stored_runs.h"
+#include "control/data/prepare.h"
+#include "control/launch/trainer_program.h"
+#include "control/report/plan.h"
+#include "control/report/run_details.h"
+#include "control/report/runs_table.h"
+#include "control/report/table.h"
 #include "control/report/terminal.h"
+#include "recipe/quantities.h"
+#include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
+#include "recipe/value.h"
+#include "store/run_state.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
+
+// What `exprun show` prints of a recipe.
+
+using nlohmann::ordered_json;
+
+const char* word(Origin origin) {
+  switch (origin) {
+    case Origin::file:
+      return "file";
+    case Origin::command_line:
+      return "override";
+    case Origin::derived:
+      return "derived";
+    case Origin::default_value:
+      return "default";
+  }
+  return "";
+}
+
+// "recipes/mine.toml:7", "override", "derived", "default".
+std::string place(const Value& value) {
+  if (value.origin != Origin::file || !value.where) return word(value.origin);
+  return value.where.file->name + ':' + std::to_string(value.where.line);
+}
+
+ordered_json origins_of(const ResolvedRecipe& recipe) {
+  ordered_json list = ordered_json::array();
+  for (const auto& [path, text] : recipe.leaves(false)) {
+    const Value& value = *recipe.find(path);
+    ordered_json item = {{"key", path}, {"value", to_json(value)}, {"origin", word(value.origin)}};
+    if (value.where) item["file"] = value.where.file->name;
+    if (value.where) item["line"] = value.where.line;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+ResultTable difference_table(const ResolvedRecipe& a, const ResolvedRecipe& b,
+                             const std::string& name_a, const std::string& name_b) {
+  ResultTable table{{{"key", "key"}, {"this", name_a}, {"other", name_b}}, {}};
+  for (const Difference& difference : differences(a, b))
+    table.rows.push_back(
+        {Cell::word(difference.path), Cell::word(difference.a), Cell::word(difference.b)});
+  return table;
+}
+
+// Every key with its value and the place that it comes from.
+std::string recipe_with_origins(const ResolvedRecipe& recipe) {
+  ResultTable table{{{"key", "key"}, {"value", "value"}, {"origin", "origin"}}, {}};
+  for (const auto& [path, value] : recipe.leaves(false))
+    table.rows.push_back(
+        {Cell::word(path), Cell::word(value), Cell::word(place(*recipe.find(path)))});
+  return to_plain(table, {});
+}
+
+// Hash and recipe; each key's place too when `origins`.
+std::string recipe_json(const ResolvedRecipe& recipe, bool origins) {
+  ordered_json json = {{"hash", recipe.hash()}, {"recipe", to_json(recipe.written())}};
+  if (origins) json["origins"] = origins_of(recipe);
+  return json_text(json, 2) + '\n';
+}
+
+// Prints the keys in which two are different experiments.
+void print_difference(const ResolvedRecipe& a, const ResolvedRecipe& b, const std::string& name_a,
+                      const std::string& name_b, bool json) {
+  const ResultTable table = difference_table(a, b, name_a, name_b);
+  if (json) return print(to_json(table));
+  if (table.rows.empty()) return log_info("no difference: it is the same experiment");
+  print(to_plain(table, {}));
+}
+
+// exprun show RUN: what is known of a run that is in the store.
+struct ShowRunOptions {
+  bool json = false;      // everything, for a script
+  bool attempts = false;  // its lives instead
+  bool diff = false;      // what its code differed in from its commit, instead
+};
+
+nlohmann::ordered_json object_of(const std::string& text) {
+  auto json = parse_json_or_discard<nlohmann::ordered_json>(text);
+  return json.is_object() ? json : nlohmann::ordered_json::object();
+}
+
+// The last of them ends as its run is seen to have ended, which nobody may have recorded.
+std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run) {
+  auto attempts = store.attempts(run.id);
+  for (AttemptRow& row : attempts) {
+    if (row.attempt != run.attempt || row.state == to_string(run.state)) continue;
+    row.state = to_string(run.state);
+    row.ended_ms = run.ended_ms.value_or(run.last_beat_ms);
+    row.exit_code = run.exit_code;
+    row.signal = run.signal;
+    row.message = run.message;
+  }
+  return attempts;
+}
+
+RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
+  return {run,
+          (folder.shown / run.folder).string(),
+          object_of(store.attempt_text(run.id, run.attempt, "environment")),
+          object_of(store.attempt_text(run.id, run.attempt, "libraries")),
+          observed_attempts(store, run),
+          store.series(run.id),
+          store.checkpoints(run.id),
+          store.events(run.id),
+          store.notes(run.id),
+          store.resolved_toml(run.id)};
+}
+
+// As it was resolved then: another exprun's may have keys that this one does not know.
+Table recorded_recipe(const RunDetails& details) {
+  Diagnostics diagnostics;
+  auto file = load_file(
+      std::make_shared<SourceFile>(SourceFile{details.folder, details.resolved_toml}), diagnostics);
+  if (!file) throw RecipeError(std::move(diagnostics));
+  return std::move(file->root);
+}
+
+// Prints the run. Throws Error, also when no run is called so.
+void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
+  if (options.json && (options.attempts || options.diff))
+    throw Error("show: give only one of --json, --attempts and --git-diff", ExitCode::bad_recipe);
+  const Store store = open_store(globals.store);
+  const RunRow run = find_run(store, globals.store, reference);
+  if (options.diff) return print(store.attempt_text(run.id, run.attempt, "diff"));
+  const RunDetails details = details_of(store, run, globals.store);
+  if (options.attempts) return print(to_plain(attempts_table(details.attempts), {}));
+  if (options.json) {
+    auto json = details_as_json(details);
+    json["hash"] = run.recipe_hash;
+    json["recipe"] = to_json(recorded_recipe(details));
+    return print(json_text(json, 2) + '\n');
+  }
+  print(details_as_comments(details) + '\n' + details.resolved_toml);
+}
+
+// exprun show RECIPE|RUN --schedule
+
+using nlohmann::ordered_json;
+
+// Of a run those that it trains on, of a recipe what is known of them so far.
+DatasetInfo facts_about(const std::string& what, const ResolvedRecipe& recipe,
+                        const Globals& globals) {
+  if (names_recipe_file(what)) {
+    DataGlance glance = glance_at_data(recipe, globals.store.data());
+    if (has_errors(glance.problems)) throw RecipeError(std::move(glance.problems));
+    return glance.dataset_info;
+  }
+  const Store store = open_store(globals.store);
+  const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
+  return facts_of(PreparedData::load(folder.data()));
+}
+
+// Whether a length of the run or of its schedule is in epochs, which only the data tell.
+bool counts_epochs(const ResolvedRecipe& recipe) {
+  for (const auto& [path, text] : recipe.leaves(false)) {
+    if (!path.starts_with("run.") && !path.starts_with("schedule.")) continue;
+    const auto* word = recipe.find(path)->as<std::string>();
+    const auto period = word ? parse_period(*word) : std::nullopt;
+    if (period && period->unit == PeriodUnit::epochs) return true;
+  }
+  return false;
+}
+
+// Prints the learning rates over the run that `text`, the recipe that `what` names, describes.
+// Throws Error, also when only data that are not prepared tell how long it is.
+void show_schedule(const std::string& what, const RecipeText& text, bool json,
+                   const Globals& globals) {
+  const ResolvedRecipe without_data = resolve(text);
+  const DatasetInfo dataset_info =
+      counts_epochs(without_data) ? facts_about(what, without_data, globals) : DatasetInfo{};
+  const ResolvedRecipe recipe = resolve(text, dataset_info);
+  if (!run_steps(recipe.root(), dataset_info))
+    throw RecipeError(
+        recipe.find("run.length")->where,
+        "the number of steps is unknown until the data is prepared",
+        "run the recipe, or prepare its data with exprun data prepare " + shell_quoted(what));
+  const ordered_json schedule = describe_schedule(text, dataset_info);
+  print(json ? json_text(schedule_json(schedule), 2) + '\n' : schedule_text(schedule));
+}
+
+// exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]
 
 struct Shown {
   RecipeText text;
@@ -45,7 +244,7 @@ struct ShowWords {
 void require_one_view(const ShowWords& asked) {
   if (asked.origin + !asked.other.empty() + asked.schedule + asked.run.attempts + asked.run.diff >
       1)
-    throw Error("show: give one of --origin, --diff, --schedule, --attempts and --git-diff",
+    throw Error("show: give only one of --origin, --diff, --schedule, --attempts and --git-diff",
                 ExitCode::bad_recipe);
 }
 
@@ -54,9 +253,10 @@ void require_fitting(const ShowWords& asked) {
   require_one_view(asked);
   const bool of_run = !names_recipe_file(asked.what);
   if (of_run && !asked.overrides.empty())
-    throw Error("show: a run is shown as it is; changes are for a recipe", ExitCode::bad_recipe);
+    throw Error("show: key=value changes are for a recipe; a run cannot be changed",
+                ExitCode::bad_recipe);
   if (!of_run && (asked.run.attempts || asked.run.diff))
-    throw Error("show: --attempts and --git-diff are for a run", ExitCode::bad_recipe);
+    throw Error("show: --attempts and --git-diff need a run, not a recipe", ExitCode::bad_recipe);
 }
 
 void show(const ShowWords& asked, const Globals& globals) {
@@ -80,31 +280,30 @@ void show(const ShowWords& asked, const Globals& globals) {
 
 int run_show(const Words& words, const Globals& globals) {
   ShowWords asked;
-  Arguments arguments(
-      "show RECIPE|RUN [key=value...]",
-      "Prints a recipe with every default and override filled in, as TOML; above that "
-      "of a run, what is known of it: state, code, machine, libraries. Read back, it "
-      "is the same recipe with the same hash.");
+  Arguments arguments("show RECIPE|RUN [key=value...]",
+                      "Prints a recipe with every default and override filled in, as TOML. For a "
+                      "run, prints first what is known about it: state, code, machine, libraries. "
+                      "The output is a recipe with the same hash.");
   arguments
       .word("RECIPE|RUN", asked.what, "a TOML file, or a run: its folder, id, uid, name, @last",
             offer::recipes_and_runs)
-      .words("key=value...", asked.overrides, "changes of the recipe", offer::changes)
+      .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
       .flag("--origin", asked.origin,
-            "where each value comes from: file:line, override, derived, default")
+            "show where each value comes from: file:line, override, derived, default")
       .option("--diff", "OTHER", asked.other,
-              "only the keys in which another recipe or run is a different experiment",
-              offer::recipes_and_runs)
+              "print only the keys that differ from another recipe or run", offer::recipes_and_runs)
       .flag("--schedule", asked.schedule,
-            "the learning rate of every group over the run, and a plot")
+            "print and plot the learning rate of every group over the run")
       .flag("--json", asked.run.json,
             "as JSON: hash and recipe, and all that is known of a run; with --origin, each key's "
             "place; --diff and --schedule too")
-      .flag("--attempts", asked.run.attempts, "of a run: its lives")
-      .flag("--git-diff", asked.run.diff, "of a run: what its code differed in from its git commit")
+      .flag("--attempts", asked.run.attempts, "list a run's attempts")
+      .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)
-      .example("exprun show recipes/quickstart.toml --origin", "every value and its origin")
+      .example("exprun show recipes/quickstart.toml --origin",
+               "every value and where it comes from")
       .example("exprun show recipes/quickstart.toml lr=3e-4 --diff recipes/quickstart.toml",
-               "what the change makes different")
+               "what the change affects")
       .example("exprun show @last > again.toml", "the newest run as a recipe of its own");
   if (!arguments.parse(words)) return 0;
   require_fitting(asked);

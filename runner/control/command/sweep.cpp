@@ -1,12 +1,11 @@
 // exprun sweep [RECIPE] key=a,b,c...
 #include "base/diagnostic.h"
-#include "control/command/offered_changes.h"
+#include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
-#include "control/launch/ranks/joining.h"
-#include "control/launch/working_directory.h"
-#include "control/sweep/outcome.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/ranks/joined_launch.h"
 #include "control/sweep/run_trials.h"
 
 namespace exprun {
@@ -24,7 +23,7 @@ Base latest_plain_run(const StoreFolder& folder) {
     log_info("sweeping over the recipe of " + run.folder);
     return {understood_recipe(store, run, {}, "sweep", run.folder), run};
   }
-  throw Error("sweep: there is no run whose recipe could be swept; name a recipe",
+  throw Error("sweep: there is no run to take the recipe from; give a recipe",
               ExitCode::no_such_run);
 }
 
@@ -94,7 +93,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
 }
 
 Words changes_of_latest(const Typed& typed) {
-  return offered_changes(latest_plain_run(typed.store).text, typed.last);
+  return override_completions(latest_plain_run(typed.store).text, typed.last);
 }
 
 }  // namespace
@@ -104,25 +103,25 @@ int run_sweep(const Words& words, const Globals& globals) {
   bool dry_run = false, retry_failed = false;
   TableFormat format;
   Arguments arguments("sweep [RECIPE] key=a,b,c...",
-                      "Runs every combination, one after another. The same line again runs what is "
-                      "left.");
+                      "Runs every combination of values, one trial after another. The same command "
+                      "continues an unfinished sweep.");
   arguments
-      .words("RECIPE", rest, "a TOML file; without one, the recipe of the latest plain run",
+      .words("RECIPE", rest, "a TOML file (default: the recipe of the newest run outside sweeps)",
              offer::recipe_or(changes_of_latest))
       .form("key=a,b,c",
-            "the values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
-      .form("key=value", "a change of every trial")
-      .flag("--dry-run", dry_run, "list the trials and how they stand")
-      .flag("--retry-failed", retry_failed, "start trials anew that failed or diverged")
+            "values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
+      .form("key=value", "a change for every trial")
+      .flag("--dry-run", dry_run, "list the trials and their states")
+      .flag("--retry-failed", retry_failed, "restart trials that failed or diverged")
       .note(
-          "A trial has all the cores and GPUs that its recipe asks for. Two sweeps at once are "
-          "given GPUs of their own by CUDA_VISIBLE_DEVICES; a trial that runs in one is no failure "
-          "of the other, which leaves it alone. The best trial is one of those that finished.")
+          "Each trial uses all cores and GPUs that its recipe asks for. To run two sweeps at once, "
+          "give each its own GPUs with CUDA_VISIBLE_DEVICES; a sweep skips trials that run in "
+          "another one. The best trial is chosen among those that finished.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3 num_layers=2,4", "6 trials")
-      .example("exprun sweep 'seed=range(3)'", "the latest run with other seeds");
+      .example("exprun sweep 'seed=range(3)'", "the newest run with other seeds");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   format.check();
@@ -130,7 +129,7 @@ int run_sweep(const Words& words, const Globals& globals) {
   const Base base = base_of(rest, globals.store);
   for (size_t i = 0; i < rest.size(); ++i)
     if (const std::string joined = without_blanks(rest, i); !joined.empty())
-      throw Error("sweep: write " + joined + ", without blanks", ExitCode::bad_recipe);
+      throw Error("sweep: write " + joined + ", without spaces", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, retry_failed);

@@ -20,9 +20,9 @@ void print_plain(const ResultTable& table) {
 }  // namespace
 
 void TableFormat::declare(Arguments& arguments) {
-  arguments.flag("--json", json, "as an array of objects")
-      .flag("--csv", csv, "as comma-separated values")
-      .flag("--markdown", markdown, "as a table for a document");
+  arguments.flag("--json", json, "print a JSON array of objects")
+      .flag("--csv", csv, "print comma-separated values")
+      .flag("--markdown", markdown, "print a Markdown table");
 }
 
 void TableFormat::check() const {

@@ -21,14 +21,14 @@ int run_tag(const Words& words, const Globals& globals) {
   Words tags;
   bool remove = false;
   Arguments arguments("tag RUN WORD...",
-                      "Gives a run words to be found by (exprun ls --tag WORD). Recipes can name "
-                      "some too: run.tags.");
+                      "Labels a run with words that exprun ls --tag WORD finds. Recipes can set "
+                      "tags too: run.tags.");
   arguments.run_word(reference)
-      .words("WORD...", tags, "the tags; without any, those that it has are printed", offer::tags)
-      .flag("--remove", remove, "take them away instead")
+      .words("WORD...", tags, "the tags (default: print the run's tags)", offer::tags)
+      .flag("--remove", remove, "remove the tags instead")
       .exit_codes(kFindsRuns)
       .example("exprun tag @last baseline", "the newest run")
-      .example("exprun tag @last baseline --remove", "take it away again");
+      .example("exprun tag @last baseline --remove", "remove the tag");
   if (!arguments.parse(words)) return 0;
   for (const std::string& tag : tags) require_tag(tag);
   Store store = open_store_to_change(globals.store);

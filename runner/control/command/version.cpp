@@ -1,6 +1,5 @@
 // exprun --version
-#include "base/version.h"
-
+#include "base/process/program.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/report/terminal.h"

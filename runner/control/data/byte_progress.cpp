@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/humane.h"
+#include "base/format_units.h"
 #include "base/log.h"
 
 namespace exprun {

@@ -1,15 +1,35 @@
 #include "control/data/input_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <type_traits>
 #include <utility>
 
+#include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "control/data/byte_progress.h"
 #include "control/data/read/byte_stream.h"
 
 namespace exprun {
+
+std::optional<FileStamp> file_stamp(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileStamp{static_cast<int64_t>(status.st_dev),
+                   static_cast<int64_t>(status.st_ino),
+                   status.st_size,
+                   status.st_mtim.tv_sec,
+                   status.st_mtim.tv_nsec,
+                   status.st_ctim.tv_sec,
+                   status.st_ctim.tv_nsec};
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,6 +126,74 @@ std::optional<fs::path> InputFiles::changed_file(const std::string& fingerprint)
   const auto index = static_cast<size_t>(changed - now.begin());
   return index < sources_.size() ? sources_[index].source.file
                                  : vocabulary_[index - sources_.size()];
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kHashedWhole = uint64_t{256} << 20;
+constexpr uint64_t kBlocks = 16;
+constexpr uint64_t kBlockBytes = 4096;
+
+uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(file, error);
+  if (error) throw file_error("read", file, error.value());
+  return size;
+}
+
+void hash_block(int fd, uint64_t offset, const fs::path& file, Hasher& hasher) {
+  char block[kBlockBytes];
+  const ssize_t count = ::pread(fd, block, sizeof block, static_cast<off_t>(offset));
+  if (count < 0) throw file_error("read", file);
+  hasher.update(block, static_cast<size_t>(count));
+}
+
+std::string hash_of_blocks(const fs::path& file, uint64_t size) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw file_error("open", file);
+  Hasher hasher;
+  const uint64_t last = size > kBlockBytes ? size - kBlockBytes : 0;
+  for (uint64_t block = 0; block < kBlocks; ++block)
+    hash_block(fd.get(), last * block / (kBlocks - 1), file, hasher);
+  return hasher.hex();
+}
+
+}  // namespace
+
+std::string content_hash(const std::vector<ContentPart>& parts) {
+  uint64_t total = 0;
+  for (const ContentPart& part : parts) total += size_of(part.file);
+  Hasher hasher;
+  for (const ContentPart& part : parts) {
+    const uint64_t size = size_of(part.file);
+    const bool whole = total <= kHashedWhole;
+    hasher.update(part.role + " " + std::to_string(size) + " ");
+    hasher.update(whole ? hash_file_hex(part.file) : hash_of_blocks(part.file, size));
+  }
+  return hasher.hex();
+}
+
+namespace fs = std::filesystem;
+
+KnownSources::KnownSources(const fs::path& data_folder, const InputFiles& inputs)
+    : file_(data_folder / "known" / inputs.key()), settled_(inputs.are_settled()) {}
+
+std::optional<std::string> KnownSources::fingerprint() const {
+  std::error_code ignored;
+  if (!settled_ || !fs::exists(file_, ignored)) return std::nullopt;
+  return read_file(file_);
+}
+
+// Only a saving of time: a folder that cannot be written is told by what must be written.
+void KnownSources::remember(const std::string& fingerprint) const try {
+  if (!settled_) return;
+  std::error_code ignored;
+  fs::create_directories(file_.parent_path(), ignored);
+  write_file_atomically(file_, fingerprint);
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
 }
 
 }  // namespace exprun

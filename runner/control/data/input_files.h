@@ -2,15 +2,27 @@
 // seen.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "control/data/file_stamp.h"
 #include "control/data/read/document_chunks.h"
 
 namespace exprun {
+
+// What the kernel says of a file, to know whether it changed: device, inode, size, times.
+struct FileStamp {
+  int64_t device = 0, inode = 0, bytes = 0;
+  int64_t modified_seconds = 0, modified_nanoseconds = 0;
+  int64_t changed_seconds = 0, changed_nanoseconds = 0;
+
+  bool operator==(const FileStamp&) const = default;
+};
+
+// Nothing for what is no regular file.
+std::optional<FileStamp> file_stamp(const std::filesystem::path& file);
 
 class InputFiles {
  public:
@@ -52,6 +64,34 @@ class InputFiles {
   const std::vector<std::optional<FileStamp>> stamps_;  // before any file is read
   const std::string vocabulary_hash_, key_;
   const bool settled_;
+};
+
+// What a set of files holds, as one hash: a resume compares it, so it must cost next to nothing
+// even for 20 GB. Up to 256 MiB every byte counts. Of larger sets it is, of each file, the size
+// and 16 blocks of 4 KiB at even distances, the first and the last bytes among them: another file
+// or another size is noticed, a change of a few bytes in place may not be.
+struct ContentPart {
+  std::string role;  // "train"
+  std::filesystem::path file;
+};
+
+// 32 hex digits of roles and contents, in order; names do not count. Throws Error.
+std::string content_hash(const std::vector<ContentPart>& parts);
+
+// Which data was made of files that have not changed since: found by their sizes and times, so that
+// a second start opens none of them.
+class KnownSources {
+ public:
+  KnownSources(const std::filesystem::path& data_folder, const InputFiles& inputs);
+
+  // The fingerprint that these files had when they were last read.
+  std::optional<std::string> fingerprint() const;
+  // Not of files that are not settled.
+  void remember(const std::string& fingerprint) const;
+
+ private:
+  std::filesystem::path file_;
+  bool settled_;
 };
 
 }  // namespace exprun

@@ -2,13 +2,17 @@
 // raw, turned into token shards below runs/data/, once.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "base/dataset_info.h"
 #include "base/diagnostic.h"
-#include "base/facts.h"
-#include "recipe/libtorch_folder.h"
+#include "control/data/text_sources.h"
+#include "recipe/paths.h"
 #include "recipe/resolved.h"
+#include "recipe/section.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -28,7 +32,7 @@ void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch);
 // tokenizer, unless it takes the characters of a large one.
 struct DataGlance {
   Diagnostics problems;  // what prepare_data would say: missing files, damaged headers; warnings
-  Facts facts;
+  DatasetInfo dataset_info;
 };
 
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.
@@ -38,5 +42,20 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
 // The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe,
                                      const std::string& libtorch = libtorch_folder());
+
+// A split that is wanted and gets no token is a mistake of the recipe: of which key.
+struct SplitCounts {
+  int64_t train_tokens = 0, validation_tokens = 0;
+  int64_t documents = 0, text_bytes = 0;  // of both
+};
+
+// Throws RecipeError.
+void refuse_empty_split(const Section& dataset, const TextOptions& options,
+                        const SplitCounts& counts);
+
+// Public files that shipped recipes read, and where to get them.
+
+// The command that brings a missing file, or files of a pattern, if their names are known.
+std::optional<std::string> command_to_get(const std::string& pattern);
 
 }  // namespace exprun

@@ -8,29 +8,23 @@
 #include <optional>
 #include <utility>
 
-#include "base/atomic_file.h"
-#include "base/atomic_folder.h"
-#include "base/counted.h"
 #include "base/diagnostic.h"
-#include "base/file_lock.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/log.h"
-#include "base/machine/cores.h"
-#include "base/make_folder.h"
-#include "control/data/empty_split.h"
+#include "base/machine/processor.h"
+#include "base/strings.h"
 #include "control/data/input_files.h"
-#include "control/data/kept_vocabulary.h"
-#include "control/data/known_sources.h"
-#include "control/data/named_tokenizer.h"
-#include "control/data/own_folder.h"
+#include "control/data/output_directory.h"
+#include "control/data/prepare.h"
 #include "control/data/prepared_set.h"
-#include "control/data/raw_sources.h"
-#include "control/data/read/packing.h"
-#include "control/data/survey.h"
+#include "control/data/read/byte_stream.h"
+#include "control/data/text_sources.h"
 #include "control/data/tokenize_sources.h"
-#include "control/data/unfinished_data.h"
 #include "recipe/paths.h"
-#include "text/bpe_vocabulary.h"
-#include "text/data_facts.h"
+#include "text/bpe/bpe_vocabulary.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -57,18 +51,19 @@ class Preparation {
   }
 
   PreparedData run(const fs::path& data_folder) {
-    return how_.folder.empty() ? in_store(data_folder) : in_own_folder(fs::absolute(how_.folder));
+    return how_.folder.empty() ? in_store(data_folder)
+                               : in_output_directory(fs::absolute(how_.folder));
   }
 
-  Facts glance(const fs::path& data_folder) {
+  DatasetInfo glance(const fs::path& data_folder) {
     refuse_empty_files();
     if (const auto data = known_data(data_folder)) return facts_of(*data);
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder)) return facts_of(*data);
     if (options_.tokenizer == "char" && large) return {};
-    Facts facts = facts_of(*tokenizer());
-    limit_tokens(facts);
-    return facts;
+    DatasetInfo dataset_info = facts_of(*tokenizer());
+    limit_tokens(dataset_info);
+    return dataset_info;
   }
 
  private:
@@ -84,7 +79,7 @@ class Preparation {
   }
 
   // Of plain text a token has one byte at least, and each file one for its end.
-  void limit_tokens(Facts& facts) const {
+  void limit_tokens(DatasetInfo& dataset_info) const {
     constexpr int64_t kFewBytes = 1 << 20;  // more are enough
     const auto is_plain = [&](const RawSource& raw) {
       const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
@@ -96,11 +91,11 @@ class Preparation {
       return;
     const auto ends = static_cast<int64_t>(sources.size());
     const int64_t bytes = inputs_.source_bytes(Part::train);
-    facts.most_train_tokens = bytes + ends;
+    dataset_info.most_train_tokens = bytes + ends;
     if (dataset_.has("validation"))
-      facts.most_validation_tokens = inputs_.source_bytes(Part::validation) + ends;
+      dataset_info.most_validation_tokens = inputs_.source_bytes(Part::validation) + ends;
     else if (options_.validation_fraction > 0)
-      facts.most_validation_tokens = static_cast<int64_t>(
+      dataset_info.most_validation_tokens = static_cast<int64_t>(
           std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
   }
 
@@ -132,15 +127,15 @@ class Preparation {
   void check_standard_input() const {
     if (!inputs_.has_standard_input()) return;
     const auto refuse = [&](const std::string& why, const std::string& help) {
-      throw dataset_.error("path", "standard input cannot be prepared so: " + why, help);
+      throw dataset_.error("path", "standard input cannot be used here: " + why, help);
     };
     if (how_.folder.empty())
-      refuse("exprun data prepare --out FOLDER reads it", "save it in a file");
+      refuse("only exprun data prepare --out FOLDER reads it", "save it in a file");
     if (inputs_.sources().size() > 1) refuse("it must be the only source", "save it in a file");
     if (options_.tokenizer == "char")
-      refuse("characters are known at its end only", "save it in a file");
+      refuse("its characters are known only at its end", "save it in a file");
     if (options_.validation_fraction > 0)
-      refuse("its length is known at its end only",
+      refuse("its length is known only at its end",
              "write validation_fraction=0 or validation_tokens=N, or save it in a file");
   }
 
@@ -200,7 +195,7 @@ class Preparation {
   // One lock for all data of a store. The content, which names the set, is known at its end.
   PreparedData made_in_store(const fs::path& data_folder) {
     make_folder(data_folder);
-    const PassingLock lock = taken(preparing_lock(data_folder));
+    const TransientLock lock = taken(preparing_lock(data_folder));
     if (const auto data = same_data(data_folder)) return *data;  // another process was first
     remove_unfinished_folders(data_folder);
     AtomicFolder target = AtomicFolder::resumable(data_folder / inputs_.key());
@@ -211,13 +206,13 @@ class Preparation {
   }
 
   // One lock beside the folder.
-  PreparedData in_own_folder(const fs::path& path) {
+  PreparedData in_output_directory(const fs::path& path) {
     if (is_there(path)) {
       remove_replaced(path);
       return load_set(path);
     }
     make_folder(path.parent_path());
-    const PassingLock lock = taken(own_lock(path));
+    const TransientLock lock = taken(own_lock(path));
     if (is_there(path)) return load_set(path);  // another process was first
     refuse_foreign(path);
     AtomicFolder target = AtomicFolder::resumable(path);
@@ -230,11 +225,11 @@ class Preparation {
     return told(load_set(path));
   }
 
-  static PassingLock taken(const fs::path& lock) {
-    if (auto free = PassingLock::try_take(lock)) return std::move(*free);
+  static TransientLock taken(const fs::path& lock) {
+    if (auto free = TransientLock::try_take(lock)) return std::move(*free);
     log_info("another process prepares data below '" + lock.parent_path().string() +
              "': waiting for it");
-    return PassingLock::take(lock);
+    return TransientLock::take(lock);
   }
 
   // The fingerprint of the whole set that an unfinished folder then holds.
@@ -275,7 +270,7 @@ class Preparation {
 
   PreparedData told(PreparedData data) const {
     log_info("prepared " +
-             counted(token_count(data.train) + token_count(data.validation), "token") + " of " +
+             pluralize(token_count(data.train) + token_count(data.validation), "token") + " of " +
              options_.tokenizer + " text, vocabulary " + std::to_string(*data.vocab_size));
     return data;
   }
@@ -308,8 +303,8 @@ PreparedData prepare_text(const Section& dataset, const Table& table, const fs::
   return Preparation(dataset, table, options).run(data_folder);
 }
 
-Facts glance_at_text(const Section& dataset, const Table& table, const fs::path& data_folder,
-                     const std::string& libtorch) {
+DatasetInfo glance_at_text(const Section& dataset, const Table& table, const fs::path& data_folder,
+                           const std::string& libtorch) {
   PrepareOptions options;
   options.libtorch = libtorch;
   return Preparation(dataset, table, options).glance(data_folder);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/facts.h"
+#include "base/dataset_info.h"
 #include "recipe/section.h"
 #include "recipe/value.h"
 #include "text/prepared_data.h"
@@ -27,7 +27,7 @@ PreparedData prepare_text(const Section& dataset, const Table& table,
 // What is known before: of data that are there all, else the tokenizer's, unless it takes the
 // characters of a large text. Throws RecipeError for what shows at first sight: options, missing
 // files, the vocabulary.
-Facts glance_at_text(const Section& dataset, const Table& table,
-                     const std::filesystem::path& data_folder, const std::string& libtorch);
+DatasetInfo glance_at_text(const Section& dataset, const Table& table,
+                           const std::filesystem::path& data_folder, const std::string& libtorch);
 
 }  // namespace exprun

@@ -1,9 +1,16 @@
 #include "control/data/prepared_set.h"
 
-#include "base/atomic_file.h"
+#include <algorithm>
+
 #include "base/diagnostic.h"
-#include "base/manifest.h"
-#include "control/data/own_folder.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
+#include "base/format_units.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "control/data/output_directory.h"
+#include "text/bpe/bpe_tokenizer.h"
 
 namespace exprun {
 
@@ -25,6 +32,123 @@ std::string how_to_prepare_again(const fs::path& folder) {
   const fs::path whole = fs::weakly_canonical(folder, error);
   return "move '" + (error ? folder : whole).string() +
          "' away and prepare the data again, with exprun data prepare or by a run of the recipe";
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The lock of the --out folder that it would become.
+fs::path lock_of_unfinished(const fs::path& folder) {
+  return own_lock(committed_folder(folder));
+}
+
+std::vector<fs::path> unfinished_folders(const fs::path& data_folder) {
+  std::vector<fs::path> folders;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(data_folder, ignored))
+    if (is_unfinished_folder(entry.path()) && !FileLock::held(lock_of_unfinished(entry.path())))
+      folders.push_back(entry.path());
+  return folders;
+}
+
+}  // namespace
+
+fs::path preparing_lock(const fs::path& data_folder) {
+  return data_folder / "prepare.lock";
+}
+
+fs::path own_lock(const fs::path& folder) {
+  return folder.parent_path() / ("." + folder.filename().string() + ".lock");
+}
+
+std::vector<fs::path> prepared_sets(const fs::path& data_folder) {
+  std::vector<fs::path> sets;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(data_folder, ignored))
+    if (entry.is_directory(ignored) && !is_unfinished_folder(entry.path()) &&
+        fs::exists(entry.path() / kDataDescription, ignored))
+      sets.push_back(entry.path());
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+std::vector<fs::path> unfinished_data(const fs::path& data_folder) {
+  if (FileLock::held(preparing_lock(data_folder))) return {};
+  return unfinished_folders(data_folder);
+}
+
+void remove_unfinished_data(const fs::path& data_folder) {
+  if (unfinished_data(data_folder).empty()) return;
+  const auto lock = TransientLock::try_take(preparing_lock(data_folder));
+  if (!lock) return;
+  for (const fs::path& folder : unfinished_folders(data_folder)) {
+    const auto own = TransientLock::try_take(lock_of_unfinished(folder));
+    if (!own) continue;
+    std::error_code error;
+    fs::remove_all(folder, error);
+    if (error)
+      throw Error("gc: cannot remove '" + folder.string() + "': " + error.message() +
+                  "; mend that and run exprun gc again");
+  }
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string name_of_copy(const fs::path& file) {
+  return std::string(kVocabularyFolder) + "/" + to_valid_utf8(file.filename().string());
+}
+
+}  // namespace
+
+std::string name_of_kept(const std::vector<fs::path>& vocabulary) {
+  return vocabulary.size() == 1 ? name_of_copy(vocabulary[0]) : kVocabularyFolder;
+}
+
+FileHashes keep_vocabulary(const std::vector<fs::path>& vocabulary, const fs::path& folder) {
+  FileHashes hashes;
+  std::error_code ignored;
+  fs::remove_all(folder / kVocabularyFolder, ignored);  // of an earlier life, under other names
+  make_folder(folder / kVocabularyFolder);
+  for (const fs::path& file : vocabulary) {
+    const std::string name = name_of_copy(file), bytes = read_file(file);
+    write_file(folder / name, bytes);
+    sync_file(folder / name);
+    hashes[name] = hash_hex(bytes);
+  }
+  return hashes;
+}
+
+namespace {
+
+constexpr int64_t kGpt2Tokens = 50257;
+
+}  // namespace
+
+std::string vocabulary_remedy(const std::string& tokenizer) {
+  return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer"
+                             : "give the tokenizer.json of a byte-level BPE, or its folder";
+}
+
+std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
+                                                const std::string& tokenizer,
+                                                const std::filesystem::path& vocabulary) {
+  std::unique_ptr<Tokenizer> loaded;
+  try {
+    loaded = load_bpe_tokenizer(vocabulary);
+  } catch (const Error& error) {
+    throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
+  }
+  if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
+    throw dataset.error(
+        "vocabulary",
+        "'" + vocabulary.string() + "' has " + with_thousands(loaded->vocab_size()) +
+            " tokens, but GPT-2 has " + with_thousands(kGpt2Tokens),
+        "write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch "
+        "gpt2_tokenizer");
+  return loaded;
 }
 
 }  // namespace exprun

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/files/atomic_folder.h"
+#include "recipe/section.h"
 #include "text/prepared_data.h"
+#include "text/tokenizer.h"
 
 namespace exprun {
 
@@ -17,5 +22,41 @@ PreparedData load_set(const std::filesystem::path& folder);
 
 // What is to be done about a folder whose description or manifest is damaged.
 std::string how_to_prepare_again(const std::filesystem::path& folder);
+
+// The sets below a store's data folder.
+std::vector<std::filesystem::path> prepared_sets(const std::filesystem::path& data_folder);
+
+// What killed preparations left below a store's data folder. It is not taken where anybody
+// prepares: one lock covers all data of a store, and one beside it a folder of the user's own.
+
+std::filesystem::path preparing_lock(const std::filesystem::path& data_folder);
+
+std::filesystem::path own_lock(const std::filesystem::path& folder);
+
+// Folders that nobody goes on with now; none while the store's data are being prepared.
+std::vector<std::filesystem::path> unfinished_data(const std::filesystem::path& data_folder);
+
+// Removes them: what was killed begins anew when it is called again. Throws Error.
+void remove_unfinished_data(const std::filesystem::path& data_folder);
+
+// The vocabulary that prepared data bring along: copies in their folder, under names that JSON can
+// say.
+
+// Where the data find it, in their folder: one file, or a folder of several.
+std::string name_of_kept(const std::vector<std::filesystem::path>& vocabulary);
+
+// Durably. Returns the hashes of the copies. Throws Error.
+FileHashes keep_vocabulary(const std::vector<std::filesystem::path>& vocabulary,
+                           const std::filesystem::path& folder);
+
+// The tokenizers of recipes that are read from files: gpt2 and huggingface.
+
+// Where a vocabulary is to be had that could not be read.
+std::string vocabulary_remedy(const std::string& tokenizer);
+
+// Throws RecipeError at `vocabulary`: it cannot be read, or gpt2 is asked for and it is another.
+std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
+                                                const std::string& tokenizer,
+                                                const std::filesystem::path& vocabulary);
 
 }  // namespace exprun

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/diagnostic.h"
-#include "base/mapped_file.h"
-#include "text/bpe_vocabulary.h"
+#include "base/files/file.h"
+#include "text/bpe/bpe_vocabulary.h"
 
 namespace exprun {
 namespace {

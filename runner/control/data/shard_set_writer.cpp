@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "base/hash.h"
 
 namespace exprun {

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/manifest.h"
+#include "base/files/atomic_folder.h"
 #include "control/data/read/document_chunks.h"
-#include "text/packed_tokens.h"
 #include "text/token_shard.h"
 
 namespace exprun {

@@ -1,14 +1,140 @@
 #include "control/data/sources.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "base/diagnostic.h"
-#include "control/data/glob.h"
-#include "control/data/known_data.h"
+#include "base/files/file.h"
+#include "control/data/input_files.h"
+#include "control/data/prepare.h"
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
 
 namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+// Names as text: comparing and joining thousands of fs::path takes longer than listing them.
+std::string below(const std::string& folder, const std::string& name) {
+  return folder.empty() || folder.ends_with('/') ? folder + name : folder + '/' + name;
+}
+
+// Entries of a folder, hidden ones too; none if there is no such folder.
+template <class Visit>
+void for_each_entry(const std::string& folder, Visit visit) {
+  std::error_code error;
+  fs::directory_iterator iterator(folder.empty() ? "." : folder, error);
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return;
+  if (error) throw file_error("list folder", folder, error.value());
+  for (const auto& entry : iterator) visit(entry, entry.path().filename().string());
+}
+
+// What cannot be looked at is no match: a broken link, a folder without permission.
+bool is_file(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.is_regular_file(ignored);
+}
+
+fs::directory_entry entry_at(const std::string& path) {
+  std::error_code ignored;
+  return fs::directory_entry(path, ignored);
+}
+
+bool is_folder(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.is_directory(ignored) && !entry.is_symlink(ignored);
+}
+
+class Matcher {
+ public:
+  explicit Matcher(Names names) : names_(std::move(names)) {}
+
+  // Adds what matches names_[depth...] below `folder`.
+  void walk(const std::string& folder, size_t depth) {
+    const bool last = depth + 1 == names_.size();
+    if (names_[depth] == "**") {
+      if (!last) walk(folder, depth + 1);
+      walk_any_depth(folder, depth, last);
+    } else if (is_glob(names_[depth])) {
+      walk_matching(folder, depth, last);
+    } else if (!last) {
+      walk(below(folder, names_[depth]), depth + 1);
+    } else if (is_file(entry_at(below(folder, names_[depth])))) {
+      found_.push_back(below(folder, names_[depth]));
+    }
+  }
+
+  std::vector<fs::path> found() {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    return {found_.begin(), found_.end()};
+  }
+
+ private:
+  void walk_any_depth(const std::string& folder, size_t depth, bool last) {
+    for_each_entry(folder, [&](const fs::directory_entry& entry, const std::string& name) {
+      if (name.starts_with('.')) return;
+      if (is_folder(entry)) walk(below(folder, name), depth);
+      if (last && is_file(entry)) found_.push_back(below(folder, name));
+    });
+  }
+
+  void walk_matching(const std::string& folder, size_t depth, bool last) {
+    for_each_entry(folder, [&](const fs::directory_entry& entry, const std::string& name) {
+      if (::fnmatch(names_[depth].c_str(), name.c_str(), FNM_PERIOD) != 0) return;
+      if (!last) walk(below(folder, name), depth + 1);
+      if (last && is_file(entry)) found_.push_back(below(folder, name));
+    });
+  }
+
+  const Names names_;
+  Names found_;
+};
+
+Names names_of(std::string_view pattern) {
+  Names names;
+  while (!pattern.empty()) {
+    const size_t slash = pattern.find('/');
+    if (slash != 0) names.emplace_back(pattern.substr(0, slash));
+    pattern.remove_prefix(slash == std::string_view::npos ? pattern.size() : slash + 1);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool is_glob(const std::string& pattern) {
+  return pattern.find_first_of("*?[") != std::string::npos;
+}
+
+std::vector<fs::path> matching_files(const std::string& pattern) {
+  const Names names = names_of(pattern);
+  if (names.empty()) return {};
+  Matcher matcher(names);
+  matcher.walk(pattern.starts_with('/') ? "/" : "", 0);
+  return matcher.found();
+}
+
+std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {
+  const Names wanted = names_of(pattern), names = names_of(path);
+  if (wanted.size() < names.size()) return std::nullopt;
+  const size_t first = wanted.size() - names.size();
+  std::string start = pattern.starts_with('/') ? "/" : "";
+  for (size_t i = 0; i < first; ++i) start += wanted[i] + '/';
+  for (size_t i = 0; i < names.size(); ++i)
+    if (::fnmatch(wanted[first + i].c_str(), names[i].c_str(), FNM_PERIOD) != 0)
+      return std::nullopt;
+  return start;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +151,7 @@ std::string quoted(const fs::path& file) {
 std::string where_to_put(const fs::path& file) {
   if (const auto command = command_to_get(file.string())) return "get it: " + *command;
   if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
-  if (file.is_absolute()) return "write the path of a file that is there";
+  if (file.is_absolute()) return "give the path of a file that exists";
   std::error_code ignored;
   return "paths are relative to the working directory, " + fs::current_path(ignored).string();
 }
@@ -39,7 +165,7 @@ std::string what_to_write(const std::string& pattern) {
     if (c == '*' || c == '?' || c == '[' || c == '\\') name += '\\';
     name += c;
   }
-  return "there is a file of that very name: write '" + name + "'";
+  return "a file has exactly this name: write '" + name + "'";
 }
 
 class Finder {
@@ -63,7 +189,7 @@ class Finder {
     const fs::path file = expand_path(*path.as<std::string>(), libtorch_folder_);
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
-      problems_.push_back(problem(path, quoted(file) + " is no regular file", "name one file"));
+      problems_.push_back(problem(path, quoted(file) + " is not a regular file", "give one file"));
     else
       find_one(path, file);
   } catch (const Error& error) {
@@ -104,10 +230,10 @@ class Finder {
           problem(path, "cannot read " + quoted(file) + ": " + error.message(), ""));
     else if (fs::is_directory(status))
       problems_.push_back(problem(path, quoted(file) + " is a folder, not a file",
-                                  "for every file in it: \"" + (file / "**").string() + "\""));
+                                  "for all files in it, write \"" + (file / "**").string() + "\""));
     else if (!fs::is_regular_file(status))
-      problems_.push_back(problem(path, quoted(file) + " is no regular file",
-                                  "a pipe is read by exprun data prepare path=- --out FOLDER"));
+      problems_.push_back(problem(path, quoted(file) + " is not a regular file",
+                                  "read a pipe with exprun data prepare path=- --out FOLDER"));
     else
       found_.push_back({file, path.where});
   }
@@ -132,6 +258,69 @@ std::filesystem::path find_file(const Value& path, const std::string& libtorch_f
   Finder finder(libtorch_folder);
   finder.find_file(path);
   return finder.found().front().file;
+}
+
+namespace {
+
+using Identity = std::pair<int64_t, int64_t>;  // device and inode
+
+std::optional<Identity> identity(const Source& source) {
+  const auto stamp = file_stamp(source.file);
+  if (!stamp) return std::nullopt;  // standard input
+  return Identity(stamp->device, stamp->inode);
+}
+
+bool is_among(const Source& source, const std::set<Identity>& known) {
+  const auto same = known.empty() ? std::nullopt : identity(source);
+  return same && known.contains(*same);
+}
+
+void leave_out(std::vector<Source>& train, const std::vector<Source>& validation) {
+  std::set<Identity> named;
+  for (const Source& source : validation)
+    if (const auto same = source.by_glob ? std::nullopt : identity(source)) named.insert(*same);
+  std::erase_if(train, [&](const Source& source) {  //
+    return source.by_glob && is_among(source, named);
+  });
+}
+
+}  // namespace
+
+SplitSources find_split_sources(const Value& train, const Value* validation,
+                                const std::string& libtorch) {
+  SplitSources sources;
+  Diagnostics problems;
+  const auto find = [&](const Value& paths, std::vector<Source>& found) {
+    try {
+      found = find_sources(paths, libtorch);
+    } catch (const RecipeError& error) {
+      problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  };
+  find(train, sources.train);
+  if (validation) find(*validation, sources.validation);
+  if (!problems.empty()) throw RecipeError(std::move(problems));
+  leave_out(sources.train, sources.validation);
+  if (sources.train.empty())
+    throw RecipeError(train.where,
+                      "all matching files are for validation, and none is left to train on",
+                      "give other files here or in 'validation'");
+  return sources;
+}
+
+Diagnostics trained_validation(const SplitSources& sources) {
+  std::set<Identity> trained;
+  if (!sources.validation.empty())
+    for (const Source& source : sources.train)
+      if (const auto same = identity(source)) trained.insert(*same);
+  for (const Source& source : sources.validation)
+    if (is_among(source, trained))
+      return {{source.where,
+               "the model is validated on its training data, '" + source.file.string() + "'",
+               "val/loss does not show overfitting",
+               {},
+               Severity::warning}};
+  return {};
 }
 
 }  // namespace exprun

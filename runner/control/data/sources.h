@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/source_file.h"
+#include "base/diagnostic.h"
 #include "recipe/value.h"
 
 namespace exprun {
@@ -23,5 +24,33 @@ std::vector<Source> find_sources(const Value& paths, const std::string& libtorch
 
 // The one regular file that a path names: no pattern, no standard input. Throws RecipeError.
 std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder);
+
+// Files by pattern.
+
+// Whether `pattern` has any of * ? [.
+bool is_glob(const std::string& pattern);
+
+// The regular files that match, sorted by name. * ? [] stay within one name and skip hidden
+// ones; ** stands for any number of folders, links not followed. Throws Error for a folder that
+// cannot be read.
+std::vector<std::filesystem::path> matching_files(const std::string& pattern);
+
+// What stands in a pattern before the names that match all those of `path`: "data/" of
+// "data/web/a_*.bin" for "web/a_1.bin". Nothing if they do not match.
+std::optional<std::string> start_before(const std::string& pattern, const std::string& path);
+
+// The files of both splits that a recipe names, and those that are in both.
+struct SplitSources {
+  std::vector<Source> train, validation;
+};
+
+// What `validation` (null: nothing) names without a glob is left out of the globs of `train`, by
+// whatever name they find it. Throws one RecipeError for all that is missing, or if nothing is left
+// to train on.
+SplitSources find_split_sources(const Value& train, const Value* validation,
+                                const std::string& libtorch);
+
+// A warning at the first file that is read into both splits.
+Diagnostics trained_validation(const SplitSources& sources);
 
 }  // namespace exprun

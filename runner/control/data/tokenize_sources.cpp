@@ -6,25 +6,94 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/atomic_file.h"
-#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
-#include "base/humane.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/manifest.h"
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
-#include "control/data/empty_split.h"
-#include "control/data/kept_vocabulary.h"
-#include "control/data/ordered_workers.h"
+#include "control/data/prepare.h"
+#include "control/data/prepared_set.h"
+#include "control/data/read/document_chunks.h"
+#include "control/data/read/record_template.h"
 #include "control/data/shard_set_writer.h"
-#include "control/data/survey.h"
-#include "control/data/tokenize_chunk.h"
-#include "control/data/validation_border.h"
+#include "control/data/text_sources.h"
+#include "text/token_shard.h"
+#include "text/tokenizer.h"
 
 namespace exprun {
 namespace {
+
+// One chunk of documents as tokens, with the token that stands between documents.
+enum class EndOfText { none, before, after };
+
+struct EndOfTextRule {
+  EndOfText of_texts = EndOfText::none, of_records = EndOfText::none;
+};
+
+// Of documents that need not be told apart, all neighbours of one part are one stretch.
+enum class Stretches { of_documents, of_parts };
+
+struct TokenizedChunk {
+  struct Stretch {
+    size_t tokens = 0;
+    bool ends = true;
+    Part part = Part::train;
+  };
+  PackedTokens tokens;
+  std::vector<Stretch> stretches;
+  int64_t documents = 0;   // that begin in it
+  int64_t text_bytes = 0;  // of the documents
+};
+
+class ChunkTokenizer {
+ public:
+  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule,
+                 Stretches stretches);
+
+  // Into `out`, whose memory is used again. Throws RecipeError, as for_each_text.
+  void tokenize(const Chunk& chunk, TokenizedChunk& out);
+
+ private:
+  const RecordTemplate& template_;
+  EndOfTextRule rule_;
+  uint32_t end_of_text_;
+  int64_t token_bytes_;
+  Stretches stretches_;
+  std::unique_ptr<Encoder> encoder_;
+};
+
+ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text,
+                               const EndOfTextRule& rule, Stretches stretches)
+    : template_(text),
+      rule_(rule),
+      end_of_text_(tokenizer.end_of_text().value_or(0)),
+      token_bytes_(token_bytes_for(tokenizer.vocab_size())),
+      stretches_(stretches),
+      encoder_(tokenizer.make_encoder()) {}
+
+void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
+  out.tokens.clear(token_bytes_);
+  out.stretches.clear();
+  out.documents = out.text_bytes = 0;
+  // More than most texts become: memory of one size is used again.
+  out.tokens.reserve(std::max(kChunkBytes, chunk.bytes.size() / 2));
+  const EndOfText policy = chunk.json ? rule_.of_records : rule_.of_texts;
+  for_each_text(chunk, template_, [&](const Piece& piece, std::string_view text) {
+    const size_t before = out.tokens.size();
+    if (piece.begins && policy == EndOfText::before) out.tokens.append({&end_of_text_, 1});
+    encoder_->encode(text, out.tokens);
+    if (piece.ends && policy == EndOfText::after) out.tokens.append({&end_of_text_, 1});
+    out.text_bytes += static_cast<int64_t>(text.size());
+    out.documents += piece.begins && !piece.is_rest;
+    if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
+        out.stretches.back().part != piece.part)
+      out.stretches.push_back({0, piece.ends, piece.part});
+    out.stretches.back().tokens += out.tokens.size() - before;
+  });
+}
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -45,7 +114,7 @@ struct Counts {
 EndOfTextRule end_of_text_rule(const TokenizeJob& job) {
   const std::string& word = job.options.end_of_text;
   if (word != "auto" && word != "none" && !job.tokenizer.end_of_text())
-    throw job.dataset.error("end_of_text", "this tokenizer has no token for the end of a text",
+    throw job.dataset.error("end_of_text", "this tokenizer has no end-of-text token",
                             "write end_of_text = \"none\"");
   if (word == "before") return {EndOfText::before, EndOfText::before};
   if (word == "after") return {EndOfText::after, EndOfText::after};
@@ -64,7 +133,7 @@ ChunkOptions chunk_options(const TokenizeJob& job) {
   chunks.split.units_are_characters = options.tokenizer != "byte" && !mixed;
   chunks.split.records_are_units = !mixed;
   if (options.validation_fraction > 0)
-    find_border(job.inputs.sources(), options.validation_fraction, job.threads, chunks);
+    find_split_point(job.inputs.sources(), options.validation_fraction, job.threads, chunks);
   return chunks;
 }
 
@@ -193,7 +262,7 @@ class Tokenizing {
   void warn_of_separator(const SourcesRead& read) const {
     if (read.texts == 0 || read.separators > 0 || job_.options.separator.empty()) return;
     log_warning("separator " + json_text(json(job_.options.separator), -1, NotUtf8::replaced) +
-                " stands nowhere in the texts: each file is one document");
+                " does not occur in the texts: each file is one document");
   }
 
   void write(const TokenizedChunk& chunk) {

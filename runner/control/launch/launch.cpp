@@ -1,17 +1,17 @@
 #include "control/launch/launch.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/diagnostic.h"
-#include "base/file_lock.h"
-#include "base/shell_quoted.h"
+#include "base/files/file_lock.h"
+#include "base/strings.h"
 #include "control/launch/continued_run.h"
-#include "control/launch/difference.h"
 #include "control/launch/new_run.h"
-#include "control/launch/observed_runs.h"
-#include "control/launch/ranks/farewell.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/ranks.h"
-#include "control/launch/working_directory.h"
+#include "control/launch/which_run.h"
 
 namespace exprun {
 namespace {
@@ -19,16 +19,9 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
-FileLock launch_lock(const std::filesystem::path& file) {
-  if (auto lock = FileLock::take_within(file, kPatience)) return std::move(*lock);
-  throw Error("launch: another launch has held " + file.string() + " for " +
-              std::to_string(kPatience.count()) + " s; `fuser " + shell_quoted(file.string()) +
-              "` names its process: continue or end it, and try again");
-}
-
 WhichRun identify(Store& store, const LaunchRequest& request, bool always_new) {
   const auto name = request.resolved.section("run").get<std::string>("name");
-  return which_run(settled_runs(store, name, request.resolved.hash()), always_new);
+  return which_run(reconciled_runs(store, name, request.resolved.hash()), always_new);
 }
 
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
@@ -109,7 +102,23 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
   }
 }
 
+// gc may have removed them since they were looked at.
+bool are_there(const PreparedData& data) {
+  std::error_code ignored;
+  return std::all_of(data.train.begin(), data.train.end(), [&](const TokenShard& shard) {
+    return std::filesystem::exists(shard.path, ignored);
+  });
+}
+
 }  // namespace
+
+FileLock launch_lock(const StoreFolder& folder) {
+  const std::filesystem::path file = folder.launch_lock();
+  if (auto lock = FileLock::take_within(file, kPatience)) return std::move(*lock);
+  throw Error("launch: another launch has held " + file.string() + " for " +
+              std::to_string(kPatience.count()) + " s; `fuser " + shell_quoted(file.string()) +
+              "` names its process: continue or end it, and try again");
+}
 
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new) {
@@ -118,9 +127,10 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(folder, request, which.run);
-    auto launches = std::make_optional(launch_lock(folder.launch_lock()));
+    auto launches = std::make_optional(launch_lock(folder));
     // Preparing may have taken an hour: another launch may have been faster.
     if (!(identify(store, request, always_new) == which)) continue;
+    if (!are_there(prepared.data)) continue;
     const ForwardedSignals signals;
     std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);
     launches.reset();

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/files/file_lock.h"
 #include "base/log.h"
-#include "control/launch/ranks/joined_rank.h"
+#include "control/launch/ranks/external_launcher.h"
 #include "control/launch/store_folder.h"
 #include "control/launch/which_run.h"
 #include "recipe/resolved.h"
@@ -34,6 +35,10 @@ struct Launch {
 // nothing is touched. Two launches of one recipe at once make one run. Throws RecipeError, Error.
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new);
+
+// Held while a launch decides which run it is and writes its row; whoever removes data that no run
+// uses holds it too. Throws Error where another holds it for 30 s.
+FileLock launch_lock(const StoreFolder& folder);
 
 // Another attempt of a run that has ended, whatever its state. Throws Error if it is running.
 Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,

@@ -1,15 +1,64 @@
 #include "control/launch/new_run.h"
 
-#include "base/atomic_file.h"
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/utf8.h"
-#include "control/launch/fresh_folder.h"
-#include "control/launch/parameter_rows.h"
 #include "control/launch/ranks/ranks.h"
-#include "control/launch/uid.h"
-#include "store/last_words.h"
+#include "store/end_record.h"
 
 namespace exprun {
+
+namespace fs = std::filesystem;
+
+FreshFolder::FreshFolder(fs::path path) : path_(std::move(path)) {
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  const bool made = !error && fs::create_directory(path_, error);
+  if (error)
+    throw Error("launch: cannot make the run's folder '" + path_.string() +
+                "': " + error.message() + "; choose another place with --store DIR");
+  if (!made)
+    throw Error("launch: the new run's folder '" + path_.string() +
+                "' already exists; the same command again chooses another name");
+}
+
+FreshFolder::~FreshFolder() {
+  std::error_code ignored;
+  if (!kept_) fs::remove_all(path_, ignored);
+}
+
+std::string make_uid() {
+  std::array<unsigned char, 16> bytes;
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw Error("launch: the kernel gives no random numbers for the run's id");
+  std::string uid;
+  for (const unsigned char byte : bytes) {
+    uid += "0123456789abcdef"[byte >> 4];
+    uid += "0123456789abcdef"[byte & 15];
+  }
+  return uid;
+}
+
+std::string run_folder_name(const std::string& name, const std::string& uid) {
+  constexpr size_t kLongest = 128;  // bytes: names of files have 255
+  return std::string(first_bytes(name, kLongest)) + '-' + uid.substr(0, 8);
+}
+
+std::vector<ParameterRow> parameter_rows(const ResolvedRecipe& resolved) {
+  const auto changed = resolved.leaves(true);
+  std::vector<ParameterRow> parameters;
+  for (auto& leaf : resolved.leaves(false)) {
+    const bool is_changed = std::find(changed.begin(), changed.end(), leaf) != changed.end();
+    parameters.push_back({std::move(leaf.first), std::move(leaf.second), is_changed});
+  }
+  return parameters;
+}
+
 namespace {
 
 std::string stored_text(const LaunchRequest& request) {
@@ -58,7 +107,7 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   FreshFolder fresh(run_folder.path);
   auto lock = FileLock::try_take(run_folder.lock());
   if (!lock) throw Error("launch: another process holds " + run_folder.lock().string());
-  keep_room_for_last_words(lock->fd());
+  reserve_end_record(lock->fd());
   write_hand_over(run_folder, request, prepared.data);
   const int64_t id = store.create_run(row);
   fresh.keep();

@@ -1,12 +1,13 @@
 #include "control/launch/prepared_launch.h"
 
 #include "base/diagnostic.h"
-#include "base/shell_quoted.h"
+#include "base/log.h"
+#include "base/strings.h"
 #include "control/data/prepare.h"
-#include "control/launch/intact_checkpoint.h"
+#include "control/launch/continued_run.h"
 #include "control/launch/provenance.h"
 #include "recipe/quantities.h"
-#include "text/data_facts.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -37,7 +38,7 @@ void require_at_first_sight(const LaunchRequest& request, const StoreFolder& fol
       gpu_problems(request.resolved, gpu_offer(), request.joined.has_value(), Severity::error);
   problems.insert(problems.end(), lacking.begin(), lacking.end());
   if (has_errors(problems)) throw RecipeError(std::move(problems));
-  resolve(request.text, glance.facts);
+  resolve(request.text, glance.dataset_info);
 }
 
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
@@ -46,10 +47,10 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
   PreparedData data = prepare_data(request.resolved, folder.data());
-  const Facts facts = facts_of(data);
-  ResolvedRecipe resolved = resolve(request.text, facts);
+  const DatasetInfo dataset_info = facts_of(data);
+  ResolvedRecipe resolved = resolve(request.text, dataset_info);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
-  const int64_t steps = run_steps(resolved.root(), facts).value_or(0);
+  const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   auto checkpoint = run ? checkpoint_of(*run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
@@ -57,6 +58,24 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
           std::move(checkpoint),
           gather_provenance(request.command_line, request.joined),
           trainer};
+}
+
+namespace fs = std::filesystem;
+
+WorkingDirectory::WorkingDirectory(const std::optional<RunRow>& run) {
+  std::error_code error;
+  former_ = fs::current_path(error);
+  if (!run || run->working_directory == former_) return;
+  fs::current_path(run->working_directory, error);
+  if (error)
+    log_warning(run->folder + " was started in " + run->working_directory +
+                ", which cannot be entered (" + error.message() +
+                "); paths of its recipe are read from here");
+}
+
+WorkingDirectory::~WorkingDirectory() {
+  std::error_code ignored;
+  fs::current_path(former_, ignored);
 }
 
 }  // namespace exprun

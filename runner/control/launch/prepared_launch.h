@@ -2,8 +2,12 @@
 // checkpoint to go on from. It holds no lock.
 #pragma once
 
+#include <filesystem>
+#include <optional>
+
 #include "control/launch/launch.h"
 #include "control/launch/run_device.h"
+#include "store/rows.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -25,5 +29,20 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
 // What is wrong with the recipe or its data at first sight, and GPUs that it wants and this machine
 // has not, before anything is prepared or written. Throws RecipeError.
 void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder);
+
+// What concerns a run reads the paths of its recipe from where it was started.
+
+// Changes to the run's working directory, if there is a run, and back at the end. Where it is gone
+// (a project was renamed or moved) it stays and says so: what is missing is told at its key.
+class WorkingDirectory {
+ public:
+  explicit WorkingDirectory(const std::optional<RunRow>& run);
+  ~WorkingDirectory();
+  WorkingDirectory(const WorkingDirectory&) = delete;
+  WorkingDirectory& operator=(const WorkingDirectory&) = delete;
+
+ private:
+  std::filesystem::path former_;
+};
 
 }  // namespace exprun

@@ -5,18 +5,74 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
-#include "base/machine/nvml.h"
+#include "base/machine/gpus.h"
 #include "base/machine/processor.h"
-#include "base/machine/visible_gpus.h"
-#include "base/version.h"
-#include "control/launch/git_state.h"
+#include "base/process/program.h"
+#include "control/launch/process/child_process.h"
 
 namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostDiffBytes = 1 << 20;
+constexpr size_t kMostUntracked = 200;
+
+// Spares a machine without a repository the start of git.
+bool in_repository(fs::path folder) {
+  std::error_code ignored;
+  for (folder = fs::absolute(folder, ignored);; folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", ignored)) return true;
+    if (!folder.has_relative_path()) return false;
+  }
+}
+
+// Nothing is written to the repository, and no user's setting changes the form of the answer.
+Captured git(const fs::path& folder, std::vector<std::string> words) {
+  std::vector<std::string> all = {"git", "--no-optional-locks", "-C", folder.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  return capture(all, "", {true, kMostDiffBytes});
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(text.substr(begin, end - begin));
+  return lines;
+}
+
+}  // namespace
+
+std::optional<GitState> git_state(const fs::path& folder) {
+  if (!in_repository(folder)) return std::nullopt;
+  try {
+    const Captured inside = git(folder, {"rev-parse", "--show-toplevel"});
+    if (inside.status != 0) return std::nullopt;
+    const fs::path top = inside.output.substr(0, inside.output.find('\n'));
+    GitState state;
+    if (const Captured head = git(folder, {"rev-parse", "--verify", "HEAD"}); head.status == 0)
+      state.commit = head.output.substr(0, head.output.find('\n'));
+    const std::string against = state.commit.empty() ? "--cached" : "HEAD";
+    state.diff = git(folder, {"diff", "--no-ext-diff", "--no-color", against}).output;
+    state.diff_is_cut = state.diff.size() >= kMostDiffBytes;
+    state.untracked = lines_of(git(top, {"ls-files", "--others", "--exclude-standard"}).output);
+    if (state.untracked.size() > kMostUntracked) state.untracked.resize(kMostUntracked);
+    return state;
+  } catch (const Error&) {  // there is no git
+    return std::nullopt;
+  }
+}
+
 namespace {
 
 using nlohmann::ordered_json;
@@ -110,6 +166,88 @@ Provenance gather_provenance(const std::string& command_line,
   }
   provenance.environment_json = json_text(environment, -1, NotUtf8::replaced);
   return provenance;
+}
+
+namespace {
+
+using nlohmann::json;
+using Details = std::map<std::string, std::string>;
+
+void add_leaves(Details& details, const std::string& path, const json& value) {
+  if (!value.is_object()) {
+    details[path] = value.is_string() ? value.get<std::string>() : json_text(value);
+    return;
+  }
+  for (const auto& [key, inner] : value.items())
+    add_leaves(details, path.empty() ? key : path + '.' + key, inner);
+}
+
+void add_text(Details& details, const std::string& text) {
+  const json object = parse_json_or_discard<json>(text);
+  if (object.is_object()) add_leaves(details, "", object);
+}
+
+Details details_of(const Store& store, const RunRow& run) {
+  Details details;
+  for (const char* kind : {"environment", "libraries"})
+    add_text(details, store.attempt_text(run.id, run.attempt, kind));
+  for (const char* noise :
+       {"command_line", "git_untracked", "config", "environment.TORCHELASTIC_ERROR_FILE"})
+    details.erase(noise);
+  details["exprun"] = run.version;
+  details["git_commit"] = run.git_commit.value_or("none");
+  details["data_fingerprint"] = run.data_fingerprint;
+  for (const ParameterRow& parameter : store.parameters(run.id))
+    details[parameter.path] = parameter.toml;
+  return details;
+}
+
+std::string value_in(const Details& details, const std::string& name) {
+  const auto found = details.find(name);
+  return found == details.end() ? "nothing" : found->second;
+}
+
+bool same_bits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+}  // namespace
+
+std::vector<std::string> provenance_differences(const Store& store, const RunRow& before,
+                                                const RunRow& now) {
+  const Details old_details = details_of(store, before), new_details = details_of(store, now);
+  Details names = old_details;
+  names.insert(new_details.begin(), new_details.end());
+  std::vector<std::string> lines;
+  for (const auto& [name, ignored] : names) {
+    const std::string a = value_in(old_details, name), b = value_in(new_details, name);
+    if (a != b) lines.push_back(name + ": " + a + " -> " + b);
+  }
+  const auto diff = [&](const RunRow& run) {
+    return store.attempt_text(run.id, run.attempt, "diff");
+  };
+  if (diff(before) != diff(now))
+    lines.push_back("uncommitted changes: exprun show RUN --git-diff prints those of each run");
+  return lines;
+}
+
+std::vector<std::string> result_differences(const Store& store, const RunRow& before,
+                                            const RunRow& now) {
+  std::map<std::string, SeriesRow> old_series;
+  for (const SeriesRow& row : store.series(before.id)) old_series[row.name] = row;
+  std::vector<std::string> lines;
+  for (const SeriesRow& row : store.series(now.id)) {
+    const auto old = old_series.find(row.name);
+    if (row.timing || row.count == 0 || old == old_series.end() || old->second.count == 0) continue;
+    const std::string what =
+        row.name + ": " + shortest(row.last) + " at step " + std::to_string(row.last_step);
+    const bool same =
+        same_bits(row.last, old->second.last) && row.last_step == old->second.last_step;
+    lines.push_back(what + (same ? ", as before"
+                                 : " (was " + shortest(old->second.last) + " at step " +
+                                       std::to_string(old->second.last_step) + ")"));
+  }
+  return lines;
 }
 
 }  // namespace exprun

@@ -1,11 +1,14 @@
 // What an attempt begins with, gathered by its launcher: the code, the machine, the environment.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "control/launch/ranks/joined_rank.h"
+#include "control/launch/ranks/external_launcher.h"
 #include "store/rows.h"
+#include "store/store.h"
 
 namespace exprun {
 
@@ -21,5 +24,28 @@ inline constexpr const char* kSeveralMachines = "on_several_machines";
 // it runs (OMP_*, CUDA_*, NCCL_*, SLURM_*, ...) and what the user's list names, as
 // "WANDB_MODE,MY_*".
 bool is_recorded(const std::string& variable, const std::string& users_list);
+
+// The version of the code in a working directory, for provenance.
+struct GitState {
+  std::string commit;                  // empty in a repository without one
+  std::string diff;                    // of tracked files against the commit
+  bool diff_is_cut = false;            // after 1 MiB
+  std::vector<std::string> untracked;  // names; at most 200
+  bool dirty() const { return !diff.empty() || !untracked.empty(); }
+};
+
+// Nothing outside a repository, or where git is not installed.
+std::optional<GitState> git_state(const std::filesystem::path& folder);
+
+// What was different when a recipe was run again, and what came of it.
+
+// "cpu: A -> B", a line each: code, machine, libraries, data, environment; of the last attempts.
+std::vector<std::string> provenance_differences(const Store& store, const RunRow& before,
+                                                const RunRow& now);
+
+// "val/loss: 1.91 at step 300, as before", "train/loss: 2.1 (was 2.2)", for every series but
+// timings: equal means equal to the bit.
+std::vector<std::string> result_differences(const Store& store, const RunRow& before,
+                                            const RunRow& now);
 
 }  // namespace exprun

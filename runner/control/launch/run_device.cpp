@@ -1,11 +1,66 @@
 #include "control/launch/run_device.h"
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/format_units.h"
 #include "base/log.h"
+#include "base/machine/gpus.h"
+#include "base/machine/processor.h"
+#include "base/machine/system_usage.h"
+#include "base/strings.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/trainer_program.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
 
 namespace exprun {
+namespace {
+
+constexpr const char* kOnCpu = "run.device=cpu trains on the CPU";
+
+std::string visible_list() {
+  const char* const list = std::getenv("CUDA_VISIBLE_DEVICES");
+  return list ? std::string(" (CUDA_VISIBLE_DEVICES is '") + list + "')" : "";
+}
+
+// A driver runs the programs of its own major version of CUDA, and of all before.
+bool runs(const std::string& driver_cuda, const std::string& needed) {
+  return std::atoi(driver_cuda.c_str()) >= std::atoi(needed.c_str());
+}
+
+GpuOffer refused(std::vector<Gpu> gpus, std::string problem, std::string remedy) {
+  return {std::move(gpus), std::move(problem), std::move(remedy)};
+}
+
+GpuOffer look() {
+  const auto nvml = Nvml::open();
+  if (!nvml) return refused({}, "this machine has no NVIDIA driver", kOnCpu);
+  std::vector<Gpu> gpus;
+  for (const size_t i : visible_gpus(nvml->gpus(), std::getenv("CUDA_VISIBLE_DEVICES")))
+    gpus.push_back(nvml->gpus()[i]);
+  if (gpus.empty())
+    return refused({}, "there is no GPU that this process may use" + visible_list(), kOnCpu);
+  const std::string driver_cuda = nvml->cuda_version();
+  if (!runs(driver_cuda, needed_cuda()))
+    return refused(std::move(gpus),
+                   "the NVIDIA driver " + nvml->driver_version() + " runs CUDA up to " +
+                       driver_cuda + ", but exprun-trainer-cuda needs " + needed_cuda(),
+                   std::string("install a newer driver; ") + kOnCpu);
+  if (!has_cuda_trainer())
+    return refused(std::move(gpus), "exprun-trainer-cuda is missing",
+                   std::string("tools/exprun builds it next to exprun; ") + kOnCpu);
+  return {std::move(gpus), "", ""};
+}
+
+}  // namespace
+
+// The driver takes its time to answer.
+const GpuOffer& gpu_offer() {
+  static const GpuOffer offer = look();
+  return offer;
+}
+
 namespace {
 
 std::string wanted(const ResolvedRecipe& recipe) {
@@ -18,7 +73,7 @@ bool lacks_gpus(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined
 
 std::string too_many_ranks(const ResolvedRecipe& recipe, const GpuOffer& offer) {
   const size_t gpus = offer.gpus.size();
-  return std::to_string(world_size(recipe)) + " ranks want a GPU each, and " +
+  return std::to_string(world_size(recipe)) + " ranks need a GPU each, but only " +
          (gpus == 1 ? "one" : std::to_string(gpus)) + " can be used";
 }
 
@@ -41,7 +96,7 @@ Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
   if (!lacks_gpus(recipe, offer, joined)) return {};
   return {{place_of(recipe.root(), "parallelism.world_size"),
            too_many_ranks(recipe, offer),
-           "\"auto\" is one rank a GPU",
+           "\"auto\" is one rank per GPU",
            {},
            severity}};
 }
@@ -59,13 +114,118 @@ TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
 
 RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer) {
   if (!offer.is_usable()) return text;
-  const Judgement judgement = judge(text);
-  const ResolvedRecipe& recipe = judgement.recipe;
-  if (has_errors(judgement.diagnostics) || wanted(recipe) == "cpu") return text;
+  const Resolution resolution = try_resolve(text);
+  const ResolvedRecipe& recipe = resolution.recipe;
+  if (has_errors(resolution.diagnostics) || wanted(recipe) == "cpu") return text;
   if (recipe.find("parallelism.world_size")->as<int64_t>()) return text;
   auto ranks = static_cast<int64_t>(offer.gpus.size());
   while (!can_share(recipe, ranks) && ranks > 1) --ranks;
   return ranks > 1 ? with_world_size(std::move(text), static_cast<int>(ranks)) : text;
+}
+
+namespace {
+
+Diagnostic warning(SourceSpan where, std::string message, std::string help) {
+  return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
+}
+
+void check_threads(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const auto threads = integer_at(root, "run.threads");
+  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  if (!threads && ranks > hardware.cores)
+    problems.push_back(warning(place_of(root, "parallelism.world_size"),
+                               std::to_string(ranks) + " ranks on " +
+                                   pluralize(hardware.cores, "core") + " wait for each other",
+                               hardware.cores == 1
+                                   ? "one rank has the core to itself"
+                                   : std::to_string(hardware.cores) + " ranks have a core each"));
+  if (!threads || *threads * ranks <= hardware.cores) return;
+  const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
+  problems.push_back(warning(place_of(root, "run.threads"),
+                             of_ranks + pluralize(*threads, "thread") + " on " +
+                                 pluralize(hardware.cores, "core") + " wait for each other",
+                             "\"auto\" takes one per core"));
+}
+
+// Where nothing else is said, GPUs are taken if they can be.
+bool trains_on_cpu(const Table& root, const Hardware& hardware) {
+  const std::string device = text_at(root, "run.device").value_or("auto");
+  return device == "cpu" || (device == "auto" && !hardware.gpus.is_usable());
+}
+
+void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const std::string format = text_at(root, "precision.compute").value_or("fp32");
+  const SourceSpan where = place_of(root, "precision.compute");
+  if (!trains_on_cpu(root, hardware)) return;
+  if (format == "tf32")
+    problems.push_back(warning(where, "only GPUs have TF32, but this run would be on the CPU",
+                               "\"fp32\" also runs here"));
+  else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
+    problems.push_back(warning(where, "this processor has no " + format + " instructions",
+                               "it is emulated, which is slower than fp32"));
+}
+
+// Memory, and the ranks that share it.
+struct Room {
+  const char* where;
+  double bytes, ranks;
+};
+
+Room room_for(const Table& root, const Hardware& hardware) {
+  if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
+    int64_t least = hardware.gpus.gpus.front().memory_bytes;
+    for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
+    return {"a GPU", static_cast<double>(least), 1};
+  }
+  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  return {"this machine", hardware.memory, static_cast<double>(ranks)};
+}
+
+Diagnostic too_many_ranks(const Table& root, double of_rank, const Room& room,
+                          const std::string& has) {
+  const auto fit = static_cast<int64_t>(room.bytes / of_rank);
+  const bool divides = text_at(root, "parallelism.strategy") == "zero1";
+  return warning(
+      place_of(root, "parallelism.world_size"),
+      std::to_string(static_cast<int64_t>(room.ranks)) + " ranks take about " +
+          binary_bytes(of_rank) + " each" + has,
+      (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
+          (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
+}
+
+}  // namespace
+
+Hardware this_hardware() {
+  return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
+}
+
+Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
+  Diagnostics problems = gpu_problems(recipe, hardware.gpus, false, Severity::warning);
+  check_threads(recipe.root(), hardware, problems);
+  check_precision(recipe.root(), hardware, problems);
+  return problems;
+}
+
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const Hardware& hardware) {
+  const Table& root = recipe.root();
+  const Room room = room_for(root, hardware);
+  const double of_rank = planned.of_model + planned.activations;
+  if (room.bytes == 0 || of_rank * room.ranks <= room.bytes) return {};
+  const std::string has = ", but " + std::string(room.where) + " has " + binary_bytes(room.bytes);
+  if (of_rank <= room.bytes) return {too_many_ranks(root, of_rank, room, has)};
+  const std::string whose = room.ranks > 1 ? " of one rank" : "";
+  if (planned.of_model > room.bytes)
+    return {warning(place_of(root, "model.type"),
+                    "weights, gradients and optimizer" + whose + " take " +
+                        binary_bytes(planned.of_model) + has,
+                    "use a smaller model")};
+  const bool single = integer_at(root, "batch.micro_batch") == 1;
+  return {warning(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
+                  (room.ranks > 1 ? "one rank takes about " : "the run takes about ") +
+                      binary_bytes(of_rank) + has,
+                  single ? "shorter sequences take less memory"
+                         : "fewer sequences in a micro-batch take less memory")};
 }
 
 }  // namespace exprun

@@ -3,14 +3,28 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "control/launch/gpu_offer.h"
-#include "control/launch/ranks/joined_rank.h"
+#include "base/machine/gpus.h"
+#include "control/launch/ranks/external_launcher.h"
 #include "control/launch/trainer_program.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
+
+// What this machine has for a run on GPUs, as their driver tells before anything is started.
+struct GpuOffer {
+  std::vector<Gpu> gpus;  // that this process may use (CUDA_VISIBLE_DEVICES)
+  std::string problem;    // why a run cannot have them; empty if it can
+  std::string remedy;
+
+  bool is_usable() const { return problem.empty(); }
+};
+
+// Looks for the driver, its version, GPUs, and exprun-trainer-cuda beside this program; once.
+const GpuOffer& gpu_offer();
 
 // What keeps a recipe that asks for GPUs from training here: none of use, or fewer than its ranks.
 // `joined`: the ranks are on several machines, perhaps, and each looks for its own GPU.
@@ -26,5 +40,31 @@ TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
 // Where [parallelism] world_size is "auto" and the run gets GPUs: a rank for each, or for as many
 // as divide its batch. Otherwise the text as it is.
 RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer);
+
+// What a recipe asks and this machine has not. The recipe is no worse for it.
+struct Hardware {
+  int64_t cores = 1;      // that this process may use
+  std::string processor;  // its flags (base/machine/processor.h)
+  double memory = 0;      // bytes; 0 if it is not known
+  GpuOffer gpus = {};
+};
+
+Hardware this_hardware();
+
+// More threads than cores; GPUs that it has not; a format of numbers that only a GPU has, or that
+// is slow here.
+Diagnostics machine_problems(const ResolvedRecipe& recipe,
+                             const Hardware& hardware = this_hardware());
+
+// What a rank is planned to take, in bytes.
+struct PlannedMemory {
+  double of_model = 0;  // weights, gradients, optimizer
+  double activations = 0;
+};
+
+// More memory than the machine has, on which all ranks are, or than the smallest GPU, which is one
+// rank's. What to change is the number of ranks where one of them fits.
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const Hardware& hardware = this_hardware());
 
 }  // namespace exprun

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/run_folder.h"
+#include "base/files/run_folder.h"
 
 namespace exprun {
 

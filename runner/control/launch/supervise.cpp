@@ -1,17 +1,90 @@
 #include "control/launch/supervise.h"
 
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <string>
+
 #include "base/clock.h"
 #include "base/diagnostic.h"
-#include "base/exit_code.h"
 #include "base/log.h"
-#include "control/launch/end_state.h"
-#include "control/launch/last_lines.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/trainer_program.h"
-#include "store/last_words.h"
+#include "store/end_record.h"
 
 namespace exprun {
+
+RunState end_state(const ChildEnd& end) {
+  if (end.signal) return RunState::killed;
+  switch (static_cast<ExitCode>(end.exit_code.value_or(1))) {
+    case ExitCode::done:
+      return RunState::finished;
+    case ExitCode::diverged:
+      return RunState::diverged;
+    case ExitCode::preempted:
+      return RunState::preempted;
+    case ExitCode::interrupted_int:
+    case ExitCode::interrupted_term:
+      return RunState::interrupted;
+    default:
+      return RunState::failed;
+  }
+}
+
+bool deserves_restart(const ChildEnd& end) {
+  const RunState state = end_state(end);
+  return state == RunState::killed ||
+         (state == RunState::failed && end.exit_code != static_cast<int>(ExitCode::bad_recipe));
+}
+
+int exit_status(const ChildEnd& end) {
+  if (end.signal) return 128 + *end.signal;
+  const int code = end.exit_code.value_or(1);
+  return code == static_cast<int>(ExitCode::lost_ranks) ? static_cast<int>(ExitCode::failed) : code;
+}
+
+std::string signal_message(const ChildEnd& end) {
+  if (!end.signal) return "";
+  const char* const name = ::sigabbrev_np(*end.signal);
+  std::string text = "ended by SIG" + std::string(name ? name : std::to_string(*end.signal));
+  if (*end.signal == SIGKILL) text += " (kill -9, or out of memory)";
+  return text;
+}
+
+namespace {
+
+// "[W1122 03:54:25.123 socket.cpp:469] [c10d] ..."
+bool is_head_of_library(const std::string& line) {
+  return line.size() > 6 && line[0] == '[' &&
+         std::string("IWEF").find(line[1]) != std::string::npos &&
+         line.find_first_not_of("0123456789", 2) == 6;
+}
+
+bool is_of_library(const std::string& line) {
+  return line.starts_with("frame #") || line.starts_with("Exception raised from ") ||
+         is_head_of_library(line);
+}
+
+}  // namespace
+
+std::vector<std::string> last_lines(const std::filesystem::path& file, size_t count) {
+  constexpr std::streamoff kLookedAt = 16 << 10;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) return {};
+  if (stream.tellg() > kLookedAt)
+    stream.seekg(-kLookedAt, std::ios::end);
+  else
+    stream.seekg(0);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);)
+    if (!line.empty() && !is_of_library(line)) lines.push_back(std::move(line));
+  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
+  return lines;
+}
+
 namespace {
 
 constexpr int kNotLoaded = 127;  // what the loader of programs ends with
@@ -52,17 +125,17 @@ std::string end_message(const Store& store, const Attempt& attempt) {
 }
 
 // The store may be what is in trouble: then the run's lock file tells, until the store takes it.
-void record_end(Store& store, const Attempt& attempt, const LastWords& words) {
+void record_end(Store& store, const Attempt& attempt, const EndRecord& words) {
   try {
     store.end_attempt(attempt.run, words.state, words.exit_code, words.signal, words.message);
   } catch (const Error& error) {
-    leave_last_words(attempt.lock.fd(), words, attempt.folder.lock());
+    write_end_record(attempt.lock.fd(), words, attempt.folder.lock());
     log_warning(std::string(error.what()) + "; how the run ended is kept in '" +
                 attempt.folder.lock().string() + "' until the store can take it");
   }
 }
 
-LastWords words_of(const Attempt& attempt, RunState state, const std::string& message) {
+EndRecord words_of(const Attempt& attempt, RunState state, const std::string& message) {
   return {attempt.number, now_ms(), state, std::nullopt, std::nullopt, message};
 }
 
@@ -84,7 +157,7 @@ GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSi
   if (ranks.store_is_served) return run_children({joined_command(single, ranks)}, signals);
   if (ranks.world_size == 1) return run_children({single}, signals);
   if (ranks.ranks_here > 1) make_folder_of_logs(attempt.folder);
-  ListeningSocket rendezvous = request.joined ? meeting_point_of(ranks) : listen_on_loopback();
+  ListeningSocket rendezvous = request.joined ? rendezvous_point_of(ranks) : listen_on_loopback();
   const auto commands =
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
   // Once rank 0 has the socket, nobody must connect to one that it has left.
@@ -152,11 +225,28 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
     throw;
   }
   const ChildEnd& end = group.end;
-  LastWords words = words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
+  EndRecord words = words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
   if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);
   return {exit_status(end), deserves_restart(end) && !group.was_told_to_stop};
+}
+
+int explain(const std::exception& error) {
+  const auto* const world = dynamic_cast<const Error*>(&error);
+  if (dynamic_cast<const RecipeError*>(&error)) {
+    std::fputs(error.what(), stderr);
+    return static_cast<int>(ExitCode::bad_recipe);
+  }
+  if (world)
+    log(LogLevel::error, world->what());
+  else if (dynamic_cast<const std::bad_alloc*>(&error))
+    log(LogLevel::error, "out of memory");
+  else if (dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    log(LogLevel::error, error.what());
+  else
+    log(LogLevel::error, std::string("this is a bug of exprun, please report it: ") + error.what());
+  return static_cast<int>(world ? world->code() : ExitCode::failed);
 }
 
 }  // namespace exprun

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "base/file_lock.h"
-#include "base/run_folder.h"
+#include "base/files/file_lock.h"
+#include "base/files/run_folder.h"
 #include "control/launch/launch.h"
-#include "control/launch/process/forwarded_signals.h"
+#include "control/launch/process/child_process.h"
 #include "control/launch/trainer_program.h"
+#include "store/rows.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -36,5 +40,31 @@ struct AttemptEnd {
 // another launcher starts the others, and records that end. Throws Error; the run has then failed.
 AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                      const LaunchRequest& request);
+
+// What the end of a trainer says about its run.
+
+// Exit codes are the trainer's contract (base/diagnostic.h); death by a signal is "killed".
+RunState end_state(const ChildEnd& end);
+
+// Whether all ranks may be started again. A diverged run would diverge again, a wrong recipe is
+// wrong again.
+bool deserves_restart(const ChildEnd& end);
+
+// What the launcher answers to its shell: the same code, or 128 + signal.
+int exit_status(const ChildEnd& end);
+
+// For people: "ended by SIGKILL (out of memory, or kill -9)"; empty for an exit.
+std::string signal_message(const ChildEnd& end);
+
+// The end of a log, for people.
+
+// At most `count` lines of the last 16 KiB; none where there is no such file. Empty ones are left
+// out, and what LibTorch logs by itself: "[W1122 ... socket.cpp:469] ...", with its stacks.
+std::vector<std::string> last_lines(const std::filesystem::path& file, size_t count);
+
+// What ends a command, for people and for the shell.
+
+// Shows it on standard error; returns the exit code.
+int explain(const std::exception& error);
 
 }  // namespace exprun

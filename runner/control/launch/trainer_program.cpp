@@ -3,12 +3,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/diagnostic_json.h"
+#include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "base/program.h"
-#include "control/launch/gpu_offer.h"
+#include "base/process/program.h"
+#include "control/launch/continued_run.h"
 #include "control/launch/plan_cache.h"
-#include "control/launch/process/capture.h"
+#include "control/launch/process/child_process.h"
+#include "control/launch/run_device.h"
 
 namespace exprun {
 namespace {
@@ -37,11 +38,11 @@ Diagnostics refusals(const Captured& captured, const RecipeText& text) {
   throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
 }
 
-ordered_json question(const RecipeText& text, const Facts& facts) {
+ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
   ordered_json known = ordered_json::object();
-  if (facts.vocab_size) known["vocab_size"] = *facts.vocab_size;
-  if (facts.train_tokens) known["train_tokens"] = *facts.train_tokens;
-  if (facts.validation_tokens) known["validation_tokens"] = *facts.validation_tokens;
+  if (dataset_info.vocab_size) known["vocab_size"] = *dataset_info.vocab_size;
+  if (dataset_info.train_tokens) known["train_tokens"] = *dataset_info.train_tokens;
+  if (dataset_info.validation_tokens) known["validation_tokens"] = *dataset_info.validation_tokens;
   return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
 }
 
@@ -78,9 +79,9 @@ ordered_json trainer_version() {
   return parse(capture({trainer_program().string(), "--version"}, ""), "--version");
 }
 
-Description describe(const RecipeText& text, const Facts& facts) {
+Description describe(const RecipeText& text, const DatasetInfo& dataset_info) {
   const std::filesystem::path program = trainer_program();
-  const std::string asked = json_text(question(text, facts));
+  const std::string asked = json_text(question(text, dataset_info));
   const PlanCache cache(program, asked);
   if (const auto known = cache.find()) return {parse_json<ordered_json>(*known), {}};
   const Captured captured = capture({program.string(), "--describe"}, asked);
@@ -91,8 +92,8 @@ Description describe(const RecipeText& text, const Facts& facts) {
   return {std::move(plan), {}};
 }
 
-ordered_json describe_schedule(const RecipeText& text, const Facts& facts) {
-  ordered_json asked = question(text, facts);
+ordered_json describe_schedule(const RecipeText& text, const DatasetInfo& dataset_info) {
+  ordered_json asked = question(text, dataset_info);
   asked["only"] = "schedule";
   const Captured captured = capture({trainer_program().string(), "--describe"}, json_text(asked));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
@@ -107,6 +108,48 @@ std::vector<std::pair<std::string, std::string>> trainer_environment() {
   if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT"))
     environment.emplace_back("GOMP_SPINCOUNT", "5000");
   return environment;
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string request(const RecipeText& text, const std::string& only) {
+  return json_text(ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
+                                {"only", only.empty() ? ordered_json() : ordered_json(only)}});
+}
+
+Error nothing_to_look_at(const std::string& run, const std::vector<std::string>& damaged) {
+  std::string text = "evaluate: " + run + " has no intact checkpoint to look at";
+  if (damaged.empty()) return Error(text);
+  text += ':';
+  for (const std::string& reason : damaged) text += "\n  " + reason;
+  return Error(text + "\n  bring back a copy of one, or `exprun rerun " + run +
+               "` makes the run again");
+}
+
+CheckpointFolder checkpoint_of(const StoreFolder& folder, const std::string& run) {
+  std::vector<std::string> passed_over;
+  const auto checkpoint = newest_intact(folder.run(run), passed_over);
+  if (!checkpoint) throw nothing_to_look_at(run, passed_over);
+  warn_of(passed_over);
+  return *checkpoint;
+}
+
+}  // namespace
+
+std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
+                                     const RecipeText& text, const std::string& only) {
+  const CheckpointFolder checkpoint = checkpoint_of(folder, run.folder);
+  const Captured captured =
+      capture({able_trainer_program().string(), "--evaluate", "--run-folder",
+               folder.run(run.folder).path.string(), "--resume-from", checkpoint.path.string()},
+              request(text, only));
+  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+  ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
+  if (captured.status != 0 || !results.is_object())
+    throw Error("evaluate: exprun-trainer ended with exit code " + std::to_string(captured.status));
+  return results;
 }
 
 }  // namespace exprun

@@ -4,11 +4,16 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "control/launch/store_folder.h"
+#include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "store/rows.h"
 
 namespace exprun {
 
@@ -36,16 +41,25 @@ struct Description {
 };
 
 // Plans are kept in a cache by the hash of what was asked. Throws Error.
-Description describe(const RecipeText& text, const Facts& facts);
+Description describe(const RecipeText& text, const DatasetInfo& dataset_info);
 
-// The learning rates of a recipe, without its model: see engine/describe.h. Facts are needed where
-// its length is in epochs. Throws RecipeError for what the trainer refuses, Error.
-nlohmann::ordered_json describe_schedule(const RecipeText& text, const Facts& facts);
+// The learning rates of a recipe, without its model: see engine/describe.h. `dataset_info` is
+// needed where its length is in epochs. Throws RecipeError for what the trainer refuses, Error.
+nlohmann::ordered_json describe_schedule(const RecipeText& text, const DatasetInfo& dataset_info);
 
 // GPUs are counted as their driver counts them, so that all programs mean the same by a number. How
 // long OpenMP's threads spin for the next operation, unless the user has said so: about 0.2 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
 // as another process wants the cores.
 std::vector<std::pair<std::string, std::string>> trainer_environment();
+
+// Evaluations of a run on its newest intact checkpoint, by the trainer.
+
+// {"step": N, "metrics": {series: value}, "texts": {evaluation: text}}. `text` is the run's
+// recipe, changed in [evaluation] only, and judged already; `only` is the name of one evaluation,
+// or empty for all. Nothing if the trainer refused the recipe: its diagnostics are on standard
+// error already. Throws Error where no checkpoint is intact.
+std::optional<nlohmann::ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
+                                               const RecipeText& text, const std::string& only);
 
 }  // namespace exprun

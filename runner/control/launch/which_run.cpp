@@ -1,5 +1,14 @@
 #include "control/launch/which_run.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files/file_lock.h"
+#include "control/launch/new_run.h"
+#include "store/run_state.h"
+
 namespace exprun {
 namespace {
 
@@ -37,6 +46,140 @@ bool needs_a_trainer(Decision decision) {
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   if (always_new || same.empty()) return {};
   return {decision_for(same.front()), same.front()};
+}
+
+namespace {
+
+constexpr size_t kMostNamed = 4;
+using Parameters = std::vector<ParameterRow>;
+
+std::string value_in(const Parameters& parameters, const std::string& path) {
+  for (const ParameterRow& parameter : parameters)
+    if (parameter.path == path) return parameter.toml;
+  return "not set";
+}
+
+std::vector<std::string> changed_in_either(const Parameters& now, const Parameters& before) {
+  std::vector<std::string> paths;
+  for (const Parameters* parameters : {&now, &before})
+    for (const auto& [path, toml, changed] : *parameters)
+      if (changed && std::find(paths.begin(), paths.end(), path) == paths.end())
+        paths.push_back(path);
+  return paths;
+}
+
+}  // namespace
+
+std::string describe_difference(const Parameters& now, const Parameters& before,
+                                const std::string& run) {
+  std::string text;
+  size_t different = 0;
+  for (const std::string& path : changed_in_either(now, before)) {
+    const std::string value = value_in(now, path), old = value_in(before, path);
+    if (value == old || ++different > kMostNamed) continue;
+    text += (text.empty() ? "" : ", ") + path + ": " + value + " (was " + old + ")";
+  }
+  if (different > kMostNamed) text += " and " + std::to_string(different - kMostNamed) + " more";
+  if (text.empty()) return "new run, with the same settings as " + run;
+  return "new run; against " + run + ": " + text;
+}
+
+std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved) {
+  const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
+  if (runs.empty()) return "";
+  return describe_difference(parameter_rows(resolved), store.parameters(runs.front().id),
+                             runs.front().folder);
+}
+
+namespace {
+
+bool seems_over(const StoreFolder& folder, const RunRow& run) {
+  return run.state == RunState::running && as_observed(run, folder.path).state != RunState::running;
+}
+
+}  // namespace
+
+RunRow observed(const Store& store, const StoreFolder& folder, RunRow run) {
+  if (!seems_over(folder, run)) return run;
+  // It may have ended after the row was read: an end is recorded before the lock is let go.
+  return as_observed(store.run(run.id).value_or(run), folder.path);
+}
+
+RunRow settled(Store& store, const RunRow& run) {
+  if (run.state != RunState::running) return run;
+  store.reconcile_state(run);
+  return store.run(run.id).value_or(run);
+}
+
+std::vector<RunRow> reconciled_runs(Store& store, const std::string& name,
+                                    const std::string& recipe_hash) {
+  std::vector<RunRow> runs = store.runs(name, recipe_hash);
+  for (RunRow& run : runs) run = settled(store, run);
+  return runs;
+}
+
+HeldRun hold(const StoreFolder& folder, const RunRow& run) {
+  const RunFolder run_folder = folder.run(run.folder);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(run_folder.path, ignored)) return {};
+  auto lock = FileLock::try_take(run_folder.lock());
+  const bool is_free = lock.has_value();
+  return {std::move(lock), is_free};
+}
+
+std::string is_running(const RunRow& run) {
+  const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
+  if (!on_another_host(run)) return "is running (" + where + ")";
+  const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
+  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago)";
+}
+
+namespace {
+
+constexpr auto kLongestWrite = std::chrono::seconds(2);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+constexpr int kFurtherLooks = 10;
+
+std::string what_its_lock_says(const StoreFolder& folder, const RunRow& run) {
+  const RunRow now = as_observed(run, folder.path);
+  if (run.state == RunState::running && now.state != RunState::running)
+    return std::string("has ended (") + to_string(now.state) +
+           "), which is not recorded: the next command that changes the store does, as exprun gc";
+  if (now.state != RunState::running && !on_another_host(now) &&
+      FileLock::held(folder.run(run.folder).lock()))
+    return "has ended, and a process still holds its run.lock (lslocks names it)";
+  return "";
+}
+
+}  // namespace
+
+// A run that is being begun or ended is locked first and unlocked last, and looks so for a moment.
+std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
+                                     std::vector<RunRow> runs) {
+  const auto is_well = [&](const RunRow& run) { return what_its_lock_says(folder, run).empty(); };
+  std::erase_if(runs, is_well);
+  for (int look = 0; look < kFurtherLooks && !runs.empty(); ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    for (RunRow& run : runs) run = store.run(run.id).value_or(run);
+    std::erase_if(runs, is_well);
+  }
+  std::vector<std::string> stale;
+  for (const RunRow& run : runs)
+    stale.push_back(run.folder + " (id " + std::to_string(run.id) + ") " +
+                    what_its_lock_says(folder, run));
+  return stale;
+}
+
+// Those who write hold it for a moment, again and again.
+std::string store_lock(const StoreFolder& folder) {
+  const std::filesystem::path file = folder.database().string() + ".lock";
+  const auto end = std::chrono::steady_clock::now() + kLongestWrite;
+  while (FileLock::held(file)) {
+    if (std::chrono::steady_clock::now() > end)
+      return "a process keeps " + file.filename().string() + " (lslocks names it)";
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return "free";
 }
 
 }  // namespace exprun

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/files/file_lock.h"
+#include "control/launch/store_folder.h"
+#include "recipe/resolved.h"
 #include "store/rows.h"
+#include "store/store.h"
 
 namespace exprun {
 
@@ -32,5 +37,48 @@ struct WhichRun {
 
 // `same` has the runs of the same name and hash, newest first, in their observed states.
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
+
+// The line that says what a new run does otherwise than the newest run of its name.
+
+// "new run; against quickstart-1a2b3c4d: optimizer.lr: 0.0003 (was 0.001)"; empty if none has it.
+std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved);
+
+// What is told of two runs by the keys that one of them changed; a key that the other left alone
+// has its default there, and one that it does not know is not set.
+std::string describe_difference(const std::vector<ParameterRow>& now,
+                                const std::vector<ParameterRow>& before, const std::string& run);
+
+// Runs as they really stand: one that is recorded as running, and whose lock is free, has crashed.
+
+// For readers: the row is shown as it is, not changed.
+RunRow observed(const Store& store, const StoreFolder& folder, RunRow run);
+
+// For writers: an end that nobody could record is recorded.
+RunRow settled(Store& store, const RunRow& run);
+
+// Runs of that name and hash, settled, newest first.
+std::vector<RunRow> reconciled_runs(Store& store, const std::string& name,
+                                    const std::string& recipe_hash);
+
+// "is running (process 17 on box)"; of another host, when it was last seen alive.
+std::string is_running(const RunRow& run);
+
+// The lock of a run that has ended, so that nobody continues it meanwhile; nothing where its folder
+// is gone or somebody holds the lock: `is_free` tells them apart.
+struct HeldRun {
+  std::optional<FileLock> lock;
+  bool is_free = true;
+};
+HeldRun hold(const StoreFolder& folder, const RunRow& run);
+
+// Locks that do not say what the store says, for `doctor`.
+
+// "tiny-1a2b3c4d (id 3) has ended ...": runs recorded as running that nobody holds, and ended ones
+// that somebody does.
+std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
+                                     std::vector<RunRow> runs);
+
+// "free", or that somebody keeps the lock of the store.
+std::string store_lock(const StoreFolder& folder);
 
 }  // namespace exprun

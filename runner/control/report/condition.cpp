@@ -5,10 +5,10 @@
 #include <compare>
 
 #include "base/diagnostic.h"
-#include "base/trimmed.h"
+#include "base/strings.h"
 #include "control/report/runs_table.h"
-#include "recipe/emit.h"
-#include "recipe/toml_source.h"
+#include "recipe/toml/parse.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {

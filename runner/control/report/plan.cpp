@@ -1,10 +1,13 @@
 #include "control/report/plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
-#include "base/humane.h"
-#include "base/number.h"
+#include "base/format_units.h"
+#include "control/report/table.h"
 
 namespace exprun {
 namespace {
@@ -81,6 +84,80 @@ std::string plan_text(const ordered_json& plan) {
          memory(plan) +
          plan_line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) +
          time(plan);
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kRows = 11, kWidth = 60, kHeight = 12;
+
+struct Point {
+  int64_t update;
+  double factor;
+};
+
+std::vector<Point> points_of(const ordered_json& schedule) {
+  std::vector<Point> points;
+  for (const ordered_json& point : schedule.at("points"))
+    points.push_back({point.at(0).get<int64_t>(), point.at(1).get<double>()});
+  return points;
+}
+
+ResultTable rates(const ordered_json& schedule, const std::vector<Point>& points) {
+  ResultTable table{{{"update", "update", true}, {"factor", "factor", true}}, {}};
+  for (const auto& [group, peak] : schedule.at("peaks").items())
+    table.columns.push_back({"lr " + group, "lr " + group, true});
+  const size_t rows = std::min(kRows, points.size());
+  for (size_t i = 0; i < rows; ++i) {
+    const Point& point = points[rows == 1 ? 0 : i * (points.size() - 1) / (rows - 1)];
+    std::vector<Cell> row = {Cell::integer(point.update + 1), Cell::number(point.factor)};
+    for (const auto& [group, peak] : schedule.at("peaks").items())
+      row.push_back(Cell::number(peak.get<double>() * point.factor));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// One column a part of the run, '*' at the height of its factor.
+std::string plot(const std::vector<Point>& points) {
+  double highest = 0;
+  for (const Point& point : points) highest = std::max(highest, point.factor);
+  std::vector<std::string> lines(kHeight, std::string(kWidth, ' '));
+  for (size_t column = 0; column < kWidth && highest > 0; ++column) {
+    const Point& point = points[column * (points.size() - 1) / (kWidth - 1)];
+    const double height = point.factor / highest * static_cast<double>(kHeight - 1);
+    lines[kHeight - 1 - static_cast<size_t>(std::lround(height))][column] = '*';
+  }
+  std::string text;
+  for (size_t i = 0; i < kHeight; ++i) {
+    char label[16] = "";
+    if (i == 0 || i == kHeight - 1)
+      std::snprintf(label, sizeof label, "%.3g", i == 0 ? highest : 0.0);
+    char head[32];
+    std::snprintf(head, sizeof head, "%8s |", label);
+    text += head + lines[i].substr(0, lines[i].find_last_not_of(' ') + 1) + '\n';
+  }
+  return text + std::string(9, ' ') + '+' + std::string(kWidth, '-') + '\n';
+}
+
+}  // namespace
+
+std::string schedule_text(const ordered_json& schedule) {
+  const std::vector<Point> points = points_of(schedule);
+  return "schedule " + schedule.at("type").get<std::string>() + ", " +
+         with_thousands(schedule.at("steps").get<int64_t>()) + " updates\n\n" +
+         to_plain(rates(schedule, points), {}) + '\n' + plot(points);
+}
+
+ordered_json schedule_json(const ordered_json& schedule) {
+  ordered_json factors = ordered_json::array();
+  for (const Point& point : points_of(schedule))
+    factors.push_back({{"update", point.update + 1}, {"factor", point.factor}});
+  return {{"type", schedule.at("type")},
+          {"steps", schedule.at("steps")},
+          {"peaks", schedule.at("peaks")},
+          {"factors", std::move(factors)}};
 }
 
 }  // namespace exprun

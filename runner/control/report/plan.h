@@ -8,4 +8,13 @@ namespace exprun {
 
 std::string plan_text(const nlohmann::ordered_json& plan);
 
+// A learning-rate schedule as text: the rates of every group at some updates, and a plot.
+
+// `schedule` as exprun-trainer --describe gives it (engine/describe.h).
+std::string schedule_text(const nlohmann::ordered_json& schedule);
+
+// The same for a script, with updates counted from 1 as there:
+// {"type", "steps", "peaks": {"default": 1e-3}, "factors": [{"update": 1, "factor": 0.1}]}.
+nlohmann::ordered_json schedule_json(const nlohmann::ordered_json& schedule);
+
 }  // namespace exprun

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "control/report/runs_table.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -21,5 +22,19 @@ struct RunDetails {
   std::vector<NoteRow> notes;
   std::string resolved_toml;
 };
+
+// What is known of a run, for people.
+
+// Lines of "# ...", so that they may stand above the resolved recipe.
+std::string details_as_comments(const RunDetails& details);
+
+// All that is known of a run, for scripts.
+
+nlohmann::ordered_json details_as_json(const RunDetails& details);
+
+// What came of one run, in a few lines.
+
+// `folder` as the user would write it. Ends with a line feed.
+std::string run_result(const ReportedRun& reported, const std::string& folder);
 
 }  // namespace exprun

@@ -40,4 +40,18 @@ Cell best_step(const std::optional<SeriesRow>& series);
 Cell last_loss(const std::optional<SeriesRow>& series);
 Cell steps_cell(const RunRow& run);  // "250/300"
 
+// Runs as `ls` lists them: how they stand.
+
+// Every column that `ls` knows, and the keys of those that it shows by itself.
+ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms);
+std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs);
+
+// A row for each column: its name, its header and what it is.
+ResultTable ls_columns_explained();
+
+// The lives of a run's processes.
+
+// A row each.
+ResultTable attempts_table(const std::vector<AttemptRow>& attempts);
+
 }  // namespace exprun

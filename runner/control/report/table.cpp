@@ -1,6 +1,14 @@
 #include "control/report/table.h"
 
-#include "base/humane.h"
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
 
 namespace exprun {
 
@@ -16,6 +24,282 @@ Cell Cell::integer(int64_t value) {
 
 Cell Cell::number(double value) {
   return {value, four_digits(value)};
+}
+
+namespace {
+
+// A table as comma-separated values (RFC 4180, with plain line feeds).
+
+std::string field(const Cell& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell.value)) return std::to_string(*integer);
+  if (const auto* number = std::get_if<double>(&cell.value)) return shortest(*number);
+  if (const auto* word = std::get_if<std::string>(&cell.value)) return csv_quoted(*word);
+  return "";
+}
+
+}  // namespace
+
+std::string csv_quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string to_csv(const ResultTable& table) {
+  std::string out;
+  for (const Column& column : table.columns) {
+    if (&column != &table.columns.front()) out += ',';
+    out += csv_quoted(column.key);
+  }
+  out += '\n';
+  for (const auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) out += (i ? "," : "") + field(row[i]);
+    out += '\n';
+  }
+  return out;
+}
+
+namespace {
+
+// A table as JSON: an array of objects by column key, one object a line.
+
+using nlohmann::ordered_json;
+
+// JSON has no NaN and no infinity: they are the strings "nan", "inf", "-inf".
+ordered_json to_value(const Cell& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell.value)) return *integer;
+  if (const auto* word = std::get_if<std::string>(&cell.value)) return *word;
+  if (const auto* number = std::get_if<double>(&cell.value)) {
+    if (!std::isfinite(*number)) return shortest(*number);
+    return *number;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string to_json(const ResultTable& table) {
+  std::string out = "[";
+  for (const auto& row : table.rows) {
+    ordered_json object = ordered_json::object();
+    for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].key] = to_value(row[i]);
+    out += out.size() > 1 ? ",\n " : "\n ";
+    out += json_text(object, -1, NotUtf8::replaced);
+  }
+  return out + (table.rows.empty() ? "]\n" : "\n]\n");
+}
+
+namespace {
+
+// A table for a document: GitHub's form, numbers to the right.
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|')
+      out += "\\|";
+    else
+      out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_markdown(const ResultTable& table) {
+  std::string titles = "|", rule = "|";
+  for (const Column& column : table.columns) {
+    titles += ' ' + escaped(column.title) + " |";
+    rule += column.right ? " ---: |" : " --- |";
+  }
+  std::string out = titles + '\n' + rule + '\n';
+  for (const auto& row : table.rows) {
+    out += '|';
+    for (const Cell& cell : row) out += ' ' + escaped(cell.text) + " |";
+    out += '\n';
+  }
+  return out;
+}
+
+namespace {
+
+// A table for a terminal: columns two spaces apart, no frame.
+
+constexpr size_t kGap = 2;
+
+// A cell is one line: line ends and other control characters would break the table.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n')
+      line += "\\n";
+    else if (c == '\t')
+      line += "\\t";
+    else
+      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  }
+  return line;
+}
+
+std::vector<size_t> widths(const ResultTable& table) {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    size_t widest = display_width(table.columns[i].title);
+    for (const auto& row : table.rows) widest = std::max(widest, display_width(row[i].text));
+    widths.push_back(widest);
+  }
+  return widths;
+}
+
+std::vector<size_t> by_rank(const ResultTable& table) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < table.columns.size(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return table.columns[a].rank < table.columns[b].rank;
+  });
+  return order;
+}
+
+// Whether each column stays. A table has one at least.
+std::vector<bool> fitting(const ResultTable& table, size_t width) {
+  const std::vector<size_t> column_widths = widths(table);
+  std::vector<bool> stays(table.columns.size());
+  size_t used = 0;
+  for (const size_t i : by_rank(table)) {
+    const size_t with_it = used + (used ? kGap : 0) + column_widths[i];
+    stays[i] = table.columns[i].rank == 0 || used == 0 || with_it <= width;
+    if (stays[i]) used = with_it;
+  }
+  return stays;
+}
+
+void drop_column(ResultTable& table, size_t index) {
+  const auto at = static_cast<std::ptrdiff_t>(index);
+  table.columns.erase(table.columns.begin() + at);
+  for (auto& row : table.rows) row.erase(row.begin() + at);
+}
+
+void drop_what_does_not_fit(ResultTable& table, size_t width, std::vector<std::string>* left_out) {
+  const std::vector<bool> stays = fitting(table, width);
+  for (size_t i = table.columns.size(); i-- > 0;) {
+    if (stays[i]) continue;
+    if (left_out) left_out->insert(left_out->begin(), table.columns[i].title);
+    drop_column(table, i);
+  }
+}
+
+std::string coloured(const std::string& text, Tone tone) {
+  const char* const codes[] = {"", "\033[32m", "\033[31m", "\033[36m"};
+  if (tone == Tone::plain) return text;
+  return codes[static_cast<size_t>(tone)] + text + "\033[0m";
+}
+
+}  // namespace
+
+std::string to_plain(ResultTable table, const PlainOptions& options,
+                     std::vector<std::string>* left_out) {
+  for (Column& column : table.columns) column.title = one_line(column.title);
+  for (auto& row : table.rows)
+    for (Cell& cell : row) cell.text = one_line(cell.text);
+  if (options.width) drop_what_does_not_fit(table, options.width, left_out);
+  const std::vector<size_t> column_widths = widths(table);
+
+  std::string out;
+  const auto put_line = [&](const auto& text_of, const auto& tone_of) {
+    std::string line;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const std::string& text = text_of(i);
+      const std::string pad(column_widths[i] - display_width(text), ' ');
+      const std::string shown = options.colours ? coloured(text, tone_of(i)) : text;
+      if (i) line.append(kGap, ' ');
+      line += table.columns[i].right ? pad + shown : shown + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  };
+  put_line([&](size_t i) -> const std::string& { return table.columns[i].title; },
+           [](size_t) { return Tone::plain; });
+  for (const auto& row : table.rows)
+    put_line([&](size_t i) -> const std::string& { return row[i].text; },
+             [&](size_t i) { return row[i].tone; });
+  return out;
+}
+
+namespace {
+
+size_t column_of(const ResultTable& table, const std::string& name) {
+  if (const auto found = find_column(table, name)) return *found;
+  std::string all;
+  for (const Column& column : table.columns) all += (all.empty() ? "" : ", ") + column.key;
+  const auto near = nearest(name, column_names(table));
+  throw Error("command line: there is no column '" + name + "'" +
+                  (near ? ", did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
+              ExitCode::bad_recipe);
+}
+
+// Whatever the direction: NaN behind what can be compared, and what has no value last.
+enum class Place { comparable, nan, empty };
+
+Place place_of(const Cell& cell) {
+  if (cell.value.index() == 0) return Place::empty;
+  const auto number = cell.as_number();
+  return number && std::isnan(*number) ? Place::nan : Place::comparable;
+}
+
+bool is_less(const Cell& a, const Cell& b) {
+  const auto* text_a = std::get_if<std::string>(&a.value);
+  const auto* text_b = std::get_if<std::string>(&b.value);
+  if (text_a && text_b) return *text_a < *text_b;
+  if (text_a || text_b) return text_b != nullptr;  // numbers before texts
+  return *a.as_number() < *b.as_number();
+}
+
+}  // namespace
+
+std::optional<size_t> find_column(const ResultTable& table, const std::string& name) {
+  for (const auto part : {&Column::key, &Column::title})
+    for (size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].*part == name) return i;
+  return std::nullopt;
+}
+
+std::vector<std::string> column_names(const ResultTable& table) {
+  std::vector<std::string> names;
+  for (const auto part : {&Column::key, &Column::title})
+    for (const Column& column : table.columns) names.push_back(column.*part);
+  return names;
+}
+
+void sort_rows(ResultTable& table, const std::string& name, bool reverse) {
+  const size_t column = column_of(table, name);
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+    const Place of_a = place_of(a[column]), of_b = place_of(b[column]);
+    if (of_a != of_b || of_a != Place::comparable) return of_a < of_b;
+    return reverse ? is_less(b[column], a[column]) : is_less(a[column], b[column]);
+  });
+}
+
+void choose_columns(ResultTable& table, const std::vector<std::string>& names) {
+  ResultTable chosen;
+  std::vector<size_t> columns;
+  for (const std::string& name : names) columns.push_back(column_of(table, name));
+  for (const size_t column : columns) chosen.columns.push_back(table.columns[column]);
+  for (auto& row : table.rows) {
+    auto& cells = chosen.rows.emplace_back();
+    for (const size_t column : columns) cells.push_back(row[column]);
+  }
+  table = std::move(chosen);
+}
+
+std::vector<std::string> words_of_list(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 }  // namespace exprun

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <optional>
 
-#include "base/atomic_file.h"
-#include "base/event_file.h"
+#include "base/files/event_file.h"
+#include "base/files/file.h"
 
 namespace exprun {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/run_folder.h"
+#include "base/files/run_folder.h"
 #include "store/store.h"
 
 namespace exprun {

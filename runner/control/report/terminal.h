@@ -23,4 +23,10 @@ void print_foreign(std::string_view text);
 // A name, where a line has one: with a line end, say, as JSON writes it.
 std::string in_one_line(const std::string& name);
 
+// Text in lines of a terminal's usual width.
+
+// Broken between words so that no line is longer than 80 characters where its words allow it. Lines
+// behind the first begin with `indent` spaces; the first begins in column `column`.
+std::string wrapped(const std::string& text, size_t indent = 0, size_t column = 0);
+
 }  // namespace exprun

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/json_text.h"
-#include "base/shell_quoted.h"
-#include "recipe/sweep/sweep_space.h"
+#include "base/strings.h"
+#include "recipe/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -68,8 +68,8 @@ Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& 
     const std::string value = change.override.substr(change.override.find('=') + 1);
     if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same(one, key); }))
       diagnostics.push_back(
-          {change.key, "'" + key + "' makes no other run: its values are one trial",
-           "start a run of each: exprun RECIPE --new " + shell_quoted(key + "=" + value)});
+          {change.key, "'" + key + "' cannot be swept: all its values give the same trial",
+           "start a run for each value: exprun RECIPE --new " + shell_quoted(key + "=" + value)});
   }
   return diagnostics;
 }
@@ -78,7 +78,7 @@ Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
   const std::string key = key_of(change.override);
   const std::string known = key_of(before.override);
   return {change.key, "'" + key + "' is given twice",
-          key == known ? "give its values at once: " + key + "=a,b"
+          key == known ? "give all its values together: " + key + "=a,b"
                        : "'" + known + "' is the same key; give all its values there"};
 }
 
@@ -134,14 +134,14 @@ class Survey {
       }
     } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
       add(error.diagnostics());
-      add(judge(recipe_).diagnostics);
+      add(try_resolve(recipe_).diagnostics);
       return;
     }
     if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies))
       throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
                   ExitCode::bad_recipe);
-    Judge judge(recipe_);
-    for (const SweepPoint& point : expand_grid(axes_)) judge_point(judge, point);
+    Resolver resolver(recipe_);
+    for (const SweepPoint& point : expand_grid(axes_)) resolve_point(resolver, point);
   }
 
   SweepSurvey found() && {
@@ -155,24 +155,25 @@ class Survey {
       if (said_.insert(said(next)).second) found_.diagnostics.push_back(next);
   }
 
-  void judge_point(Judge& judge, const SweepPoint& point) {
+  void resolve_point(Resolver& resolver, const SweepPoint& point) {
     RecipeText text = recipe_;
     for (const SweepChange& change : point) text.overrides.push_back(change.override);
     const auto say = [&](Diagnostics diagnostics) {
       add(at_axes(std::move(diagnostics), point, recipe_.overrides.size() + 1));
     };
-    Judgement judgement = judge(text.overrides);
+    Resolution resolution = resolver(text.overrides);
     if (glance_) {
-      DataGlance data = glance_(judgement);
-      if (!has_errors(judgement.diagnostics)) judgement = judge(text.overrides, data.facts);
+      DataGlance data = glance_(resolution);
+      if (!has_errors(resolution.diagnostics))
+        resolution = resolver(text.overrides, data.dataset_info);
       say(std::move(data.problems));
     }
-    say(judgement.diagnostics);
-    const Diagnostics twice = given_twice(point, judgement.recipe.overrides());
+    say(resolution.diagnostics);
+    const Diagnostics twice = given_twice(point, resolution.recipe.overrides());
     add(twice);
-    if (has_errors(judgement.diagnostics) || has_errors(twice)) return;
+    if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =
-        std::move(judgement.recipe).with_warnings(std::move(judgement.diagnostics));
+        std::move(resolution.recipe).with_warnings(std::move(resolution.diagnostics));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;

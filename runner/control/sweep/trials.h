@@ -39,7 +39,7 @@ struct SweepSurvey {
 // same recipe are one trial; it is a mistake when they differ in keys that make no other run, as
 // world_size. `glance`, where it is given, looks at the data of a point. Throws
 // RecipeError for a file that is no TOML, and Error (wrong usage) when there is nothing to sweep.
-using GlanceAtData = std::function<DataGlance(const Judgement&)>;
+using GlanceAtData = std::function<DataGlance(const Resolution&)>;
 SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
                          const GlanceAtData& glance = {});
 

@@ -1,11 +1,15 @@
-// The rules over several tables, by what they are about. Each appends what it finds.
+// Rules over several tables: each a small function, reported at the key to change.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/dataset_info.h"
 #include "base/diagnostic.h"
-#include "base/facts.h"
-#include "recipe/schema.h"
+#include "recipe/schema/schema.h"
 #include "recipe/value.h"
 
 namespace exprun {
@@ -13,10 +17,9 @@ namespace exprun {
 struct RuleInput {
   const SchemaSet& schemas;
   const Table& root;
-  const Facts& facts;
+  const DatasetInfo& dataset_info;
 };
 
-// What a rule refuses though it could be trained with is `tolerable`.
 using Rule = void (*)(const RuleInput& input, Diagnostics& diagnostics);
 
 // Where to change a key: its value, the header of its table if it is not written, or the recipe.
@@ -73,5 +76,24 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics);
+
+// All rules.
+std::span<const Rule> rules();
+
+// `root` is completed, or as far as a recipe with other mistakes could be: a rule whose keys are
+// absent or not valid is silent.
+void check_rules(const SchemaSet& schemas, const Table& root, const DatasetInfo& dataset_info,
+                 Diagnostics& diagnostics);
+
+// A sweep's recipe cannot be run plainly. `recipe` is its file.
+void check_no_sweep(const Table& root, const std::string& recipe, Diagnostics& diagnostics);
+
+// Numbers that would fit, for help texts: the divisors of `whole` on both sides of `wanted`: "4 or
+// 8 would".
+std::string near_divisors(int64_t whole, int64_t wanted);
+
+// The multiples of `unit` on both sides of `wanted`, none below the unit itself: "1024 or 2048
+// would".
+std::string near_multiples(int64_t unit, int64_t wanted);
 
 }  // namespace exprun

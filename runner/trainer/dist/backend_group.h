@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "dist/device_watch.h"
+#include "dist/membership.h"
 #include "dist/process_group.h"
-#include "dist/roll_call.h"
+#include "dist/watchdog.h"
 
 namespace c10d {
 class Backend;
@@ -29,7 +29,7 @@ struct BackendParts {
   c10::intrusive_ptr<c10d::Backend> numbers;
 
   // Hears of the failures of other ranks' exchanges, and finds the cause of each.
-  std::shared_ptr<RollCall> roll_call;
+  std::shared_ptr<Membership> membership;
 
   Sums sums = Sums::of_backend;
 

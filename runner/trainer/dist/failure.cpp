@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 
 namespace exprun {
-
 namespace {
 
 // What NCCL says behind LibTorch's sentence: "...\nLast error:\nno space left on /dev/shm\n..."

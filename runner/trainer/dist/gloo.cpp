@@ -1,16 +1,41 @@
 #include "dist/gloo.h"
 
-// LibTorch's wheel has Gloo inside but not its headers: CMake makes files with their names, which
-// hold dist/gloo_declarations.h.
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/machine/network.h"
 #include "dist/backend_group.h"
 #include "dist/failure.h"
-#include "dist/own_address.h"
+
+// LibTorch's wheel has Gloo inside but not its headers: CMake makes files with their names, which
+// hold dist/gloo_declarations.h.
 
 namespace exprun {
+
+std::string own_address_towards(const std::string& host) {
+  const HostAddresses found = addresses_of(host);
+  for (const addrinfo* entry = found.get(); entry; entry = entry->ai_next) {
+    // Connecting a datagram socket only chooses the route.
+    const UniqueFd fd(::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    auto* const address = reinterpret_cast<sockaddr*>(&own);
+    char text[NI_MAXHOST];
+    if (::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 &&
+        ::getsockname(fd.get(), address, &size) == 0 &&
+        ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      return text;
+  }
+  throw Error("dist: no way leads to " + host + " (" + std::strerror(errno) +
+              "): check the network");
+}
 
 namespace {
 
@@ -60,7 +85,7 @@ c10::intrusive_ptr<c10d::Backend> connect(Rendezvous& rendezvous, const std::str
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(device);
   const auto store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous.store());
-  return rendezvous.roll_call()->while_waiting(
+  return rendezvous.membership()->while_waiting(
       what_connecting(place), timeout + std::chrono::seconds(5),
       [store, options, place]() -> c10::intrusive_ptr<c10d::Backend> {
         return c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size,
@@ -76,7 +101,7 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous,
     const Device own = device(rendezvous);
     return group_over({.backend = connect(rendezvous, "tensors", own, timeout),
                        .numbers = connect(rendezvous, "numbers", own, timeout),
-                       .roll_call = rendezvous.roll_call(),
+                       .membership = rendezvous.membership(),
                        .sums = Sums::in_order_of_ranks});
   });
 }

@@ -1,7 +1,6 @@
 #include "dist/group_by_device.h"
 
 namespace exprun {
-
 namespace {
 
 class GroupByDevice : public ProcessGroup {

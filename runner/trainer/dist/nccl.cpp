@@ -11,10 +11,8 @@
 #include "dist/backend_group.h"
 #include "dist/failure.h"
 #include "dist/gloo.h"
-#include "dist/within.h"
 
 namespace exprun {
-
 namespace {
 
 using Nccl = c10d::ProcessGroupNCCL;
@@ -37,9 +35,9 @@ c10::intrusive_ptr<Nccl> group_of(Rendezvous& rendezvous, std::chrono::milliseco
 }
 
 // NCCL itself waits for the others as long as it takes.
-void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, RollCall& roll_call,
+void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, Membership& membership,
              std::chrono::milliseconds timeout, at::Device device, const std::string& what) {
-  const RollCall::Waiting waiting(roll_call);
+  const Membership::Waiting waiting(membership);
   std::string trouble;
   const auto connected = within(
       timeout,
@@ -49,21 +47,21 @@ void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, RollCall& roll_
       },
       [&] {
         trouble = peers.look();
-        if (trouble.empty()) trouble = roll_call.trouble();
+        if (trouble.empty()) trouble = membership.trouble();
         return !trouble.empty();
       });
   if (connected) return;
   if (trouble.empty())
     trouble = "some have not come within " +
               std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s";
-  throw Error("dist: " + what + ": " + trouble + roll_call.cause(), ExitCode::lost_ranks);
+  throw Error("dist: " + what + ": " + trouble + membership.cause(), ExitCode::lost_ranks);
 }
 
 // NCCL fails for reasons of one machine too: its shared memory, its network.
 void say_own_fault(Rendezvous& rendezvous, Peers& peers, const std::exception& fault) {
   const auto* const own = dynamic_cast<const Error*>(&fault);
   const bool lost = own && own->code() == ExitCode::lost_ranks;
-  if (!lost && peers.look().empty()) rendezvous.roll_call()->say_why(first_sentence(fault.what()));
+  if (!lost && peers.look().empty()) rendezvous.membership()->say_why(first_sentence(fault.what()));
 }
 
 // For the watch: whether the device has come to what it will be asked for next.
@@ -97,7 +95,7 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
     auto peers = gloo_peers(rendezvous, timeout);
     const auto nccl = group_of(rendezvous, timeout, device);
     try {
-      connect(nccl, *peers, *rendezvous.roll_call(), timeout, device, what);
+      connect(nccl, *peers, *rendezvous.membership(), timeout, device, what);
     } catch (const std::exception& error) {
       say_own_fault(rendezvous, *peers, error);
       peers->leave(Peers::Word::failed);
@@ -105,7 +103,7 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
     }
     return group_over({.backend = nccl,
                        .numbers = nccl,
-                       .roll_call = rendezvous.roll_call(),
+                       .membership = rendezvous.membership(),
                        .watch = std::make_unique<DeviceWatch>(std::move(peers), timeout,
                                                               [nccl] { nccl->abort(); }),
                        .mark = [device] { return marked(device); },

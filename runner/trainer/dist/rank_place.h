@@ -30,7 +30,7 @@ struct RankPlace {
   std::optional<int> restarts_fd;
 
   // How long rank 0 waits for others who do not come, and they for a rank 0 where nobody listens.
-  std::chrono::milliseconds meeting_timeout{std::chrono::minutes(10)};
+  std::chrono::milliseconds handshake_timeout{std::chrono::minutes(10)};
 };
 
 }  // namespace exprun

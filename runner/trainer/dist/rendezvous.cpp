@@ -6,7 +6,6 @@
 #include "dist/failure.h"
 
 namespace exprun {
-
 namespace {
 
 constexpr std::chrono::seconds kBehindTimeOut{5};  // behind a time-out, of who should notice it
@@ -31,7 +30,7 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   options.useLibUV = false;       // not every build of LibTorch has it
   if (options.isServer) options.masterListenFd = place.listening_fd;
   auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
-  store->setTimeout(place.meeting_timeout);
+  store->setTimeout(place.handshake_timeout);
   return store;
 }
 
@@ -61,13 +60,13 @@ void Rendezvous::set(const std::string& key, const std::string& text) {
 std::string Rendezvous::get(const std::string& key,
                             std::optional<std::chrono::milliseconds> patience) {
   const std::string what = "cannot get '" + key + "' from the other ranks";
-  const auto time = patience.value_or(place_.meeting_timeout);
+  const auto time = patience.value_or(place_.handshake_timeout);
   const auto wait_and_get = [store = store_, key, time] {
     store->wait({key}, time);
     return store->get(key);
   };
-  const auto bytes = roll_call_
-                         ? roll_call_->while_waiting(what, time + kBehindTimeOut, wait_and_get)
+  const auto bytes = membership_
+                         ? membership_->while_waiting(what, time + kBehindTimeOut, wait_and_get)
                          : dist_call(what, wait_and_get);
   return {bytes.begin(), bytes.end()};
 }
@@ -101,9 +100,9 @@ void Rendezvous::enter(int64_t life) {
   store_ = part_of_life(launchers_store_, life);
 }
 
-const std::shared_ptr<RollCall>& Rendezvous::roll_call() {
-  if (!roll_call_) roll_call_ = std::make_shared<RollCall>(store_, place_);
-  return roll_call_;
+const std::shared_ptr<Membership>& Rendezvous::membership() {
+  if (!membership_) membership_ = std::make_shared<Membership>(store_, place_);
+  return membership_;
 }
 
 }  // namespace exprun

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "dist/membership.h"
 #include "dist/rank_place.h"
-#include "dist/roll_call.h"
 
 namespace c10d {
 class Store;
@@ -41,7 +41,7 @@ class Rendezvous {
 
   // This rank's part in it, from the first time on that it is asked for: every rank does when all
   // have met, as from then on it must give signs of life.
-  const std::shared_ptr<RollCall>& roll_call();
+  const std::shared_ptr<Membership>& membership();
 
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 
@@ -53,7 +53,7 @@ class Rendezvous {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> launchers_store_;  // the whole of it
   int64_t life_ = 0;
-  std::shared_ptr<RollCall> roll_call_;
+  std::shared_ptr<Membership> membership_;
 };
 
 }  // namespace exprun

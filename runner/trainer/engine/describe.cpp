@@ -10,7 +10,6 @@
 #include "recipe/recipe_text.h"
 
 namespace exprun {
-
 namespace {
 
 using nlohmann::json;
@@ -52,7 +51,7 @@ json groups(const Optimizers& optimizers) {
   return result;
 }
 
-Facts facts_from(const json& json) {
+DatasetInfo facts_from(const json& json) {
   const auto read = [&](const char* key) -> std::optional<int64_t> {
     const auto found = json.find(key);
     if (found == json.end() || found->is_null()) return std::nullopt;
@@ -62,8 +61,8 @@ Facts facts_from(const json& json) {
 }
 
 // As the dataset will count them, without opening it.
-int64_t training_samples(const ResolvedRecipe& recipe, const Facts& facts) {
-  return tokens_per_epoch(recipe.root(), facts) / batch_shape(recipe).sequence_length;
+int64_t training_samples(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) {
+  return tokens_per_epoch(recipe.root(), dataset_info) / batch_shape(recipe).sequence_length;
 }
 
 void require_known_vocabulary(const ResolvedRecipe& recipe) {
@@ -80,30 +79,31 @@ json epochs(const Timeline& timeline) {
          static_cast<double>(timeline.tokens_per_epoch);
 }
 
-json description(const ResolvedRecipe& recipe, const Facts& facts) {
+json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) {
   const auto ranks = recipe.section("parallelism").find<int64_t>("world_size").value_or(1);
-  const Learner learner = build_learner(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
-  const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
-  const MemoryPlan memory = memory_plan(learner, plan.batch);
+  const TrainState train_state =
+      build_train_state(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
+  const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
+  const MemoryPlan memory = memory_plan(train_state, plan.batch);
   const int64_t micro_batches =
       (plan.batch.sequences + plan.batch.micro_batch - 1) / plan.batch.micro_batch;
-  return {{"parameters", learner.parameters->count()},
-          {"parameters_by_part", parameters_by_part(*learner.parameters)},
-          {"groups", groups(*learner.optimizers)},
+  return {{"parameters", train_state.parameters->count()},
+          {"parameters_by_part", parameters_by_part(*train_state.parameters)},
+          {"groups", groups(*train_state.optimizers)},
           {"tokens_per_step", plan.batch.tokens()},
           {"steps", plan.timeline.steps},
           {"tokens", plan.timeline.steps * plan.batch.tokens()},
           {"epochs", epochs(plan.timeline)},
           {"micro_batch", plan.batch.micro_batch},
           {"gradient_accumulation", micro_batches / ranks},
-          {"flops_per_token", learner.model->flops_per_token(plan.batch.sequence_length)},
+          {"flops_per_token", train_state.model->flops_per_token(plan.batch.sequence_length)},
           {"memory",
            {{"weights", memory.weights},
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},
             {"activations", memory.activations}}},
           {"checkpoints", checkpoints_after(plan, 0)},
-          {"checkpoint_bytes", checkpoint_bytes(learner)}};
+          {"checkpoint_bytes", checkpoint_bytes(train_state)}};
 }
 
 json peaks(const Section& optimizer, double scale) {
@@ -127,8 +127,8 @@ json points(const Schedule& schedule, int64_t steps) {
   return result;
 }
 
-json schedule_description(const ResolvedRecipe& recipe, const Facts& facts) {
-  const RunPlan plan = run_plan(recipe, training_samples(recipe, facts));
+json schedule_description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) {
+  const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
   const Section section = recipe.section("schedule");
   const auto schedule = Registry<Schedule>::instance().find(section.type())(section, plan.timeline);
   return {{"type", section.type()},
@@ -139,30 +139,31 @@ json schedule_description(const ResolvedRecipe& recipe, const Facts& facts) {
 
 }  // namespace
 
-MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch) {
-  const int64_t weights = bytes_of(learner.optimizers->parameter_tensors());
+MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch) {
+  const int64_t weights = bytes_of(train_state.optimizers->parameter_tensors());
   int64_t gradients = 0;
-  for (const Parameter& parameter : learner.parameters->items())
+  for (const Parameter& parameter : train_state.parameters->items())
     gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
-  return {weights, gradients, learner.optimizers->state_size().bytes_here,
-          static_cast<int64_t>(learner.model->activation_bytes(batch.sequence_length) *
+  return {weights, gradients, train_state.optimizers->state_size().bytes_here,
+          static_cast<int64_t>(train_state.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};
 }
 
-int64_t checkpoint_bytes(const Learner& learner) {
-  return bytes_of(learner.optimizers->parameter_tensors()) + learner.optimizers->state_size().bytes;
+int64_t checkpoint_bytes(const TrainState& train_state) {
+  return bytes_of(train_state.optimizers->parameter_tensors()) +
+         train_state.optimizers->state_size().bytes;
 }
 
 json describe(const std::string& request) {
   const json parsed = parse_json_or_discard<json>(request);
   if (!parsed.is_object() || !parsed.contains("recipe"))
-    throw Error("describe: the request is no JSON object with a recipe");
+    throw Error("describe: the request is not a JSON object with a recipe");
   const RecipeText text = RecipeText::from_json(json_text(parsed.at("recipe")));
-  const Facts facts = facts_from(parsed.value("facts", json::object()));
-  const ResolvedRecipe recipe = resolve(text, facts);
-  if (parsed.value("only", "") == "schedule") return schedule_description(recipe, facts);
+  const DatasetInfo dataset_info = facts_from(parsed.value("facts", json::object()));
+  const ResolvedRecipe recipe = resolve(text, dataset_info);
+  if (parsed.value("only", "") == "schedule") return schedule_description(recipe, dataset_info);
   require_known_vocabulary(recipe);
-  return description(recipe, facts);
+  return description(recipe, dataset_info);
 }
 
 }  // namespace exprun

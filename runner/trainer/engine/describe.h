@@ -20,10 +20,10 @@ struct MemoryPlan {
   int64_t sum() const { return weights + gradients + optimizer + activations; }
 };
 
-MemoryPlan memory_plan(const Learner& learner, const BatchShape& batch);
+MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch);
 
 // Of a checkpoint, which holds the state of all ranks.
-int64_t checkpoint_bytes(const Learner& learner);
+int64_t checkpoint_bytes(const TrainState& train_state);
 
 // From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows; with "only":
 // "schedule" to the learning rates alone, which need no model: {"type", "steps", "peaks": {group:

@@ -4,12 +4,12 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "base/signals.h"
+#include "base/process/signals.h"
 #include "engine/attempt/rank_attempt.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
-#include "text/data_facts.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -24,7 +24,7 @@ struct Request {
 Request parse(const std::string& request) {
   const json parsed = parse_json_or_discard<json>(request);
   if (!parsed.is_object() || !parsed.contains("recipe"))
-    throw Error("evaluate: the request is no JSON object with a recipe");
+    throw Error("evaluate: the request is not a JSON object with a recipe");
   const json only = parsed.value("only", json());
   return {RecipeText::from_json(json_text(parsed.at("recipe"))),
           only.is_string() ? only.get<std::string>() : ""};

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/run_folder.h"
+#include "base/files/run_folder.h"
 #include "engine/pipeline.h"
 
 namespace exprun {

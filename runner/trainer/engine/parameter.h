@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -67,5 +68,12 @@ class ParameterList {
   std::vector<Parameter> items_;
   std::unordered_map<std::string, size_t> places_;  // in items_
 };
+
+// Globs over the names of parameters, as recipes write them: "blocks.*.weight".
+
+// Whether `name` matches the glob: `*` stands for any text, dots included, `?` for one character.
+bool glob_matches(std::string_view glob, std::string_view name);
+
+bool matches_any(const std::vector<std::string>& globs, std::string_view name);
 
 }  // namespace exprun

@@ -1,7 +1,10 @@
 // Everything that a recipe describes, built and connected: dataset -> model -> optimizers.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +14,6 @@
 #include "engine/device/machine.h"
 #include "engine/evaluation.h"
 #include "engine/model.h"
-#include "engine/run_plan.h"
 #include "engine/schedule.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
@@ -19,8 +21,60 @@
 
 namespace exprun {
 
+// The numbers of a run that several parts share: how long, how large a batch, how often.
+
+// The global batch of one update.
+struct BatchShape {
+  int64_t sequences = 0;
+  int64_t stride = 0;  // samples from one batch to the next: 0 where all updates take the same one
+  int64_t sequence_length = 0;
+  int64_t micro_batch = 0;  // sequences in one forward pass
+
+  int64_t tokens() const { return sequences * sequence_length; }
+};
+
+// What "best" means for a run, and when it ends for want of it.
+struct BestRule {
+  std::string metric = "val/loss";
+  bool maximize = false;
+  int64_t patience = 0;  // evaluations without a new best that end the run; 0: none do
+  double min_delta = 0;  // what counts as better
+
+  bool improves(double value, double best) const {
+    return maximize ? value > best + min_delta : value < best - min_delta;
+  }
+};
+
+struct RunPlan {
+  std::string name;
+  int64_t seed = 0;
+  BatchShape batch;
+  Timeline timeline;
+  double max_grad_norm = 0;  // 0: no clipping
+  double lr_scale = 1;       // of every group, for the size of the batch
+  bool scales_loss = false;  // fp16
+  std::optional<double> expected_initial_loss;
+  BestRule best;
+  bool timers = false;
+  int64_t metrics_every = 1;
+  int64_t progress_every = 1;
+  std::chrono::duration<double> system_every{0};
+  Period checkpoint_every;         // steps or seconds
+  int64_t desync_check_every = 0;  // steps; 0: after the first one only
+  int64_t keep_last = 0;
+  std::optional<double> max_minutes;
+};
+
+// How many a run saves behind `step`, its last one among them; at most, where time decides.
+int64_t checkpoints_after(const RunPlan& plan, int64_t step);
+
+BatchShape batch_shape(const ResolvedRecipe& recipe);
+
+// `samples_per_epoch`: of the train split, 0 if passes have no meaning.
+RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch);
+
 // The part that needs no data; on the meta device nothing is allocated.
-struct Learner {
+struct TrainState {
   std::unique_ptr<ParameterList> parameters;
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizers> optimizers;
@@ -28,8 +82,8 @@ struct Learner {
 
 // Parameters are initialised from the run's seed (not on the meta device), and are the same on all
 // ranks of the group. Throws RecipeError.
-Learner build_learner(const ResolvedRecipe& recipe, at::Device device,
-                      std::shared_ptr<ProcessGroup> group = single_process());
+TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
+                             std::shared_ptr<ProcessGroup> group = single_process());
 
 struct NamedEvaluation {
   std::string name;
@@ -41,15 +95,15 @@ struct Pipeline {
   const ResolvedRecipe& recipe;
   std::string data_fingerprint;
   std::shared_ptr<ProcessGroup> group;
-  Learner learner;
+  TrainState train_state;
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Tokenizer> tokenizer;  // null if the data has none
   RunPlan plan;
   std::unique_ptr<Schedule> schedule;
   std::vector<NamedEvaluation> evaluations;
 
-  Model& model() const { return *learner.model; }
-  Optimizers& optimizers() const { return *learner.optimizers; }
+  Model& model() const { return *train_state.model; }
+  Optimizers& optimizers() const { return *train_state.optimizers; }
 
   // This rank's part of the global batch: the samples [first, first + count) of it.
   struct Share {

@@ -7,7 +7,6 @@
 #include <numeric>
 
 namespace exprun {
-
 namespace {
 
 std::vector<double> to_vector(const at::Tensor& logits) {

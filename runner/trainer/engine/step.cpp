@@ -8,17 +8,59 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "base/number.h"
+#include "base/format_units.h"
 #include "base/random.h"
 #include "engine/device/cpu_memory.h"
-#include "engine/gradient_check.h"
+#include "engine/parameter.h"
 
 namespace exprun {
-
 namespace {
+
+// A model has no parameter that its forward does not use. Gradients are views that exist before
+// backward, so hooks tell which of them one really reached.
+class GradientCheck {
+ public:
+  // Watches the next backward; the destructor takes the hooks away again.
+  explicit GradientCheck(const std::vector<Parameter>& parameters);
+  ~GradientCheck();
+  GradientCheck(const GradientCheck&) = delete;
+  GradientCheck& operator=(const GradientCheck&) = delete;
+
+  // Throws std::logic_error that names the parameters without a gradient.
+  void require_all() const;
+
+ private:
+  const std::vector<Parameter>& parameters_;
+  std::shared_ptr<std::vector<char>> reached_;
+  std::vector<unsigned> hooks_;
+};
+
+GradientCheck::GradientCheck(const std::vector<Parameter>& parameters)
+    : parameters_(parameters), reached_(std::make_shared<std::vector<char>>(parameters.size())) {
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    hooks_.push_back(parameters_[i].tensor.register_hook(
+        [reached = reached_, i](const at::Tensor&) { reached->at(i) = true; }));
+}
+
+GradientCheck::~GradientCheck() {
+  for (size_t i = 0; i < hooks_.size(); ++i) parameters_[i].tensor.remove_hook(hooks_[i]);
+}
+
+void GradientCheck::require_all() const {
+  std::string missing;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (!reached_->at(i)) missing += (missing.empty() ? "'" : ", '") + parameters_[i].name + "'";
+  if (missing.empty()) return;
+  throw std::logic_error("model: no gradient reached " + missing +
+                         ": its forward pass does not use it");
+}
 
 // Random numbers are a function of (seed, update, first sample of the micro-batch) alone.
 void seed_generator(at::Device device, int64_t seed, int64_t k, int64_t first_sample) {
@@ -122,9 +164,9 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch
                                                        batch.targets.narrow(0, first, count));
     loss_sum.add_(loss.detach());
     timer_.lap(&StepTimes::forward);
-    if (is_last) optimizers.begin_gradient_sync();
+    if (is_last) optimizers.begin_gradient_reduction();
     backward(loss, gradient);
-    if (is_last) optimizers.finish_gradient_sync();
+    if (is_last) optimizers.finish_gradient_reduction();
     timer_.lap(&StepTimes::backward);
     if (stop_requested_()) return std::nullopt;
   }
@@ -133,7 +175,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch
 
 void TrainingStep::backward(const at::Tensor& loss_sum, double gradient) {
   std::optional<GradientCheck> check;
-  if (!gradients_checked_) check.emplace(pipeline_.learner.parameters->items());
+  if (!gradients_checked_) check.emplace(pipeline_.train_state.parameters->items());
   loss_sum.backward(at::full({}, gradient, loss_sum.options().requires_grad(false)));
   if (check) check->require_all();
   gradients_checked_ = true;
@@ -145,9 +187,9 @@ void TrainingStep::check_initial_loss(double loss) const {
   if (!expected || std::abs(loss - *expected) <= kTolerance * *expected) return;
   throw pipeline_.recipe.section("run").error(
       "expect_initial_loss",
-      "the loss of the first step is " + shortest(loss) + ", not " + shortest(*expected) +
-          " within 5 %",
-      "the initial weights or the vocabulary are not what the recipe takes them for");
+      "the loss of the first step is " + shortest(loss) + ", not within 5 % of " +
+          shortest(*expected),
+      "the initial weights or the vocabulary are not what the recipe assumes");
 }
 
 void TrainingStep::clip(double norm) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/pipeline.h"
-#include "engine/precision/loss_scale.h"
+#include "engine/precision/precision.h"
 #include "engine/record/step_timer.h"
 
 namespace exprun {

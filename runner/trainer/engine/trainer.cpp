@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
-#include "base/number.h"
+#include "base/format_units.h"
 #include "engine/evaluate_run.h"
 
 namespace exprun {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/signals.h"
+#include "base/process/signals.h"
 #include "engine/checkpoint/position.h"
 #include "engine/pipeline.h"
 #include "engine/record/recorder.h"

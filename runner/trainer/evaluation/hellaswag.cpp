@@ -10,7 +10,6 @@
 #include "base/json_text.h"
 #include "engine/completion_loss.h"
 #include "engine/evaluation.h"
-#include "recipe/libtorch_folder.h"
 #include "recipe/paths.h"
 
 namespace exprun {
@@ -81,7 +80,7 @@ class HellaSwag : public Evaluation {
 
   RecipeError unreadable(int64_t line, const std::string& what) const {
     return section_.error("path", "line " + std::to_string(line) + " of '" + path_ + "' " + what,
-                          "HellaSwag has one JSON object a line, with ctx, endings and label");
+                          "HellaSwag has one JSON object per line, with ctx, endings and label");
   }
 
   Example parse(const std::string& text, int64_t line) const {
@@ -89,10 +88,10 @@ class HellaSwag : public Evaluation {
       const json parsed = parse_json<json>(text);
       Example example{parsed.at("ctx"), parsed.at("endings"), parsed.at("label")};
       if (example.label >= example.endings.size())
-        throw unreadable(line, "has a label that is none of its endings");
+        throw unreadable(line, "has a label that is not one of its endings");
       return example;
     } catch (const json::exception&) {
-      throw unreadable(line, "is no example of HellaSwag");
+      throw unreadable(line, "is not an example of HellaSwag");
     }
   }
 

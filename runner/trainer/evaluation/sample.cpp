@@ -9,7 +9,6 @@
 #include "engine/sampling.h"
 
 namespace exprun {
-
 namespace {
 
 constexpr const char* kSeparator = "\n---\n";
@@ -55,7 +54,7 @@ class Sample : public Evaluation {
       throw section_.error("prompt", "this dataset has no tokenizer to write text with",
                            "remove this evaluation");
     if (encoded(*tokenizer).empty())
-      throw section_.error("prompt", "the prompt is empty", "a line end, \"\\n\", will do");
+      throw section_.error("prompt", "the prompt is empty", "a line break, \"\\n\", is enough");
   }
 
   bool before_training() const override { return false; }

@@ -5,7 +5,6 @@
 #include "engine/evaluation.h"
 
 namespace exprun {
-
 namespace {
 
 constexpr int64_t kFewestTokens = 1024;  // of a forward pass: with fewer, calls cost more than sums

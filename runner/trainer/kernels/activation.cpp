@@ -8,7 +8,7 @@
 
 #include <stdexcept>
 
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/activation.cpp"
@@ -199,7 +199,7 @@ at::Tensor activation_reference(const at::Tensor& x, ActivationForm form) {
 
 at::Tensor activation_ours(const at::Tensor& x, ActivationForm form) {
   const auto wide = x.to(at::kFloat);
-  return with_gradient({wide}, [&] { return with_slope(wide, form); }).to(x.scalar_type());
+  return with_custom_gradient({wide}, [&] { return with_slope(wide, form); }).to(x.scalar_type());
 }
 
 at::Tensor activation(const at::Tensor& x, ActivationForm form) {
@@ -215,7 +215,8 @@ at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up) {
 
 at::Tensor swiglu_ours(const at::Tensor& gate, const at::Tensor& up) {
   const auto wide = gate.to(at::kFloat), wide_up = up.to(at::kFloat);
-  return with_gradient({wide, wide_up}, [&] { return gated(wide, wide_up); }).to(up.scalar_type());
+  return with_custom_gradient({wide, wide_up}, [&] { return gated(wide, wide_up); })
+      .to(up.scalar_type());
 }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {

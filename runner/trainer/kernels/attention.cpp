@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "kernels/attention_head.h"
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 namespace exprun {
 namespace {
@@ -162,12 +162,12 @@ at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value) {
   const Tensors inputs = {query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat)};
-  return with_gradient(inputs, [&] { return separate(inputs); }).to(query.scalar_type());
+  return with_custom_gradient(inputs, [&] { return separate(inputs); }).to(query.scalar_type());
 }
 
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads) {
   const auto wide = query_key_value.to(at::kFloat);
-  return with_gradient({wide}, [&] { return joined(wide, num_heads); })
+  return with_custom_gradient({wide}, [&] { return joined(wide, num_heads); })
       .to(query_key_value.scalar_type());
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/model.h"
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cross_entropy.cpp"

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 #ifndef EXPRUN_KERNELS_LAYER_NORM_TYPES
 #define EXPRUN_KERNELS_LAYER_NORM_TYPES
@@ -192,7 +192,7 @@ at::Tensor layer_norm_wide(const at::Tensor& x, const at::Tensor& weight, const 
 
 at::Tensor layer_norm_ours(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            double eps) {
-  return with_gradient({x, weight, bias}, [&] { return normalised(x, weight, bias, eps); });
+  return with_custom_gradient({x, weight, bias}, [&] { return normalised(x, weight, bias, eps); });
 }
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "engine/device/autotune.h"
-#include "kernels/hand_gradient.h"
+#include "kernels/custom_function.h"
 
 namespace exprun {
 namespace {
@@ -145,7 +145,7 @@ at::Tensor batched_product(const at::Tensor& x, const at::Tensor& y) {
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return with_gradient({x, weight, bias}, [&] { return product(x, weight, bias); });
+  return with_custom_gradient({x, weight, bias}, [&] { return product(x, weight, bias); });
 }
 
 at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {

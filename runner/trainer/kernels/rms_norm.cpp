@@ -11,7 +11,7 @@
 #include <optional>
 #include <tuple>
 
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 #ifndef EXPRUN_KERNELS_RMS_NORM_TYPES
 #define EXPRUN_KERNELS_RMS_NORM_TYPES
@@ -169,7 +169,7 @@ at::Tensor rms_norm_fused(const at::Tensor& x, const at::Tensor& weight, double 
 }
 
 at::Tensor rms_norm_ours(const at::Tensor& x, const at::Tensor& weight, double offset, double eps) {
-  return with_gradient({x, weight}, [&] { return normalised(x, weight, offset, eps); });
+  return with_custom_gradient({x, weight}, [&] { return normalised(x, weight, offset, eps); });
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double offset, double eps) {

@@ -5,7 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/stack.h>
 
-#include "kernels/fastest.h"
+#include "kernels/custom_function.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rotation.cpp"
@@ -103,7 +103,7 @@ using Rotate = at::Tensor(const at::Tensor& x, const at::Tensor& cosine, const a
 // A turn by the opposite angle brings gradients back.
 at::Tensor with_opposite(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
                          ChannelPairs pairs, Rotate* turn) {
-  return with_gradient({x}, [&]() -> Differentiable {
+  return with_custom_gradient({x}, [&]() -> Differentiable {
     return {turn(x, cosine, sine, pairs).to(x.scalar_type()),
             {cosine, sine},
             [turn, pairs](const Backward& given) -> Tensors {

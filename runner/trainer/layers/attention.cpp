@@ -26,7 +26,7 @@ Attention Attention::declare(ParameterList& parameters, const std::string& name,
     layer.output_projection_ =
         Linear::declare(parameters, name + ".output_projection",
                         {width, width, settings.output_projection_bias}, weights.of_residual());
-  if (settings.query_key_norm) layer.query_key_norm_.settings = *settings.query_key_norm;
+  if (settings.qk_norm) layer.qk_norm_.settings = *settings.qk_norm;
   if (settings.rotary) layer.rotary_ = Rotary(*settings.rotary, settings.head_width());
   return layer;
 }
@@ -39,8 +39,7 @@ at::Tensor Attention::operator()(const at::Tensor& x, bool training) const {
 
 at::Tensor Attention::mixed(const at::Tensor& x, double dropout) const {
   const auto& s = settings_;
-  const bool plain =
-      s.fused && s.num_key_value_heads == s.num_heads && !s.query_key_norm && !s.rotary;
+  const bool plain = s.fused && s.num_key_value_heads == s.num_heads && !s.qk_norm && !s.rotary;
   if (plain) return causal_attention(query_key_value_(x), s.num_heads, dropout);
   const auto [query, key, value] = project(x);
   return causal_attention(placed(query), placed(key), value, dropout);
@@ -58,7 +57,7 @@ Attention::Heads Attention::project(const at::Tensor& x) const {
 
 // Queries or keys, normalised and turned to their positions.
 at::Tensor Attention::placed(const at::Tensor& heads) const {
-  const auto normal = settings_.query_key_norm ? query_key_norm_(heads) : heads;
+  const auto normal = settings_.qk_norm ? qk_norm_(heads) : heads;
   return settings_.rotary ? rotary_(normal) : normal;
 }
 

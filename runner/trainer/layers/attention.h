@@ -22,7 +22,7 @@ struct AttentionSettings {
   bool output_projection = true;  // without one the heads' output is the layer's
   bool output_projection_bias = true;
   double dropout = 0;
-  std::optional<NormSettings> query_key_norm;  // of every head's queries and keys, without weight
+  std::optional<NormSettings> qk_norm;  // of every head's queries and keys, without weight
   std::optional<RotarySettings> rotary;
 
   int64_t head_width() const { return width / num_heads; }
@@ -50,7 +50,7 @@ class Attention {
   Linear query_key_value_;  // ((H + 2 H') D, C): queries, keys, values; or
   Linear query_, key_, value_;
   std::optional<Linear> output_projection_;  // (C, C)
-  Norm query_key_norm_;
+  Norm qk_norm_;
   Rotary rotary_;
 };
 

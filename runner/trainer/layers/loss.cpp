@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "kernels/cross_entropy.h"
-#include "kernels/hand_gradient.h"
+#include "kernels/custom_function.h"
 #include "kernels/linear.h"
 
 namespace exprun {
@@ -109,7 +109,7 @@ at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                           double gradient) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
   const bool is_recorded = at::GradMode::is_enabled();
-  return with_gradient({x, w}, [&] {
+  return with_custom_gradient({x, w}, [&] {
     return head_loss(x, w, targets, {vocab_size, softcap, gradient}, is_recorded);
   });
 }

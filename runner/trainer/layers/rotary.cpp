@@ -11,7 +11,7 @@ const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
   if (table_.cosine.defined() && table_.cosine.size(1) >= length) return table_;
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   const auto channels = at::arange(0, width_, 2, options).div(static_cast<double>(width_));
-  const auto frequencies = at::pow(settings_.base, channels).reciprocal();
+  const auto frequencies = at::pow(settings_.theta, channels).reciprocal();
   const auto angles = at::outer(at::arange(length, options), frequencies).unsqueeze(0).unsqueeze(2);
   table_ = {angles.cos().to(settings_.table), angles.sin().to(settings_.table)};
   return table_;

@@ -10,7 +10,7 @@ struct RotarySettings {
   // half_split pairs channel i with i + D/2 and turns clockwise, as modded-nanogpt; interleaved
   // pairs 2i with 2i + 1 and turns counter-clockwise, as the paper.
   enum class Layout { half_split, interleaved };
-  double base = 10000;
+  double theta = 10000;
   Layout layout = Layout::half_split;
   at::ScalarType table = at::kFloat;  // what cosines and sines are rounded to
 };

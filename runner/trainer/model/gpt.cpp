@@ -27,7 +27,7 @@ struct Settings {
   int64_t padded_vocab_size;
   bool learned_positions;
   bool embedding_norm;
-  bool tied_head;
+  bool tie_embeddings;
   double dropout;
   double logit_softcap;
   NormSettings norm;
@@ -75,10 +75,10 @@ class Gpt final : public Model {
       declared_.push_back(parameters.items().size());
     }
     final_norm_ = Norm::declare(parameters, "final_norm", s.hidden_size, s.norm);
-    head_ = {s.tied_head ? token_embedding_
-                         : parameters.add("head.weight", ParameterClass::matrix,
-                                          {s.padded_vocab_size, s.hidden_size},
-                                          s.weights.matrix(s.hidden_size)),
+    head_ = {s.tie_embeddings ? token_embedding_
+                              : parameters.add("head.weight", ParameterClass::matrix,
+                                               {s.padded_vocab_size, s.hidden_size},
+                                               s.weights.matrix(s.hidden_size)),
              s.vocab_size, s.logit_softcap, parameters.precision().compute};
     declared_.push_back(parameters.items().size());
     count_ = parameters.count();
@@ -160,10 +160,10 @@ NormSettings read_norm(const Section& section, bool bias) {
 }
 
 RotarySettings read_rotary(const Section& section) {
-  return {section.get<double>("base"),
+  return {section.get<double>("rope_theta"),
           section.get<std::string>("layout") == "half_split" ? RotarySettings::Layout::half_split
                                                              : RotarySettings::Layout::interleaved,
-          section.get<std::string>("table") == "bf16" ? at::kBFloat16 : at::kFloat};
+          section.get<std::string>("table_dtype") == "bf16" ? at::kBFloat16 : at::kFloat};
 }
 
 Activation activation_named(const std::string& name) {
@@ -212,8 +212,8 @@ AttentionSettings read_attention(const Section& section, const Biases& biases,
   attention.output_projection = section.get<bool>("output_projection");
   attention.output_projection_bias = biases.has("output_projection");
   attention.dropout = section.get<double>("dropout");
-  if (section.get<bool>("query_key_norm"))
-    attention.query_key_norm =
+  if (section.get<bool>("qk_norm"))
+    attention.qk_norm =
         NormSettings{NormSettings::Form::rms_norm, NormSettings::Weight::none, norm.eps, false};
   const auto position = section.table("position");
   const RotarySettings rotary = read_rotary(position);
@@ -231,7 +231,7 @@ Settings read(const Section& section) {
   s.padded_vocab_size = (s.vocab_size + multiple - 1) / multiple * multiple;
   s.learned_positions = section.table("position").type() == "learned";
   s.embedding_norm = section.get<bool>("embedding_norm");
-  s.tied_head = section.get<bool>("tied_head");
+  s.tie_embeddings = section.get<bool>("tie_embeddings");
   s.dropout = section.get<double>("dropout");
   s.logit_softcap = section.get<double>("logit_softcap");
   const Biases biases(section);
@@ -253,7 +253,7 @@ std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) 
   if (!unmatched.empty())
     throw section.table("initialization")
         .error("zero", "no parameter of the model matches '" + unmatched.front() + "'",
-               "one is called '" + parameters.items().back().name + "'");
+               "one parameter is named '" + parameters.items().back().name + "'");
   return model;
 }
 

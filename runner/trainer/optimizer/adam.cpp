@@ -4,7 +4,7 @@
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
 
-#include "engine/buffers/range_state.h"
+#include "engine/buffers/moment_buffers.h"
 #include "engine/optimizer.h"
 
 namespace exprun {
@@ -52,8 +52,8 @@ class Adam final : public Optimizer {
 
   ParameterGroup group_;
   Settings settings_;
-  RangeState exp_avg_;
-  RangeState exp_avg_sq_;
+  MomentBuffers exp_avg_;
+  MomentBuffers exp_avg_sq_;
 };
 
 template <bool decoupled>

@@ -1,6 +1,6 @@
 // Lion (Chen et al. 2023, algorithm 2): the sign of an interpolated momentum, decoupled decay.
 
-#include "engine/buffers/range_state.h"
+#include "engine/buffers/moment_buffers.h"
 #include "engine/optimizer.h"
 
 namespace exprun {
@@ -35,7 +35,7 @@ class Lion final : public Optimizer {
  private:
   ParameterGroup group_;
   Settings settings_;
-  RangeState exp_avg_;
+  MomentBuffers exp_avg_;
 };
 
 std::unique_ptr<Optimizer> build(const Section& section, ParameterGroup group) {

@@ -139,8 +139,8 @@ std::unique_ptr<Optimizer> build(const Section& section, ParameterGroup group) {
                           section.get<bool>("nesterov"),
                           section.get<double>("weight_decay"),
                           section.get<int64_t>("newton_schulz_steps"),
-                          dtype_named(section.get<std::string>("newton_schulz_format")),
-                          dtype_named(section.get<std::string>("update_format")),
+                          dtype_named(section.get<std::string>("newton_schulz_dtype")),
+                          dtype_named(section.get<std::string>("update_dtype")),
                           scaling_named(section.get<std::string>("shape_scaling"))};
   return std::make_unique<Muon>(std::move(group), settings);
 }

@@ -2,7 +2,7 @@
 // form of torch.optim.SGD). Weight decay is a part of the gradient.
 #include <ATen/ops/_fused_sgd.h>
 
-#include "engine/buffers/range_state.h"
+#include "engine/buffers/moment_buffers.h"
 #include "engine/optimizer.h"
 
 namespace exprun {
@@ -45,7 +45,7 @@ class Sgd final : public Optimizer {
  private:
   ParameterGroup group_;
   Settings settings_;
-  RangeState momentum_;
+  MomentBuffers momentum_;
 };
 
 std::unique_ptr<Optimizer> build(const Section& section, ParameterGroup group) {

@@ -1,4 +1,4 @@
-// Half a cosine from the peak at the end of the warm-up to `final_fraction` of it at `decay_until`
+// Half a cosine from the peak at the end of the warm-up to `min_lr_factor` of it at `decay_until`
 // (Loshchilov and Hutter 2017, one cycle).
 #include <cmath>
 #include <numbers>
@@ -10,8 +10,8 @@ namespace {
 
 class Cosine final : public Schedule {
  public:
-  Cosine(Warmup warmup, int64_t end, double final_fraction)
-      : warmup_(warmup), end_(end), final_(final_fraction) {}
+  Cosine(Warmup warmup, int64_t end, double min_lr_factor)
+      : warmup_(warmup), end_(end), final_(min_lr_factor) {}
 
   double factor(int64_t k) const override {
     if (warmup_.covers(k)) return warmup_.factor(k);
@@ -27,7 +27,7 @@ class Cosine final : public Schedule {
 
 std::unique_ptr<Schedule> build(const Section& section, const Timeline& timeline) {
   return std::make_unique<Cosine>(Warmup::from(section, timeline), decay_end(section, timeline),
-                                  section.get<double>("final_fraction"));
+                                  section.get<double>("min_lr_factor"));
 }
 
 const Register<Schedule> registration{"cosine", build};

@@ -1,4 +1,4 @@
-// PyTorch's CosineAnnealingLR: a cosine between the peak and `final_fraction` of it that goes on
+// PyTorch's CosineAnnealingLR: a cosine between the peak and `min_lr_factor` of it that goes on
 // behind its lowest point, so that the rate rises again (Loshchilov and Hutter 2017, equation 5).
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@ namespace {
 
 class CosineAnnealing final : public Schedule {
  public:
-  CosineAnnealing(Warmup warmup, int64_t end, int64_t half_period, double final_fraction)
-      : warmup_(warmup), end_(end), half_period_(half_period), final_(final_fraction) {}
+  CosineAnnealing(Warmup warmup, int64_t end, int64_t half_period, double min_lr_factor)
+      : warmup_(warmup), end_(end), half_period_(half_period), final_(min_lr_factor) {}
 
   double factor(int64_t k) const override {
     if (warmup_.covers(k)) return warmup_.factor(k);
@@ -31,7 +31,7 @@ class CosineAnnealing final : public Schedule {
 std::unique_ptr<Schedule> build(const Section& section, const Timeline& timeline) {
   return std::make_unique<CosineAnnealing>(
       Warmup::from(section, timeline), decay_end(section, timeline),
-      timeline.to_steps(section, "half_period"), section.get<double>("final_fraction"));
+      timeline.to_steps(section, "half_period"), section.get<double>("min_lr_factor"));
 }
 
 const Register<Schedule> registration{"cosine_annealing", build};

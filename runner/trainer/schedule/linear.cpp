@@ -1,4 +1,4 @@
-// Straight down from the peak at the end of the warm-up to `final_fraction` of it at `decay_until`.
+// Straight down from the peak at the end of the warm-up to `min_lr_factor` of it at `decay_until`.
 #include "engine/schedule.h"
 
 namespace exprun {
@@ -6,8 +6,8 @@ namespace {
 
 class Linear final : public Schedule {
  public:
-  Linear(Warmup warmup, int64_t end, double final_fraction)
-      : warmup_(warmup), end_(end), final_(final_fraction) {}
+  Linear(Warmup warmup, int64_t end, double min_lr_factor)
+      : warmup_(warmup), end_(end), final_(min_lr_factor) {}
 
   double factor(int64_t k) const override {
     if (warmup_.covers(k)) return warmup_.factor(k);
@@ -22,7 +22,7 @@ class Linear final : public Schedule {
 
 std::unique_ptr<Schedule> build(const Section& section, const Timeline& timeline) {
   return std::make_unique<Linear>(Warmup::from(section, timeline), decay_end(section, timeline),
-                                  section.get<double>("final_fraction"));
+                                  section.get<double>("min_lr_factor"));
 }
 
 const Register<Schedule> registration{"linear", build};

@@ -1,5 +1,5 @@
 // Warm-up, stable, decay (Hu et al. 2024): the peak rate until the last `decay_length` before
-// `decay_until`, then down to `final_fraction` of it in one of three forms.
+// `decay_until`, then down to `min_lr_factor` of it in one of three forms.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -34,8 +34,8 @@ Form form_named(const std::string& name) {
 
 class WarmupStableDecay final : public Schedule {
  public:
-  WarmupStableDecay(Warmup warmup, int64_t begin, int64_t end, double final_fraction, Form form)
-      : warmup_(warmup), begin_(begin), end_(end), final_(final_fraction), form_(form) {}
+  WarmupStableDecay(Warmup warmup, int64_t begin, int64_t end, double min_lr_factor, Form form)
+      : warmup_(warmup), begin_(begin), end_(end), final_(min_lr_factor), form_(form) {}
 
   double factor(int64_t k) const override {
     if (warmup_.covers(k)) return warmup_.factor(k);
@@ -61,7 +61,7 @@ std::unique_ptr<Schedule> build(const Section& section, const Timeline& timeline
   const auto end = decay_end(section, timeline);
   return std::make_unique<WarmupStableDecay>(
       Warmup::from(section, timeline), decay_begin(section, timeline, end), end,
-      section.get<double>("final_fraction"), form_named(section.get<std::string>("decay")));
+      section.get<double>("min_lr_factor"), form_named(section.get<std::string>("decay")));
 }
 
 const Register<Schedule> registration{"wsd", build};

@@ -16,12 +16,13 @@ std::string recipe_of(const json& curve) {
   const auto& train = curve.at("train");
   const auto bias = model.at("qkv_bias").get<bool>() ? "[\"query_key_value\", \"feed_forward\"]"
                                                      : "[\"feed_forward\"]";
-  const std::string position = model.at("rope_en").get<bool>()
-                                   ? "{ type = \"rotary\", layout = \"interleaved\", base = " +
-                                         json(model.at("theta_ref").get<double>()).dump() + " }"
-                                   : "{ type = \"learned\" }";
+  const std::string position =
+      model.at("rope_en").get<bool>()
+          ? "{ type = \"rotary\", layout = \"interleaved\", rope_theta = " +
+                json(model.at("theta_ref").get<double>()).dump() + " }"
+          : "{ type = \"learned\" }";
   return "[run]\n" + toml("steps", train.at("steps")) +
-         "[model]\ntype = \"gpt\"\ntied_head = false\nactivation = \"gelu_tanh\"\n"
+         "[model]\ntype = \"gpt\"\ntie_embeddings = false\nactivation = \"gelu_tanh\"\n"
          "output_projection = false\nquery_key_value = \"separate\"\nbias = " +
          bias + "\n" + toml("num_layers", model.at("n_layers")) +
          toml("num_heads", model.at("n_heads")) + toml("hidden_size", model.at("emb_dim")) +
@@ -33,7 +34,7 @@ std::string recipe_of(const json& curve) {
          toml("lr", train.at("learning_rate")) + toml("betas", train.at("betas")) +
          toml("eps", train.at("eps")) + toml("weight_decay", train.at("weight_decay")) +
          toml("max_grad_norm", train.at("grad_clip")) + "[schedule]\ntype = \"cosine\"\n" +
-         toml("final_fraction", train.at("learning_rate_decay_frac")) + "warmup = \"" +
+         toml("min_lr_factor", train.at("learning_rate_decay_frac")) + "warmup = \"" +
          train.at("warmup_iters").dump() + " steps\"\ndecay_until = \"" +
          train.at("num_iterations").dump() + " steps\"\n";
 }

@@ -24,7 +24,7 @@ std::string recipe_of(const json& model, const json& curve, int64_t sequences) {
   return "[run]\n" + toml("steps", train.at("steps")) + "[model]\ntype = \"gpt\"\nactivation = \"" +
          (model.at("activation_function") == "gelu" ? "gelu" : "gelu_tanh") +
          "\"\nnorm = { eps = " + model.at("layer_norm_epsilon").dump() + " }\n" +
-         toml("tied_head", model.at("tie_word_embeddings")) +
+         toml("tie_embeddings", model.at("tie_word_embeddings")) +
          toml("dropout", model.at("resid_pdrop")) + toml("num_layers", model.at("n_layer")) +
          toml("num_heads", model.at("n_head")) + toml("hidden_size", model.at("n_embd")) +
          toml("context_length", model.at("n_positions")) +
@@ -32,7 +32,7 @@ std::string recipe_of(const json& model, const json& curve, int64_t sequences) {
          "[optimizer]\ntype = \"adamw\"\ndecay = \"all\"\n" + toml("max_grad_norm", clip) +
          toml("lr", train.at("lr")) + toml("betas", train.at("betas")) +
          toml("eps", train.at("eps")) + toml("weight_decay", train.at("weight_decay")) +
-         "[schedule]\ntype = \"cosine_annealing\"\n" + toml("final_fraction", floor) +
+         "[schedule]\ntype = \"cosine_annealing\"\n" + toml("min_lr_factor", floor) +
          "half_period = \"" + train.at("T_max").dump() + " steps\"\n";
 }
 

@@ -25,8 +25,8 @@ std::string adam_group(const char* name, const char* glob, const json& settings)
 }
 
 std::string model_table(const json& config) {
-  return "[model]\ntype = \"gpt\"\nbias = false\ntied_head = false\nactivation = "
-         "\"relu_squared\"\nquery_key_norm = true\nembedding_norm = true\nquery_key_value = "
+  return "[model]\ntype = \"gpt\"\nbias = false\ntie_embeddings = false\nactivation = "
+         "\"relu_squared\"\nqk_norm = true\nembedding_norm = true\nquery_key_value = "
          "\"separate\"\n" +
          toml("num_layers", config.at("n_layer")) + toml("num_heads", config.at("n_head")) +
          toml("hidden_size", config.at("n_embd")) +
@@ -34,7 +34,7 @@ std::string model_table(const json& config) {
          toml("vocab_size", config.at("vocab_size")) +
          "norm = { type = \"rms_norm\", weight = false, " +
          "eps = " + config.at("rms_norm_eps").dump() + " }\nposition = { type = \"rotary\", " +
-         "table = \"" + format(config.at("rope_table_dtype")) + "\" }\n";
+         "table_dtype = \"" + format(config.at("rope_table_dtype")) + "\" }\n";
 }
 
 std::string recipe_of(const json& config) {
@@ -47,7 +47,7 @@ std::string recipe_of(const json& config) {
          "[optimizer.groups.matrices]\nmatch = [\"blocks.*\"]\ntype = \"muon\"\n" +
          toml("lr", muon.at("lr")) + toml("momentum", muon.at("momentum")) +
          toml("nesterov", muon.at("nesterov")) + toml("newton_schulz_steps", muon.at("ns_steps")) +
-         "newton_schulz_format = \"" + format(muon.at("ns_dtype")) + "\"\nupdate_format = \"" +
+         "newton_schulz_dtype = \"" + format(muon.at("ns_dtype")) + "\"\nupdate_dtype = \"" +
          format(muon.at("update_dtype")) + "\"\n[schedule]\ntype = \"wsd\"\nwarmup = \"" +
          config.at("warmup_iters").dump() + " steps\"\ndecay_length = \"" +
          config.at("warmdown_iters").dump() + " steps\"\n";

@@ -71,7 +71,7 @@ std::unique_ptr<ProcessGroup> group_on(Device& device, const ProcessGroup& of_cp
   return group_over(
       {.backend = backend,
        .numbers = backend,
-       .roll_call = rendezvous.roll_call(),
+       .membership = rendezvous.membership(),
        .watch = std::make_unique<DeviceWatch>(gloo_peers(rendezvous, kRankPatience), timeout,
                                               [backend] { backend->abort(); }),
        .mark = [] { return [] { return true; }; },
@@ -174,7 +174,7 @@ TEST_CASE("backend group: a rank that fails aborts its device, and that of the o
       if (of_cpus->rank() == 1) throw std::runtime_error("no memory");
       text = end_of(*group);
     } catch (const std::runtime_error& error) {
-      rendezvous.roll_call()->say_why(error.what());
+      rendezvous.membership()->say_why(error.what());
     }
   });
   CHECK(text == kLost + "another rank has failed; rank 1: no memory");

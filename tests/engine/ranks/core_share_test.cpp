@@ -1,7 +1,6 @@
-#include "engine/attempt/core_share.h"
-
 #include <doctest/doctest.h>
 
+#include "engine/attempt/rank_attempt.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

@@ -1,7 +1,5 @@
 // How a rank notices that collectives of its device cannot end, with threads for ranks and
 // functions for collectives.
-#include "dist/device_watch.h"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +12,9 @@
 #include <stdexcept>
 
 #include "base/diagnostic.h"
+#include "dist/failure.h"
 #include "dist/gloo.h"
-#include "dist/within.h"
+#include "dist/watchdog.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

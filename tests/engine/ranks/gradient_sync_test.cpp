@@ -1,12 +1,11 @@
-#include "engine/buffers/gradient_sync.h"
-
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
 
-#include "engine/buffers/ownership.h"
+#include "engine/buffers/gradient_reducer.h"
+#include "engine/buffers/sharded_buffer.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
 
@@ -39,7 +38,7 @@ Synchronised synchronised(const Parallelism& parallelism) {
   buffers.emplace_back(std::vector{all[0]}, true, Granularity::element_wise, parallelism);
   buffers.emplace_back(std::vector{all[1], all[2]}, true, Granularity::matrix_wise, parallelism);
   buffers.emplace_back(std::vector{all[3]}, false, Granularity::element_wise, parallelism);
-  GradientSync sync(parallelism.group, {&buffers[0], &buffers[1], &buffers[2]}, all);
+  GradientReducer sync(parallelism.group, {&buffers[0], &buffers[1], &buffers[2]}, all);
   const int rank = parallelism.group->rank(), ranks = parallelism.group->world_size();
   for (const bool is_last : {false, true}) {
     at::Tensor loss = at::zeros({});
@@ -53,8 +52,8 @@ Synchronised synchronised(const Parallelism& parallelism) {
   for (const ShardedBuffer& buffer : buffers) {
     found.squares += buffer.sum_of_squares().item<double>();
     for (size_t unit = 0; unit < buffer.units().size(); ++unit)
-      for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(unit)) {
-        const std::string& name = slot.parameter.name;
+      for (const auto& [parameter_slice, of_parameter, of_unit] : buffer.parameter_parts(unit)) {
+        const std::string& name = parameter_slice.parameter.name;
         const auto number = static_cast<double>(name.back() - '0');
         const auto stepped = buffer.units()[unit].of(buffer.flat().range().gradients);
         CHECK(of_unit.of(stepped).eq(number * ranks * (ranks + 1)).all().item<bool>());
@@ -97,7 +96,7 @@ int waits_of_backward(at::Device device) {
   int collectives = 0, waits = 0;
   const Parallelism parallelism{std::make_shared<WaitedGroup>(collectives, waits), false, 1};
   const ShardedBuffer buffer(list.items(), true, Optimizer::Granularity::matrix_wise, parallelism);
-  GradientSync sync(parallelism.group, {&buffer}, list.items());
+  GradientReducer sync(parallelism.group, {&buffer}, list.items());
   at::Tensor loss = at::zeros({}, at::TensorOptions(device));
   for (const Parameter& parameter : list.items()) loss = loss.add(parameter.tensor.sum());
   sync.begin();

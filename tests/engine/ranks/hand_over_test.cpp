@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/diagnostic.h"
-#include "base/machine/host_name.h"
-#include "engine/attempt/dismissal.h"
-#include "engine/attempt/meeting.h"
+#include "base/machine/network.h"
+#include "engine/attempt/handshake.h"
+#include "engine/attempt/shutdown_barrier.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 
@@ -90,7 +90,7 @@ TEST_CASE(
   for (const bool by_launcher : {false, true}) {
     const ListeningSocket listening = listen_on_loopback();  // the server before may still accept
     RankPlace place = place_of(0, 3, listening);
-    place.meeting_timeout = std::chrono::seconds(1);
+    place.handshake_timeout = std::chrono::seconds(1);
     place.joined = by_launcher;
     Rendezvous rendezvous(place);
     try {
@@ -243,14 +243,14 @@ TEST_CASE("hand-over: a rank does not join ranks that have begun without it") {
   rank_0.set("hand-over", kNonsense);
   rank_0.set("verdict", R"({"device": "cpu"})");
   RankPlace place = place_of(1, 2, listening);
-  place.meeting_timeout = std::chrono::milliseconds(500);
+  place.handshake_timeout = std::chrono::milliseconds(500);
   CHECK(Follower(place).outcome() == already(1, listening));
 }
 
 TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one who is gone") {
   std::optional<ListeningSocket> listening = listen_on_loopback();
   RankPlace place = place_of(1, 2, *listening);
-  place.meeting_timeout = std::chrono::seconds(1);
+  place.handshake_timeout = std::chrono::seconds(1);
   const std::string remedy =
       "; give the command to the machine with --node-rank=0, and to this one again";
   const std::string cannot_meet = cannot_meet_at(place);
@@ -259,7 +259,7 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   // One that comes later, to where nobody listens, has lost its patience, which is longer: the
   // first, whose launcher listens and prepares data, has not.
   RankPlace nowhere = place;
-  nowhere.meeting_timeout = std::chrono::seconds(3);
+  nowhere.handshake_timeout = std::chrono::seconds(3);
   nowhere.port = port_of_nobody();
   CHECK(Follower(nowhere).outcome() ==
         cannot_meet_at(nowhere) + "nobody has listened there for 3 s" + remedy);

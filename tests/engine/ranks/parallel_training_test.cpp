@@ -7,7 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "engine/checkpoint/checkpoint_writer.h"
-#include "engine/checkpoint/state_giver.h"
+#include "engine/checkpoint/resume.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
@@ -21,7 +21,7 @@ using Series = std::map<std::string, std::vector<std::pair<int64_t, double>>>;
 const Words kAdamW;
 // In fp32: one in bf16 makes a thousandth of a difference in the last digit of a gradient.
 const Words kMuon{
-    R"(optimizer.groups.matrices={match=["*projection.weight"],type="muon",lr=1e-2,newton_schulz_format="fp32"})"};
+    R"(optimizer.groups.matrices={match=["*projection.weight"],type="muon",lr=1e-2,newton_schulz_dtype="fp32"})"};
 
 // Batches that 1, 2, 3 and 4 ranks can share, in so many micro-batches each. Threads share one
 // random generator, so there is no dropout.
@@ -168,7 +168,7 @@ TEST_CASE("parallel: stochastic rounding draws the same on any number of ranks")
 
 TEST_CASE("parallel: DDP and ZeRO-1 add gradients in one order, and make the same bits") {
   Words untied = kMuon;
-  untied.push_back("model.tied_head=false");
+  untied.push_back("model.tie_embeddings=false");
   untied.push_back("optimizer.max_grad_norm=0");  // the norm is a sum over other parts
   for (const int world_size : {3, 4}) {
     CAPTURE(world_size);
@@ -206,7 +206,7 @@ TEST_CASE("parallel: a rank whose parameters are not those of rank 0 is named") 
     CHECK(pipeline.optimizers().ranks_that_differ().empty());
     if (group->rank() == 2) {
       const at::NoGradGuard no_grad;
-      pipeline.learner.parameters->find("final_norm.bias")->tensor.view(-1)[0].fill_(1e-3);
+      pipeline.train_state.parameters->find("final_norm.bias")->tensor.view(-1)[0].fill_(1e-3);
     }
     MemoryRecorder recorder;
     try {

@@ -1,12 +1,11 @@
 // How ranks leave when the run is trained.
-#include "engine/attempt/parting.h"
-
 #include <doctest/doctest.h>
 
 #include <latch>
 #include <optional>
 #include <thread>
 
+#include "engine/attempt/shutdown_barrier.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

@@ -16,10 +16,9 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "base/diagnostic.h"
-#include "dist/answers.h"
+#include "dist/failure.h"
 #include "dist/gloo.h"
-#include "dist/own_address.h"
-#include "dist/true_cause.h"
+#include "dist/membership.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
 
@@ -200,10 +199,10 @@ TEST_CASE("process group: a rank that dies before the first exchange is named") 
         Rendezvous rendezvous(place_of(rank, 3, listening));
         if (rank == 1) {  // dies with the rendezvous
           if (is_reachable) rendezvous.set("address/1", "127.0.0.1");
-          if (is_reachable) rendezvous.roll_call();
+          if (is_reachable) rendezvous.membership();
           return;
         }
-        rendezvous.roll_call();
+        rendezvous.membership();
         try {
           gloo_group(rendezvous, kRankPatience);
         } catch (const Error& error) {
@@ -228,17 +227,17 @@ TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges
   place.rank = 1;
   place.world_size = 2;
   place.port = 29;
-  RollCall roll_call(c10::make_intrusive<StuckStore>(), place);
+  Membership membership(c10::make_intrusive<StuckStore>(), place);
   SUBCASE("before") {}
   SUBCASE("behind") {
-    roll_call.all_exchange();
-    roll_call.all_part(std::chrono::seconds(7));
+    membership.all_exchange();
+    membership.all_part(std::chrono::seconds(7));
   }
   const auto for_ever = [] {
     std::this_thread::sleep_for(std::chrono::hours(1));
     return 0;
   };
-  CHECK_THROWS_WITH_AS(roll_call.while_waiting("rank 1 waits", std::chrono::minutes(10), for_ever),
+  CHECK_THROWS_WITH_AS(membership.while_waiting("rank 1 waits", std::chrono::minutes(10), for_ever),
                        "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not answer; rank 0 "
                        "does not answer: it hangs, or is gone",
                        Error);
@@ -259,9 +258,9 @@ TEST_CASE("process group: none is taken for gone while answers of the others sti
       RankPlace place;
       place.rank = rank;
       place.world_size = kRanks;
-      RollCall roll_call(store, place);
-      const RollCall::Waiting waiting(roll_call);
-      causes[static_cast<size_t>(rank)] = roll_call.cause();
+      Membership membership(store, place);
+      const Membership::Waiting waiting(membership);
+      causes[static_cast<size_t>(rank)] = membership.cause();
     });
   for (auto& thread : threads) thread.join();
   for (const std::string& cause : causes) CHECK(cause == "");
@@ -273,7 +272,7 @@ TEST_CASE("process group: a rank that lives and does not come to an exchange is 
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
     if (group->rank() == 1) return others.wait();
     if (group->rank() == 2) {
-      messages[2] = rendezvous.roll_call()->cause();  // as when its exchange has timed out
+      messages[2] = rendezvous.membership()->cause();  // as when its exchange has timed out
     } else {
       try {
         group->all_reduce(at::zeros({1 << 20}))->wait();
@@ -293,7 +292,7 @@ TEST_CASE("process group: a rank that lives and does not come to an exchange is 
 TEST_CASE("process group: a rank that fails for a reason of its own tells the others") {
   std::string message;
   on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
-    if (group->rank() == 1) return rendezvous.roll_call()->say_why("memory: there is not enough");
+    if (group->rank() == 1) return rendezvous.membership()->say_why("memory: there is not enough");
     try {
       group->all_reduce(at::zeros({1 << 20}))->wait();
     } catch (const Error& error) {
@@ -316,7 +315,7 @@ TEST_CASE("rendezvous: what one rank sets all others get") {
 
 TEST_CASE("rendezvous: a rank 0 that does not come is an error that says where") {
   RankPlace alone = place_of(1, 2, listen_on_loopback());  // nobody listens any more
-  alone.meeting_timeout = std::chrono::milliseconds(300);
+  alone.handshake_timeout = std::chrono::milliseconds(300);
   try {
     Rendezvous rendezvous(alone);
     FAIL("they met");

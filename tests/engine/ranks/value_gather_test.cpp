@@ -1,12 +1,11 @@
 // New values that come while a forward pass uses those that are there.
-#include "engine/buffers/value_gather.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <doctest/doctest.h>
 
 #include <limits>
 
+#include "engine/buffers/parameter_all_gather.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 
@@ -28,7 +27,7 @@ std::vector<at::Tensor> awaited(const std::shared_ptr<ProcessGroup>& group, size
   const auto list = three_parameters();
   const ShardedBuffer buffer(list.items(), true, Optimizer::Granularity::element_wise,
                              {group, true, 64 * 64 * 4});
-  ValueGather gather(group, {&buffer}, list.items());
+  ParameterAllGather gather(group, {&buffer}, list.items());
   for (const FlatRange& range : buffer.ranges()) range.values.fill_(group->rank() + 1.0);
   gather.begin();
   gather.await(count);
@@ -58,7 +57,7 @@ TEST_CASE("value gather: what is awaited has the parts of all ranks") {
 
 TEST_CASE("model: one that announces what it uses reads nothing else before") {
   const std::vector<std::vector<std::string>> variants{{},
-                                                       {"model.tied_head=false"},
+                                                       {"model.tie_embeddings=false"},
                                                        {"model.embedding_norm=true"},
                                                        {"model.position={type='rotary'}"}};
   for (const auto& words : variants) {
@@ -69,7 +68,7 @@ TEST_CASE("model: one that announces what it uses reads nothing else before") {
     pipeline.model().set_training(false);
     const Batch batch = pipeline.read(Split::train, 0, 2);
     const at::Tensor expected = pipeline.model().loss_sum(batch.inputs, batch.targets);
-    const auto& items = pipeline.learner.parameters->items();
+    const auto& items = pipeline.train_state.parameters->items();
     std::vector<at::Tensor> values;
     for (const Parameter& parameter : items) {
       values.push_back(parameter.tensor.clone());

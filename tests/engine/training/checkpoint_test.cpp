@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
-#include "base/manifest.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/resume.h"
 #include "engine/tiny_run.h"

@@ -8,8 +8,9 @@
 namespace exprun {
 namespace {
 
-std::string request(const RecipeText& text, const nlohmann::json& facts) {
-  return nlohmann::json{{"recipe", nlohmann::json::parse(text.to_json())}, {"facts", facts}}.dump();
+std::string request(const RecipeText& text, const nlohmann::json& dataset_info) {
+  return nlohmann::json{{"recipe", nlohmann::json::parse(text.to_json())}, {"facts", dataset_info}}
+      .dump();
 }
 
 constexpr const char* kCharacters = R"(
@@ -29,7 +30,7 @@ TEST_CASE("describe: the plan of a run is the run's, without data or memory") {
   const Pipeline pipeline = run.build();
   const auto plan = describe(request(run.text, kFacts));
 
-  const int64_t count = pipeline.learner.parameters->count();
+  const int64_t count = pipeline.train_state.parameters->count();
   CHECK(plan["parameters"] == count);
   int64_t in_parts = 0;
   for (const auto& part : plan["parameters_by_part"]) in_parts += part["count"].get<int64_t>();
@@ -83,7 +84,7 @@ TEST_CASE("describe: what the facts must say is asked for") {
                        "recipe, or give model.vocab_size",
                        Error);
   CHECK(describe(request(text, {{"vocab_size", 65}}))["parameters_by_part"][0]["count"] == 65 * 8);
-  CHECK_THROWS_WITH_AS(describe("{"), "describe: the request is no JSON object with a recipe",
+  CHECK_THROWS_WITH_AS(describe("{"), "describe: the request is not a JSON object with a recipe",
                        Error);
 }
 

@@ -1,19 +1,18 @@
 // What ranks compare before they begin.
-#include "engine/attempt/evidence.h"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "engine/attempt/consistency_check.h"
 #include "support/temporary_folder.h"
-#include "text/shard_sample.h"
+#include "text/prepared_data.h"
 
 using namespace exprun;
 
 namespace {
 
-const std::vector<Evidence> kHere{{"the program", "aa", "install it anew"},
-                                  {"token shard 'a.bin'", "bb", "copy it"}};
+const std::vector<ConsistencyRecord> kHere{{"the program", "aa", "install it anew"},
+                                           {"token shard 'a.bin'", "bb", "copy it"}};
 
 TokenShard shard(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
   return {folder.write(name, bytes).string(), static_cast<int64_t>(bytes.size() / 2), 0, 2};
@@ -32,7 +31,7 @@ TEST_CASE("evidence: what differs from rank 0 is named with both values and a re
 TEST_CASE("evidence: data that cannot be read differ from data that can") {
   PreparedData data;
   data.train = {{"no/such.bin", 8, 0, 2}};
-  const auto here = evidence("hash", data, std::nullopt);
+  const auto here = consistency_record("hash", data, std::nullopt);
   CHECK(here.back().what == "token shard 'no/such.bin'");
   CHECK(here.back().value.find("No such file") != std::string::npos);
 }

@@ -1,11 +1,11 @@
-#include "engine/data/look_ahead.h"
-
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
 
 #include <future>
 #include <stdexcept>
 #include <thread>
+
+#include "engine/data/prefetcher.h"
 
 using namespace exprun;
 
@@ -18,7 +18,7 @@ Batch batch_of(int64_t first, int64_t count) {
 }  // namespace
 
 TEST_CASE("look-ahead: any places are answered, guessed or not") {
-  LookAhead ahead(batch_of, 4);
+  Prefetcher ahead(batch_of, 4);
   for (const int64_t first : {0, 4, 8, 100, 104, 3, 3, 7, 0}) {
     const Batch batch = ahead.take(first, 4);
     CHECK(batch.largest_token == first);
@@ -30,7 +30,7 @@ TEST_CASE("look-ahead: any places are answered, guessed or not") {
 TEST_CASE("look-ahead: on a CPU batches are handed over, not copied") {
   at::Tensor read[4];  // the last one ahead of need
   int64_t count_read = 0;
-  LookAhead ahead(
+  Prefetcher ahead(
       [&](int64_t first, int64_t count) {
         const Batch batch = batch_of(first, count);
         read[count_read++] = batch.inputs;
@@ -47,7 +47,7 @@ TEST_CASE("look-ahead: on a CPU batches are handed over, not copied") {
 TEST_CASE("look-ahead: the next batch is read while the one before is used") {
   std::promise<int64_t> next;
   const auto first_reader = std::this_thread::get_id();
-  LookAhead ahead(
+  Prefetcher ahead(
       [&](int64_t first, int64_t count) {
         if (std::this_thread::get_id() != first_reader && first <= 30) next.set_value(first);
         return batch_of(first, count);
@@ -63,7 +63,7 @@ TEST_CASE("look-ahead: only the first batch is waited for, whatever lies between
     CAPTURE(stride);
     const auto trainer = std::this_thread::get_id();
     int64_t waited = 0;
-    LookAhead ahead(
+    Prefetcher ahead(
         [&](int64_t first, int64_t count) {
           if (std::this_thread::get_id() == trainer) ++waited;
           return batch_of(first, count);
@@ -76,7 +76,7 @@ TEST_CASE("look-ahead: only the first batch is waited for, whatever lies between
 }
 
 TEST_CASE("look-ahead: a failure ahead of need is thrown when the batch is asked for") {
-  LookAhead ahead(
+  Prefetcher ahead(
       [](int64_t first, int64_t count) {
         if (first == 4) throw std::runtime_error("no block 4");
         return batch_of(first, count);

@@ -1,7 +1,6 @@
-#include "engine/record/mfu.h"
-
 #include <doctest/doctest.h>
 
+#include "engine/record/throughput.h"
 #include "support/sections.h"
 
 using namespace exprun;

@@ -39,7 +39,7 @@ std::map<std::string, at::Tensor> gradients_with(const std::string& micro_batch)
   const Pipeline pipeline = run.build();
   TrainingStep(pipeline, [] { return false; }).run(0);
   std::map<std::string, at::Tensor> gradients;
-  for (const Parameter& parameter : pipeline.learner.parameters->items())
+  for (const Parameter& parameter : pipeline.train_state.parameters->items())
     gradients[parameter.name] = parameter.tensor.grad().clone();
   return gradients;
 }
@@ -79,7 +79,7 @@ TEST_CASE("step: the norm is of all gradients before clipping, which it limits")
   const Pipeline pipeline = run.build();
   const StepResult result = TrainingStep(pipeline, [] { return false; }).run(0);
   double sum = 0;
-  for (const Parameter& parameter : pipeline.learner.parameters->items())
+  for (const Parameter& parameter : pipeline.train_state.parameters->items())
     sum += parameter.tensor.grad().pow(2).sum().item<double>();
   CHECK(result.grad_norm > 0.1);
   CHECK(std::sqrt(sum) == doctest::Approx(0.01).epsilon(1e-3));

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "engine/tiny_run.h"
 #include "support/temporary_folder.h"
 

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "support/temporary_folder.h"
 
 namespace exprun {

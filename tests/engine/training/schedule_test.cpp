@@ -45,7 +45,7 @@ TEST_CASE("schedule: cosine is nanoGPT's get_lr") {
     const auto made =
         schedule("cosine", static_cast<int64_t>(table.at("lr").size()),
                  warmup(table.at("warmup_iters"), "(k+1)/(W+1)") + "decay_until = \"" +
-                     decay.dump() + " steps\"\nfinal_fraction = " + fraction.dump() + "\n");
+                     decay.dump() + " steps\"\nmin_lr_factor = " + fraction.dump() + "\n");
     CHECK(off(*made, peak, table.at("lr")) <= 1e-15);
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("schedule: cosine, linear, constant and wsd are llm.c's") {
     // llm.c's constant has no warm-up.
     std::string keys = type == "constant" ? "" : warmup(table.at("warmup_iterations"));
     if (type != "constant")
-      keys += "final_fraction = " + table.at("final_learning_rate_frac").dump() + "\n";
+      keys += "min_lr_factor = " + table.at("final_learning_rate_frac").dump() + "\n";
     if (type == "wsd") keys += "decay = \"one_minus_sqrt\"\n";
     const auto made = schedule(type, table.at("train_num_batches"), keys);
     INFO(table.dump().substr(0, 120));
@@ -85,7 +85,7 @@ TEST_CASE("schedule: cosine is that of llm.c's Python and DDP-BASEMODEL-TRAIN") 
   if (!tables) return;
   for (const auto& table : tables->at("llmc_python_and_seed002")) {
     const auto made = schedule("cosine", table.at("num_iterations"),
-                               warmup(table.at("warmup_iters")) + "final_fraction = " +
+                               warmup(table.at("warmup_iters")) + "min_lr_factor = " +
                                    table.at("learning_rate_decay_frac").dump() + "\n");
     const double peak = table.at("learning_rate");
     for (size_t i = 0; i < table.at("steps").size(); ++i)
@@ -103,7 +103,7 @@ TEST_CASE("schedule: cosine_annealing is PyTorch's, and rises again") {
     const auto& rates = table.at("closed_form");
     const auto made = schedule("cosine_annealing", static_cast<int64_t>(rates.size()),
                                "half_period = \"" + table.at("T_max").dump() +
-                                   " steps\"\nfinal_fraction = " + fraction.dump() + "\n");
+                                   " steps\"\nmin_lr_factor = " + fraction.dump() + "\n");
     CHECK(off(*made, peak, rates) <= 1e-15);
     CHECK(off(*made, peak, table.at("recursive")) <= 1e-15);
   }
@@ -112,7 +112,7 @@ TEST_CASE("schedule: cosine_annealing is PyTorch's, and rises again") {
 TEST_CASE("schedule: wsd decays in three forms") {
   const auto half_way = [](const char* form) {
     return schedule("wsd", 100,
-                    std::string("decay_length = \"40 steps\"\nfinal_fraction = 0.2\ndecay = \"") +
+                    std::string("decay_length = \"40 steps\"\nmin_lr_factor = 0.2\ndecay = \"") +
                         form + "\"\n")
         ->factor(70);
   };
@@ -140,7 +140,7 @@ TEST_CASE("schedule: the three forms of warm-up") {
 }
 
 TEST_CASE("schedule: a decay stays at its end") {
-  const auto linear = schedule("linear", 20, "decay_until = \"10 steps\"\nfinal_fraction = 0.25\n");
+  const auto linear = schedule("linear", 20, "decay_until = \"10 steps\"\nmin_lr_factor = 0.25\n");
   CHECK(linear->factor(0) == 1);
   CHECK(linear->factor(5) == 0.625);
   CHECK(linear->factor(10) == 0.25);
@@ -150,7 +150,7 @@ TEST_CASE("schedule: a decay stays at its end") {
 
 TEST_CASE("schedule: a warm-up that reaches the end of the decay leaves no division by zero") {
   const auto made =
-      schedule("cosine", 20, warmup(10) + "decay_until = \"10 steps\"\nfinal_fraction = 0.5\n");
+      schedule("cosine", 20, warmup(10) + "decay_until = \"10 steps\"\nmin_lr_factor = 0.5\n");
   CHECK(made->factor(9) == 1);
   CHECK(made->factor(10) == 0.5);
 }

@@ -7,7 +7,6 @@
 
 #include "base/diagnostic.h"
 #include "base/random.h"
-#include "engine/data/token_reader.h"
 #include "engine/model.h"
 #include "support/process_counters.h"
 #include "support/temporary_folder.h"

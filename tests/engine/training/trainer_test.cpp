@@ -74,7 +74,7 @@ TEST_CASE("trainer: a loss that is no number stops before the update") {
   const Pipeline pipeline = run.build();
   {
     const at::NoGradGuard no_grad;
-    pipeline.learner.parameters->find("final_norm.bias")
+    pipeline.train_state.parameters->find("final_norm.bias")
         ->tensor.fill_(std::numeric_limits<double>::quiet_NaN());
   }
   const auto before = all_tensors(pipeline);

@@ -30,7 +30,7 @@ Update first_update(int64_t micro_batch) {
   const Pipeline pipeline = run.build();
   TrainingStep step(pipeline, [] { return false; });
   Update update{step.run(0), {}};
-  for (const auto& parameter : pipeline.learner.parameters->items())
+  for (const auto& parameter : pipeline.train_state.parameters->items())
     update.gradients.push_back({parameter.name, parameter.tensor.grad().clone()});
   return update;
 }

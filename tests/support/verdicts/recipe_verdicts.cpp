@@ -3,8 +3,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "recipe/validate/validate.h"
-#include "recipe/value_json.h"
+#include "recipe/schema/validate.h"
+#include "recipe/value.h"
 
 int main() {
   using namespace exprun;

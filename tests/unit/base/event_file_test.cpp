@@ -1,4 +1,4 @@
-#include "base/event_file.h"
+#include "base/files/event_file.h"
 
 #include <doctest/doctest.h>
 

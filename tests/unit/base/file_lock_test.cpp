@@ -1,4 +1,4 @@
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -228,7 +228,7 @@ TEST_CASE("file lock: a file that cannot be opened is an error that names it") {
       Error);
 }
 
-TEST_CASE("passing lock: of processes that race for it one has it, and a killed one lets go") {
+TEST_CASE("transient lock: of processes that race for it one has it, and a killed one lets go") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "lock";
   constexpr int kProcesses = 4, kTurns = 200;
@@ -243,18 +243,18 @@ TEST_CASE("passing lock: of processes that race for it one has it, and a killed 
   REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
   const pid_t killed = ::fork();
   if (killed == 0) {
-    const PassingLock lock = PassingLock::take(file);
+    const TransientLock lock = TransientLock::take(file);
     if (::write(ready[1], "x", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
   char byte = 0;
   REQUIRE(::read(ready[0], &byte, 1) == 1);
-  CHECK_FALSE(PassingLock::try_take(file));
+  CHECK_FALSE(TransientLock::try_take(file));
   pid_t children[kProcesses];
   for (pid_t& child : children)
     if ((child = ::fork()) == 0) {
       for (int turn = 0; turn < kTurns; ++turn) {
-        const PassingLock lock = PassingLock::take(file);
+        const TransientLock lock = TransientLock::take(file);
         if (shared.inside++ != 0) ::_exit(1);
         ++shared.turns;
         --shared.inside;

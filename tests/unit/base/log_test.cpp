@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

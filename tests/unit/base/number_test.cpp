@@ -1,11 +1,10 @@
-#include "base/number.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "base/format_units.h"
 #include "base/random.h"
 
 using namespace exprun;

@@ -1,4 +1,4 @@
-#include "base/periodic_thread.h"
+#include "base/process/periodic_thread.h"
 
 #include <doctest/doctest.h>
 

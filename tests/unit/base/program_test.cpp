@@ -1,4 +1,4 @@
-#include "base/program.h"
+#include "base/process/program.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "base/signals.h"
+#include "base/process/signals.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "base/exit_code.h"
+#include "base/diagnostic.h"
 
 using namespace exprun;
 

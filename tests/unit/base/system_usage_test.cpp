@@ -2,9 +2,13 @@
 
 #include <doctest/doctest.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
+#include <string>
+
+#include "support/temporary_folder.h"
 
 using namespace exprun;
 
@@ -23,6 +27,20 @@ double processor_seconds() {
 }
 
 }  // namespace
+
+TEST_CASE("memory use: a machine has what its container may take, and no more than is in it") {
+  const TemporaryFolder folder;
+  const double physical =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto bytes_with = [&](const std::string& limit) {
+    folder.write("memory.max", limit + "\n");
+    return memory_use(folder.path()).machine_bytes;
+  };
+  CHECK(memory_use(folder.path() / "missing").machine_bytes == physical);
+  CHECK(bytes_with("max") == physical);
+  CHECK(bytes_with("67108864") == 67108864);
+  CHECK(bytes_with("9223372036854771712") == physical);
+}
 
 TEST_CASE("system usage: a process that computes, its machine and its disk") {
   SystemUsage usage(std::filesystem::temp_directory_path());

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/command/globals.h"
 #include "support/refusal.h"
 
 using namespace exprun;

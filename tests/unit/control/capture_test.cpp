@@ -1,8 +1,7 @@
-#include "control/launch/process/capture.h"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
+#include "control/launch/process/child_process.h"
 #include "unit/control/shell_child.h"
 
 using namespace exprun;

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "base/diagnostic.h"
-#include "base/exit_code.h"
 #include "unit/control/shell_child.h"
 
 using namespace exprun;

@@ -1,5 +1,3 @@
-#include "control/launch/process/child.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,7 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/process/child_group.h"
-#include "control/launch/process/process_start.h"
+#include "control/launch/process/child_process.h"
 #include "unit/control/shell_child.h"
 
 using namespace exprun;

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "control/command/where.h"
-#include "store/metric_writer.h"
+#include "control/command/stored_runs.h"
+#include "store/metrics/metric_writer.h"
 #include "support/refusal.h"
 #include "support/temporary_folder.h"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/launch/observed_runs.h"
+#include "control/launch/which_run.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
 

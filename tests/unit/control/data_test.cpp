@@ -7,10 +7,9 @@
 #include <functional>
 #include <memory>
 
-#include "base/atomic_file.h"
-#include "base/manifest.h"
-#include "base/mapped_file.h"
-#include "control/data/content_hash.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "control/data/input_files.h"
 #include "control/data/prepare.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
@@ -24,13 +23,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-ResolvedRecipe recipe_with(const std::string& dataset, const Facts& facts = {}) {
+ResolvedRecipe recipe_with(const std::string& dataset, const DatasetInfo& dataset_info = {}) {
   const std::string text =
       "run.steps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
       "context_length = 4\n[batch]\nsequences = 2\n[optimizer]\ntype = \"adamw\"\nlr = 1e-3\n"
       "[dataset]\n" +
       dataset;
-  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, facts);
+  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, dataset_info);
 }
 
 ResolvedRecipe text_recipe(const fs::path& path, const std::string& more = "") {
@@ -202,14 +201,14 @@ TEST_CASE("data: a missing file, a folder and a glob without match are shown tog
   const std::string expected =
       "test.toml:16:1: error: '" + at + "/none.txt' does not exist\n    \"" + at +
       "/none.txt\",\n    " + std::string(at.size() + 11, '^') +
-      " write the path of a file that is there\n"
+      " give the path of a file that exists\n"
       "test.toml:17:1: error: '" +
       at + "' is a folder, not a file\n    \"" + at + "\",\n    " +
-      std::string(at.size() + 2, '^') + " for every file in it: \"" + at +
+      std::string(at.size() + 2, '^') + " for all files in it, write \"" + at +
       "/**\"\n"
       "test.toml:18:1: error: no file matches '" +
       at + "/*.txt'\n    \"" + at + "/*.txt\"]\n    " + std::string(at.size() + 8, '^') +
-      " write the path of a file that is there\n";
+      " give the path of a file that exists\n";
   CHECK(complaint(recipe, folder.path() / "data") == expected);
   CHECK(render(glance_at_data(recipe, folder.path() / "data", "").problems) == expected);
   CHECK_FALSE(fs::exists(folder.path() / "data"));
@@ -226,11 +225,11 @@ TEST_CASE("data: files of no bytes are told at first sight, as preparing them wo
     return problems.empty() ? "" : problems[0].message;
   };
   CHECK(said("path = '" + empty + "'\n") ==
-        "no text is in the sources, so there is no token to train on");
+        "the sources contain no text, so there are no tokens to train on");
   CHECK(said("path = '" + empty + "'\nvalidation = '" + full + "'\n") ==
-        "no text is in the sources, so there is no token to train on");
+        "the sources contain no text, so there are no tokens to train on");
   CHECK(said("path = '" + full + "'\nvalidation = '" + empty + "'\n") ==
-        "no text is in the files, so there is no token to validate on");
+        "the files contain no text, so there are no tokens to validate on");
   CHECK(said("path = ['" + empty + "', '" + full + "']\n") == "");
 }
 
@@ -249,10 +248,10 @@ TEST_CASE("data: keys that are about no source are told before any is read") {
   };
   const std::string keys = "separator = \"|\"\ntemplate = \"{a}\"\nfallback_template = \"{b}\"\n";
   CHECK(said("a.txt", keys) ==
-        "test.toml:17 'template' has no effect where every source is text\n"
-        "test.toml:18 'fallback_template' has no effect where every source is text\n");
+        "test.toml:17 'template' has no effect when every source is text\n"
+        "test.toml:18 'fallback_template' has no effect when every source is text\n");
   CHECK(said("a.jsonl", keys) ==
-        "test.toml:16 'separator' has no effect where every source is JSON\n");
+        "test.toml:16 'separator' has no effect when every source is JSON\n");
   CHECK(said("a.jsonl", "separator = \"\"\n") == "");
   CHECK(said("a.jsonl", "") + said("a.txt", "") == "");
   CHECK(said("a.jsonl", keys + "validation = '" + (folder.path() / "a.txt").string() + "'\n") ==
@@ -334,8 +333,8 @@ TEST_CASE("data: a file that is no shard is an error at the path that named it")
   const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file + "\"\n");
   CHECK(complaint(recipe, "") == "test.toml:15:9: error: token shard: '" + file +
                                      "' begins with 2021161080, not with a shard's magic 20240520, "
-                                     "20250211 or 20240801; if it holds "
-                                     "tokens only, write format = \"raw_uint16\"\n    train = \"" +
+                                     "20250211 or 20240801; if it contains "
+                                     "only tokens, write format = \"raw_uint16\"\n    train = \"" +
                                      file + "\"\n            " + std::string(file.size() + 2, '^') +
                                      "\n");
   const auto raw =

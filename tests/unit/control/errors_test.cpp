@@ -1,7 +1,7 @@
 // Each case of tests/errors that has a machine is answered to the letter.
 #include "base/diagnostic.h"
-#include "control/launch/machine_limits.h"
-#include "recipe/checkpoint_room.h"
+#include "control/launch/run_device.h"
+#include "recipe/rules/checkpoint_space.h"
 #include "tests/support/error_cases.h"
 
 using namespace exprun;
@@ -26,10 +26,10 @@ std::string message_of(const CaseFolder& folder) {
   const PlannedMemory planned{machine.value("of_model", 0.0), machine.value("activations", 0.0)};
   const Diagnostics memory = memory_problems(recipe, planned, hardware);
   found.insert(found.end(), memory.begin(), memory.end());
-  const CheckpointRoom room{machine.value("checkpoint", int64_t{0}),
-                            machine.value("saved", int64_t{0}), 100, "runs",
-                            machine.value("disk", int64_t{0})};
-  const Diagnostics disk = checkpoint_room_problems(recipe, room, Severity::warning);
+  const CheckpointSpace space{machine.value("checkpoint", int64_t{0}),
+                              machine.value("saved", int64_t{0}), 100, "runs",
+                              machine.value("disk", int64_t{0})};
+  const Diagnostics disk = checkpoint_space_problems(recipe, space, Severity::warning);
   found.insert(found.end(), disk.begin(), disk.end());
   return render(found);
 }

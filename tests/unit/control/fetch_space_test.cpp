@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/data/fetch/space.h"
+#include "control/data/fetch/download.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

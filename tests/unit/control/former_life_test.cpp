@@ -1,10 +1,9 @@
-#include "control/launch/ranks/former_life.h"
-
 #include <doctest/doctest.h>
 
 #include <map>
 
 #include "base/clock.h"
+#include "control/launch/ranks/restart_detection.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

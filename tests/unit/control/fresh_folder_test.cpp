@@ -1,10 +1,9 @@
-#include "control/launch/fresh_folder.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 
 #include "base/diagnostic.h"
+#include "control/launch/new_run.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -17,7 +16,7 @@ TEST_CASE("fresh folder: one that is there already is refused and stays as it is
   std::ofstream(file) << "weights";
   CHECK_THROWS_WITH_AS(FreshFolder{file.parent_path()},
                        ("launch: the new run's folder '" + file.parent_path().string() +
-                        "' is there already; the same command again chooses another name")
+                        "' already exists; the same command again chooses another name")
                            .c_str(),
                        Error);
   CHECK(fs::exists(file));

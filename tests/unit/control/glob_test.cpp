@@ -1,10 +1,9 @@
-#include "control/data/glob.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "control/data/sources.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

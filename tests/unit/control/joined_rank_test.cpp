@@ -1,10 +1,9 @@
-#include "control/launch/ranks/joined_rank.h"
-
 #include <doctest/doctest.h>
 
 #include <map>
 
 #include "base/diagnostic.h"
+#include "control/launch/ranks/external_launcher.h"
 
 using namespace exprun;
 

@@ -1,9 +1,8 @@
-#include "control/data/kept_vocabulary.h"
-
 #include <doctest/doctest.h>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "base/hash.h"
+#include "control/data/prepared_set.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

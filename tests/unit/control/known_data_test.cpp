@@ -1,6 +1,6 @@
-#include "control/data/known_data.h"
-
 #include <doctest/doctest.h>
+
+#include "control/data/prepare.h"
 
 using exprun::command_to_get;
 

@@ -1,9 +1,8 @@
-#include "control/launch/last_lines.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 
+#include "control/launch/supervise.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

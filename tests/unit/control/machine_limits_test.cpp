@@ -1,9 +1,8 @@
 // Whom machine_problems() and memory_problems() complain of; what they say is in tests/errors.
-#include "control/launch/machine_limits.h"
-
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "control/launch/run_device.h"
 #include "tests/unit/recipe/recipes.h"
 
 using namespace exprun;

@@ -1,14 +1,12 @@
 // --out FOLDER: what exprun data prepare replaces, and what it leaves alone.
-#include "control/data/own_folder.h"
-
 #include <doctest/doctest.h>
 
-#include "base/atomic_file.h"
-#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
-#include "base/file_lock.h"
-#include "base/manifest.h"
-#include "control/data/unfinished_data.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
+#include "control/data/output_directory.h"
+#include "control/data/prepared_set.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
 
@@ -50,7 +48,7 @@ std::string train_text(const fs::path& folder) {
 }
 
 const std::string kNotOurs =
-    "data: 'mine' is there already and was not made by exprun data prepare; give another folder";
+    "data: 'mine' already exists and was not made by exprun data prepare; give another folder";
 const std::string kBegunByOthers =
     "data: 'mine.partial', where the data would be begun, was not made by exprun data prepare "
     "alone; move it away, or give another folder";
@@ -75,14 +73,14 @@ TEST_CASE("own folder: what a user put into a set of ours stays") {
   prepare_other(folder);
   folder.write("mine/notes/NOTES.md", "dear");
   CHECK(said(folder) ==
-        "data: 'mine' is there already and 'notes/NOTES.md' in it was not made by exprun data "
+        "data: 'mine' already exists and 'notes/NOTES.md' in it was not made by exprun data "
         "prepare; move that away, or give another folder");
   CHECK(read_file(folder.path() / "mine/notes/NOTES.md") == "dear");
   CHECK(train_text(folder.path() / "mine").size() == 28);
   fs::remove_all(folder.path() / "mine/notes");
   fs::create_symlink("../other.txt", folder.path() / "mine/link");
   CHECK(said(folder) ==
-        "data: 'mine' is there already and 'link' in it was not made by exprun data prepare; move "
+        "data: 'mine' already exists and 'link' in it was not made by exprun data prepare; move "
         "that away, or give another folder");
 }
 
@@ -114,16 +112,16 @@ TEST_CASE("own folder: a set of ours that has lost what tells it so stays, and t
   const std::string whole = read_file(manifest);
   folder.write("mine/MANIFEST.json", "{");
   CHECK(said(folder) ==
-        "data: 'mine' is there already and its MANIFEST.json is missing or damaged" + rest);
+        "data: 'mine' already exists and its MANIFEST.json is missing or damaged" + rest);
   fs::remove(manifest);
   CHECK(said(folder) ==
-        "data: 'mine' is there already and its MANIFEST.json is missing or damaged" + rest);
+        "data: 'mine' already exists and its MANIFEST.json is missing or damaged" + rest);
   folder.write("mine/recipe.json", "a run has a data.json too");
   CHECK(said(folder) == kNotOurs);
   fs::remove(folder.path() / "mine/recipe.json");
   folder.write("mine/MANIFEST.json", whole);
   folder.write("mine/data.json", "{}");
-  CHECK(said(folder) == "data: 'mine' is there already and its data.json is damaged" + rest);
+  CHECK(said(folder) == "data: 'mine' already exists and its data.json is damaged" + rest);
   CHECK(train_text(folder.path() / "mine").size() == 28);
 }
 
@@ -240,7 +238,7 @@ TEST_CASE("own folder: gc leaves what is prepared below a store's data alone") {
   const TemporaryFolder folder;
   const fs::path partial = folder.path() / "mine.partial";
   fs::create_directories(partial);
-  auto lock = PassingLock::try_take(own_lock(folder.path() / "mine"));
+  auto lock = TransientLock::try_take(own_lock(folder.path() / "mine"));
   CHECK(unfinished_data(folder.path()).empty());
   remove_unfinished_data(folder.path());
   CHECK(fs::exists(partial));
@@ -259,15 +257,15 @@ TEST_CASE("own folder: slashes and links lead to the folder that is meant") {
   fs::create_directories(at / "disk");
   fs::create_directory_symlink("disk", at / "link");
   fs::create_directory_symlink("disk/new", at / "dangling");
-  CHECK(own_folder(at / "out/") == at / "out");
-  CHECK(own_folder(at / "out//") == at / "out");
-  CHECK(own_folder(at / "disk/../out/.") == at / "out");
-  CHECK(own_folder(at / "link") == at / "disk");
-  CHECK(own_folder(at / "link/a/") == at / "disk/a");
-  CHECK(own_folder(at / "dangling") == at / "disk/new");
-  CHECK(own_folder("out") == fs::current_path() / "out");
+  CHECK(output_directory(at / "out/") == at / "out");
+  CHECK(output_directory(at / "out//") == at / "out");
+  CHECK(output_directory(at / "disk/../out/.") == at / "out");
+  CHECK(output_directory(at / "link") == at / "disk");
+  CHECK(output_directory(at / "link/a/") == at / "disk/a");
+  CHECK(output_directory(at / "dangling") == at / "disk/new");
+  CHECK(output_directory("out") == fs::current_path() / "out");
   for (const char* whole : {".", "./", "/"})
-    CHECK_THROWS_WITH_AS(own_folder(whole),
+    CHECK_THROWS_WITH_AS(output_directory(whole),
                          (std::string("data: '") + whole +
                           "' cannot be made anew as a whole, as data are; give a folder in it")
                              .c_str(),

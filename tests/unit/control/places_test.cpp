@@ -1,9 +1,8 @@
-#include "control/command/places.h"
-
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
 #include "control/command/command.h"
+#include "control/command/offer.h"
 
 using namespace exprun;
 

@@ -12,14 +12,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/atomic_file.h"
-#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "base/hash.h"
-#include "base/manifest.h"
 #include "control/data/input_files.h"
-#include "control/data/ordered_workers.h"
-#include "control/data/raw_sources.h"
+#include "control/data/text_sources.h"
 #include "control/data/tokenize_sources.h"
 #include "support/file_size_limit.h"
 #include "support/process_counters.h"
@@ -263,7 +261,8 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
     CHECK(fs::is_empty(store));
     return text;
   };
-  const std::string none = "recipe: no text is in the sources, so there is no token to train on";
+  const std::string none =
+      "recipe: the sources contain no text, so there are no tokens to train on";
   CHECK(said("a.txt", "") == none);
   CHECK(said("a.txt", "", "") == none);
   CHECK(said("a.txt", "||", kAll + "separator = \"|\"\n") == none);
@@ -272,24 +271,25 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
   CHECK(said("a.gz", gzip("")) == none);
   const std::string letters = "abcdefghijklmnopqrstuvwxyz";
   CHECK(said("a.jsonl", "{\"text\": \"\"}\n{\"text\": \"\"}\n") ==
-        "recipe: the texts of all 2 records are empty, so there is no token to train on");
+        "recipe: the texts of all 2 records are empty, so there are no tokens to train on");
   CHECK(said("a.txt", letters, kAll + "block_tokens = 1000\n") ==
-        "recipe: no block of 1,000 tokens is full for training");
+        "recipe: the training data does not fill one block of 1,000 tokens");
   CHECK(said("a.txt", letters, "block_tokens = 20\n") ==
-        "recipe: no block of 20 tokens is full for validation");
+        "recipe: the validation data does not fill one block of 20 tokens");
   CHECK(said("a.txt", letters, "validation_tokens = 26\n") ==
-        "recipe: 'validation_tokens' keeps all 26 tokens for validation, none is left for "
+        "recipe: 'validation_tokens' keeps all 26 tokens for validation, which leaves none for "
         "training");
   CHECK(said("a.txt", letters, "validation_every = 1\n") ==
-        "recipe: 'validation_every' keeps all 26 tokens for validation, none is left for training");
+        "recipe: 'validation_every' keeps all 26 tokens for validation, which leaves none for "
+        "training");
   CHECK(said("a.txt", "a", "validation_fraction = 0.5\n") ==
-        "recipe: 'validation_fraction' keeps the one token for validation, none is left for "
+        "recipe: 'validation_fraction' keeps the one token for validation, which leaves none for "
         "training");
   CHECK(said("a.txt", letters, "validation_every = 2\n") ==
         "recipe: 'validation_every' keeps none of 26 tokens for validation");
   const fs::path empty = folder.write("empty.txt", "");
   CHECK(said("a.txt", letters, "validation = '" + empty.string() + "'\n") ==
-        "recipe: no text is in the files, so there is no token to validate on");
+        "recipe: the files contain no text, so there are no tokens to validate on");
 }
 
 TEST_CASE("prepare: a bad record leaves nothing beside a folder of the user's own") {

@@ -9,13 +9,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
-#include "base/manifest.h"
-#include "base/mapped_file.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "control/data/input_files.h"
-#include "control/data/raw_sources.h"
 #include "control/data/read/document_chunks.h"
-#include "control/data/text_options.h"
+#include "control/data/text_sources.h"
 #include "recipe/resolved.h"
 #include "support/fixtures.h"
 #include "support/shard_tokens.h"
@@ -112,7 +110,7 @@ TEST_CASE("prepare: every rule of validation") {
   const fs::path other = folder.write("b.txt", "xx|yy");
   CHECK(parts("validation = '" + other.string() + "'\n") == "aabbccddee/xxyy");
   CHECK(complaint(file, store, "validation_every = 2\nvalidation_fraction = 0.5\n") ==
-        "'validation_fraction' and 'validation_every' both say what is kept for validation");
+        "'validation_fraction' and 'validation_every' both choose what is kept for validation");
 }
 
 TEST_CASE("prepare: documents that end just where a shard or a part does") {
@@ -242,22 +240,22 @@ TEST_CASE(
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"a\": 1, \"b\": 2}\n") ==
         "data: record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n[1]\n") ==
-        "data: record 2 of 'FILE' (line 2) is no JSON object");
+        "data: record 2 of 'FILE' (line 2) is not a JSON object");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")
-            .starts_with("data: record 2 of 'FILE' (line 2) is no JSON: "));
+            .starts_with("data: record 2 of 'FILE' (line 2) is not JSON: "));
   CHECK(
       message("b.jsonl", "   {\"text\": x}")
-          .starts_with("data: record 1 of 'FILE' (line 1) is no JSON: parse error at column 10 of "
+          .starts_with("data: record 1 of 'FILE' (line 1) is not JSON: parse error at column 10 of "
                        "the record: syntax error "));
   CHECK(message("b.json", "[\n{\"text\": \"a\"},\n {\n  x}]")
-            .starts_with("data: record 2 of 'FILE' is no JSON: parse error at line 2, column 3 of "
+            .starts_with("data: record 2 of 'FILE' is not JSON: parse error at line 2, column 3 of "
                          "the record: syntax error "));
   CHECK(message("b.jsonl", "\n{\"text\": \"a\"}\n \r\n\n[1]\n") ==
-        "data: record 2 of 'FILE' (line 5) is no JSON object");
+        "data: record 2 of 'FILE' (line 5) is not a JSON object");
   CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==
-        "data: record 2 of 'FILE' is no JSON object");
+        "data: record 2 of 'FILE' is not a JSON object");
   CHECK(message("b.jsonl", "{}", "template = \"a{b\"\n") ==
-        "template: '{' at character 2 begins no field; write {{ for a brace");
+        "template: '{' at character 2 does not begin a field; write {{ for a brace");
   CHECK(message("b.txt.gz", gzip(std::string(5000, 'a')).substr(0, 30)) ==
         "data: 'FILE' is damaged gzip (it ends early); fetch or make it again");
   CHECK(message("b.zst", zstd(std::string(5000, 'a')).substr(0, 15)) ==
@@ -458,7 +456,7 @@ TEST_CASE(
     FAIL("taken");
   } catch (const Error& error) {
     CHECK(error.what() == "data: '" + options.folder.string() +
-                              "' is there already and was not made by exprun data prepare; give "
+                              "' already exists and was not made by exprun data prepare; give "
                               "another folder");
   }
   CHECK(read_file(options.folder / "letter.txt") == "dear");

@@ -6,8 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/version.h"
-#include "control/launch/git_state.h"
+#include "base/process/program.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

@@ -7,11 +7,9 @@
 #include <thread>
 #include <tuple>
 
-#include "base/atomic_file.h"
-#include "base/unique_fd.h"
+#include "base/files/file.h"
 #include "base/utf8.h"
-#include "base/write_all.h"
-#include "control/data/read/packing.h"
+#include "control/data/read/byte_stream.h"
 #include "control/data/read/records.h"
 #include "control/data/sources.h"
 #include "support/temporary_folder.h"
@@ -23,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kAll = "validation_fraction = 0.0\n";
-const std::string kAsItIs = ", or take it as it is with format = \"text\"";
+const std::string kAsItIs = ", or read it as it is with format = \"text\"";
 
 std::string read(const fs::path& path, const fs::path& store, const std::string& more = "") {
   return text_of(prepare(path, store, kAll + more).train);
@@ -108,8 +106,8 @@ TEST_CASE("sources: what is packed in a way that is not read is refused by its n
   const TemporaryFolder folder;
   const auto expect = [&](const std::string& bytes, const std::string& name) {
     CHECK(complaint_about(folder, "a.txt", bytes) ==
-          "data: 'FILE' is packed by " + name +
-              ", which is not read; unpack it, or pack it again with gzip or zstd");
+          "data: 'FILE' is compressed with " + name +
+              ", which is not supported; decompress it, or compress it again with gzip or zstd");
   };
   expect(std::string("\xfd\x37zXZ\0", 6) + "more", "xz");
   expect("BZh91AY&SY....", "bzip2");
@@ -125,8 +123,8 @@ TEST_CASE("sources: a file that is not what its name promises is refused") {
   for (const char* name : {"a.txt.gz", "a.jsonl.zst"})
     for (const char* bytes : {"plain text", ""})
       CHECK(complaint_about(folder, name, bytes) ==
-            "data: 'FILE' is neither gzip nor zstd, as its name says; fetch or make it again, or "
-            "rename it if it is not packed");
+            "data: 'FILE' is neither gzip nor zstd, although its name says so; fetch or make it "
+            "again, or rename it if it is not compressed");
   CHECK(read(folder.write("b.gz", zstd("either")), folder.path() / "data") == "either");
 }
 
@@ -152,8 +150,8 @@ TEST_CASE("sources: capitals in a name, and long names of packings, say the same
     CHECK(read(folder.write(name, bytes), folder.path() / "data" / name) == "ab");
   }
   CHECK(complaint_about(folder, "a.txt.GZIP", "plain") ==
-        "data: 'FILE' is neither gzip nor zstd, as its name says; fetch or make it again, or "
-        "rename it if it is not packed");
+        "data: 'FILE' is neither gzip nor zstd, although its name says so; fetch or make it again, "
+        "or rename it if it is not compressed");
 }
 
 TEST_CASE("sources: a byte order mark before JSON is none of it") {
@@ -183,15 +181,15 @@ TEST_CASE("sources: records are no text unless somebody says so") {
       for (const auto& [name, bytes] :
            {std::pair{"a", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
         CHECK(complaint_about(folder, name, bytes) ==
-              "data: 'FILE' begins with a line that is a JSON object, and nothing says what it "
-              "holds; write format = \"json_lines\"" +
+              "data: 'FILE' begins with a line that is a JSON object, but the recipe gives no "
+              "format; write format = \"json_lines\"" +
                   kAsItIs);
       CHECK(read(folder.write("a.md", lines), folder.path() / "data") == lines);
       CHECK(read(folder.write("a", lines), folder.path() / "data", "format = \"text\"\n") == lines);
     }
   for (const char* array : {"[{\"text\": \"a\"}]", " [\n  {\n    \"text\": \"a\"\n  }\n]"})
     CHECK(complaint_about(folder, "a", array) ==
-          "data: 'FILE' begins with an array of JSON objects, and nothing says what it holds; "
+          "data: 'FILE' begins with an array of JSON objects, but the recipe gives no format; "
           "write format = \"json\"" +
               kAsItIs);
 }
@@ -212,17 +210,18 @@ TEST_CASE("sources: an archive and a token shard are no text unless somebody say
   for (const auto& [name, bytes] :
        {std::pair{"a.tar", tar}, {"a.txt", tar}, {"a.tgz", gzip(tar)}, {"a.tar.zst", zstd(tar)}})
     CHECK(complaint_about(folder, name, bytes) ==
-          "data: 'FILE' is a tar archive; unpack it and name the files that it holds" + kAsItIs);
+          "data: 'FILE' is a tar archive; extract it and give the files in it" + kAsItIs);
   for (const uint32_t magic : {20240520u, 20240801u, 20250211u})
-    CHECK(complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
-          "data: 'FILE' is a token shard, no text; write type = \"token_shards\", with its path in "
-          "'train'" +
-              kAsItIs);
+    CHECK(
+        complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
+        "data: 'FILE' is a token shard, not text; write type = \"token_shards\", with its path in "
+        "'train'" +
+            kAsItIs);
   const std::string parquet("PAR1\x15\x04 and more PAR1");
   for (const auto& [name, bytes] :
        {std::pair{"a.parquet", parquet}, {"b.txt", parquet}, {"c.gz", gzip(parquet)}})
     CHECK(complaint_about(folder, name, bytes) ==
-          "data: 'FILE' is a Parquet file, no text; export it as JSON Lines" + kAsItIs);
+          "data: 'FILE' is a Parquet file, not text; export it as JSON Lines" + kAsItIs);
   for (const auto& [name, bytes] : {std::pair{"a.tar", tar}, {"a.parquet", parquet}})
     CHECK(read(folder.write(name, bytes), folder.path() / "data", "format = \"text\"\n") == bytes);
   for (const std::string text : {"PAR1", "PAR1\nis the mark", "PAR1 is the mark"})
@@ -234,9 +233,9 @@ TEST_CASE("sources: a pipe is refused, with the way to read it") {
   REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
   CHECK(found(folder, {"pipe"}) ==
         "'" + (folder.path() / "pipe").string() +
-            "' is no regular file; a pipe is read by exprun data prepare path=- --out FOLDER");
+            "' is not a regular file; read a pipe with exprun data prepare path=- --out FOLDER");
   CHECK(found(folder, {"/dev/null"}) ==
-        "'/dev/null' is no regular file; a pipe is read by exprun data prepare path=- --out "
+        "'/dev/null' is not a regular file; read a pipe with exprun data prepare path=- --out "
         "FOLDER");
 }
 
@@ -260,10 +259,10 @@ TEST_CASE("sources: behind a JSON array nothing may stand") {
   const std::string first = "[{\"text\": \"a\"}]";
   for (const std::string& more : {first, std::string(" garbage"), std::string(1, '\0')})
     CHECK(complaint_about(folder, "a.json", first + more) ==
-          "data: 'FILE' goes on behind its array; it must be one JSON array of records, with "
-          "nothing behind it");
+          "data: 'FILE' continues after its array; it must be one JSON array of records, with "
+          "nothing after it");
   CHECK(complaint_about(folder, "b.json", "[]{}")
-            .starts_with("data: 'FILE' goes on behind its array; "));
+            .starts_with("data: 'FILE' continues after its array; "));
 }
 
 TEST_CASE("sources: what is no JSON array of records comes with what may help") {
@@ -274,10 +273,9 @@ TEST_CASE("sources: what is no JSON array of records comes with what may help") 
   };
   const std::string record = "{\"text\": \"a\"}";
   const std::string no_array = "does not begin with '['; it must be one JSON array of records";
-  const std::string an_object =
-      no_array +
-      ": put a record that stands alone between [ and ], or take the array out of the "
-      "object that holds it (jq .NAME)";
+  const std::string an_object = no_array +
+                                ": put a single record between [ and ], or take the array out of "
+                                "the object that contains it (jq .NAME)";
   const std::string long_record = "{\"text\": \"" + std::string(1'000'000, 'a') + "\"}";
   for (const std::string& line : {record, long_record})
     for (const char* end : {"\n", "\r\n", " \n\n "})
@@ -288,12 +286,12 @@ TEST_CASE("sources: what is no JSON array of records comes with what may help") 
     expect(object, an_object);
   expect("", no_array);
   expect("\"a\"\n{", no_array);
-  expect("[" + record + ",]", "has a comma with no record behind it; take that comma out");
+  expect("[" + record + ",]", "has a comma with no record after it; remove that comma");
   expect("[" + record + ",," + record + "]",
-         "has a comma with no record before it; take that comma out");
-  expect("[," + record + "]", "has a comma with no record before it; take that comma out");
+         "has a comma with no record before it; remove that comma");
+  expect("[," + record + "]", "has a comma with no record before it; remove that comma");
   for (const char* cut : {"[", "[{", "[{\"text\": \"a]", "[{},"})
-    expect(cut, "ends within the array; fetch or make it again");
+    expect(cut, "ends inside the array; fetch or make it again");
 }
 
 TEST_CASE("sources: UTF-16 and UTF-32 are no texts unless somebody says so, and never JSON") {
@@ -325,9 +323,9 @@ TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {
   CHECK(read(folder.write("good.jsonl", record(256)), folder.path() / "data").size() == 512);
   for (const size_t levels : {size_t{257}, size_t{1'000'000}})
     CHECK(complaint_about(folder, "a.jsonl", record(levels)) ==
-          "data: record 1 of 'FILE' (line 1) holds arrays or objects in each other, more than 256 "
+          "data: record 1 of 'FILE' (line 1) has arrays or objects nested more than 256 "
           "levels "
-          "deep, in its field 'text'; a text is expected there");
+          "deep, in its field 'text', where text is expected");
 }
 
 TEST_CASE("sources: a file that several entries name is read once, written twice it is twice") {
@@ -343,9 +341,9 @@ TEST_CASE("sources: a file whose name is a pattern comes with the way to write i
   const TemporaryFolder folder;
   folder.write("x[1].txt", "x");
   const std::string at = folder.path().string();
-  CHECK(found(folder, {"x[1].txt"}) ==
-        "no file matches '" + at + "/x[1].txt'; there is a file of that very name: write '" + at +
-            "/x\\[1].txt'");
+  CHECK(found(folder, {"x[1].txt"}) == "no file matches '" + at +
+                                           "/x[1].txt'; a file has exactly this name: write '" +
+                                           at + "/x\\[1].txt'");
   CHECK(found(folder, {"x\\[1].txt"}) == "x[1].txt ");
 }
 

@@ -136,27 +136,28 @@ TEST_CASE("record fields: what is no value of any type matters in a field that i
     CHECK(filled("{text}", std::string(R"({"odd": )") + odd + R"(, "text": "a"})") == "a");
   CHECK(filled("{text}", R"({"text": 1e400})") == "1e400");
   CHECK(filled("{text}", R"({"text": [1e400]})") ==
-        "holds in its field 'text' what becomes no text: number overflow parsing '1e400'");
+        "has a value in its field 'text' that cannot become text: number overflow parsing '1e400'");
 }
 
 TEST_CASE("record fields: half of a surrogate pair is no character") {
   const auto problem = [](const std::string& half) {
-    return "holds half of a surrogate pair (" + half +
-           "), which is no character, in its field 'text'";
+    return "has half of a surrogate pair (" + half +
+           "), which is not a character, in its field 'text'";
   };
   CHECK(filled("{text}", R"({"text": "\ud83d x"})") == problem("\\ud83d"));
   CHECK(filled("<{text}>", R"({"text": "\n\uDE00\ud83d"})") == problem("\\uDE00"));
   CHECK(filled("{text}", R"({"text": "\ud83d\ud83d\ude00"})") == problem("\\ud83d"));
   CHECK(filled("{text}", R"({"text": "\ud83d\ude00"})") == "\U0001f600");
-  CHECK(filled("{text}", R"({"text": ["\ud83d"]})").starts_with("holds in its field 'text' what"));
+  CHECK(filled("{text}", R"({"text": ["\ud83d"]})")
+            .starts_with("has a value in its field 'text' that cannot become text: "));
 }
 
 TEST_CASE("record fields: why a record is none is said") {
-  CHECK(filled("{text}", "[1]") == "is no JSON object");
-  CHECK(filled("{text}", R"({"text": })").starts_with("is no JSON: parse error at column 10 of "));
+  CHECK(filled("{text}", "[1]") == "is not a JSON object");
+  CHECK(filled("{text}", R"({"text": })").starts_with("is not JSON: parse error at column 10 of "));
   CHECK(filled("{text}", R"({"b": 1, "\u0061": 2, "b": 3})") ==
         "has no field 'text'; it has 'a', 'b'");
-  CHECK(filled("{text}", "{}") == "has no field 'text'; it has no field at all");
+  CHECK(filled("{text}", "{}") == "has no field 'text'; it has no fields");
   CHECK(filled("{text}", std::string("{\"text\": \"a\"}\0x", 15)) ==
-        "is no JSON: behind its object stands a zero byte");
+        "is not JSON: a zero byte follows its object");
 }

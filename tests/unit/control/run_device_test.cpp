@@ -20,10 +20,10 @@ GpuOffer gpus(size_t count) {
   return {std::vector<Gpu>(count), "", ""};
 }
 
-const GpuOffer kOldDriver{std::vector<Gpu>(1),
-                          "the NVIDIA driver 535.104.05 runs CUDA up to 12.2, exprun-trainer-cuda "
-                          "needs 13.0",
-                          "install a newer driver; run.device=cpu trains on the CPU"};
+const GpuOffer kOldDriver{
+    std::vector<Gpu>(1),
+    "the NVIDIA driver 535.104.05 runs CUDA up to 12.2, but exprun-trainer-cuda needs 13.0",
+    "install a newer driver; run.device=cpu trains on the CPU"};
 
 TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer, bool joined = false) {
   return trainer_kind(resolve(text_with(std::move(overrides))), offer, joined);
@@ -55,15 +55,14 @@ TEST_CASE("run device: auto takes GPUs where they can be had for every rank") {
 
 TEST_CASE("run device: GPUs that are asked for and cannot be had are an error with its remedy") {
   CHECK(refusal({"device=cuda"}, kOldDriver) ==
-        "<override 2>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
-        "exprun-trainer-cuda needs 13.0\n"
-        "    device=cuda\n"
-        "           ^^^^ install a newer driver; run.device=cpu trains on the CPU\n");
+        "<override 2>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, but "
+        "exprun-trainer-cuda needs 13.0\n    device=cuda\n           ^^^^ install a newer driver; "
+        "run.device=cpu trains on the CPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(1)) ==
-        "<override 3>:1:12: error: 3 ranks want a GPU each, and one can be used\n"
+        "<override 3>:1:12: error: 3 ranks need a GPU each, but only one can be used\n"
         "    world_size=3\n"
-        "               ^ \"auto\" is one rank a GPU\n");
-  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("and 2 can be used") !=
+        "               ^ \"auto\" is one rank per GPU\n");
+  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("but only 2 can be used") !=
         std::string::npos);
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2), /*joined=*/true).empty());
   CHECK(refusal({"device=auto"}, kOldDriver).empty());

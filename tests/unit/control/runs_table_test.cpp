@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "control/report/ls_table.h"
-#include "control/report/run_result.h"
-#include "control/report/table_selection.h"
+#include "control/report/run_details.h"
+#include "control/report/table.h"
 
 using namespace exprun;
 

@@ -42,10 +42,10 @@ TEST_CASE("shard contents: a file with a shard's magic is never taken for bare t
   std::string other_version = wide_shard({1});
   other_version[4] = 2;
   const auto file = folder.write("a.bin", other_version);
-  CHECK_THROWS_WITH_AS(recognise_shard(file),
-                       ("token shard: '" + file.string() +
-                        "' has version 2, of this magic version 7 can be read; fetch or make it "
-                        "again")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      recognise_shard(file),
+      ("token shard: '" + file.string() +
+       "' has version 2, but only version 7 of its format is supported; fetch or make it again")
+          .c_str(),
+      Error);
 }

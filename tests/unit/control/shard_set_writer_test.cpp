@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

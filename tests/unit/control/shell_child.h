@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "control/launch/process/child.h"
+#include "control/launch/process/child_process.h"
 
 namespace exprun {
 

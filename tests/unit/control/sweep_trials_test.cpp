@@ -74,7 +74,7 @@ TEST_CASE("sweep: a key is given once, however it is spelled") {
         "    ^^^^^^^^^^^^ 'lr' is the same key; give all its values there\n"
         "<override 3>:1:1: error: 'lr' is given twice\n"
         "    lr=1\n"
-        "    ^^ give its values at once: lr=a,b\n");
+        "    ^^ give all its values together: lr=a,b\n");
   CHECK_THROWS_AS(plan_sweep(recipe("[sweep.axes]\nlr = [1]\n\"optimizer.lr\" = [2, 3]\n"), {}),
                   RecipeError);
   CHECK_THROWS_AS(plan_sweep(recipe(), {"weight_decay=1,2", "~optimizer.weight_decay"}),
@@ -115,8 +115,8 @@ TEST_CASE("sweep: a warning of every point is said once") {
 
 TEST_CASE("sweep: the data of every point are looked at, and what they tell is known") {
   std::vector<std::string> seen;
-  const auto glance = [&](const Judgement& judgement) {
-    const auto* path = judgement.recipe.find("dataset.path");
+  const auto glance = [&](const Resolution& resolution) {
+    const auto* path = resolution.recipe.find("dataset.path");
     seen.push_back(toml_text(*path));
     return DataGlance{{{path->where, "no such file", "", {}, Severity::warning}}, {}};
   };
@@ -134,5 +134,5 @@ TEST_CASE("sweep: the data of every point are looked at, and what they tell is k
 TEST_CASE("sweep: of many mistakes the first are said, and how many there are") {
   const SweepSurvey survey = survey_sweep(recipe(), {"hidden_size=range(17,641)", "num_heads=16"});
   REQUIRE(survey.diagnostics.size() == kMostDiagnostics + 1);
-  CHECK(survey.diagnostics.back().message == "there are 385 more, which are not shown");
+  CHECK(survey.diagnostics.back().message == "385 more not shown");
 }

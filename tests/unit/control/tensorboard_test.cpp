@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

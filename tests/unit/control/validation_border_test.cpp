@@ -1,5 +1,3 @@
-#include "control/data/validation_border.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "control/data/text_sources.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
 
@@ -29,11 +28,11 @@ int64_t characters_in(std::string_view text) {
   return count;
 }
 
-ChunkOptions border(const std::vector<RawSource>& sources, double fraction, size_t threads,
-                    const std::string& separator = "") {
+ChunkOptions split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
+                         const std::string& separator = "") {
   ChunkOptions options;
   options.records = {"auto", separator, true, [](std::string_view text) { return text.size(); }};
-  find_border(sources, fraction, threads, options);
+  find_split_point(sources, fraction, threads, options);
   return options;
 }
 
@@ -57,7 +56,7 @@ TEST_CASE("border: of plain texts it is a byte, that of the character by countin
     const auto units = static_cast<double>(characters_in(all));
     const auto expected = static_cast<int64_t>(std::floor((1 - fraction) * units));
     for (const size_t threads : {1, 3}) {
-      const SplitOptions split = border(sources, fraction, threads).split;
+      const SplitOptions split = split_point(sources, fraction, threads).split;
       CAPTURE(fraction);
       CHECK_FALSE(split.units_are_characters);
       const auto from = static_cast<size_t>(split.validation_from);
@@ -76,7 +75,7 @@ TEST_CASE("border: packed and divided texts are counted as they are read") {
   const auto packed = source_of(folder.write("b.txt.gz", gzip(text)));
   for (const auto& [sources, separator] : {std::pair{std::vector{plain, packed}, std::string()},
                                            {std::vector{plain, plain}, std::string("|")}}) {
-    const SplitOptions split = border(sources, 0.75, 2, separator).split;
+    const SplitOptions split = split_point(sources, 0.75, 2, separator).split;
     CHECK(split.units_are_characters);
     CHECK(split.validation_from == half);
   }

@@ -2,9 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "control/launch/difference.h"
-#include "control/launch/end_state.h"
-#include "control/launch/uid.h"
+#include "control/launch/new_run.h"
+#include "control/launch/supervise.h"
 
 using namespace exprun;
 

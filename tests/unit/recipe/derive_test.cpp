@@ -1,8 +1,7 @@
-#include "recipe/derive.h"
-
 #include <doctest/doctest.h>
 
-#include "recipe/emit.h"
+#include "recipe/complete.h"
+#include "recipe/toml/write.h"
 #include "recipes.h"
 
 using namespace exprun;

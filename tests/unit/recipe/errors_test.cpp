@@ -1,7 +1,7 @@
 // Each case of tests/errors that is about a recipe alone is answered to the letter.
 #include <algorithm>
 
-#include "recipe/rules/checks.h"
+#include "recipe/rules/rules.h"
 #include "tests/support/error_cases.h"
 
 using namespace exprun;
@@ -19,12 +19,12 @@ std::string message_of(const CaseFolder& folder) {
 
 // Takes the rules away that complain of the case.
 void leave_silent(std::vector<Rule>& rules, const CaseFolder& folder) try {
-  const Facts facts = facts_of(folder);
+  const DatasetInfo dataset_info = facts_of(folder);
   const SchemaSet& schemas = schemas_of(folder);
-  const Judgement judgement = judge(recipe_of(folder), facts, schemas);
+  const Resolution resolution = try_resolve(recipe_of(folder), dataset_info, schemas);
   std::erase_if(rules, [&](const Rule rule) {
     Diagnostics found;
-    rule({schemas, judgement.recipe.root(), facts}, found);
+    rule({schemas, resolution.recipe.root(), dataset_info}, found);
     return !found.empty();
   });
 } catch (const RecipeError&) {  // a file that cannot be read as one
@@ -42,5 +42,5 @@ TEST_CASE("errors: every rule over several tables has a case") {
     if (!silent.empty()) leave_silent(silent, folder);
   for (const Rule rule : silent)
     FAIL_CHECK("rule " << std::find(rules().begin(), rules().end(), rule) - rules().begin() + 1
-                       << " of rules/checks.cpp is not brought about in tests/errors");
+                       << " of rules/rules.cpp is not brought about in tests/errors");
 }

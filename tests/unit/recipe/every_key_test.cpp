@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/number.h"
-#include "recipe/key_lookup.h"
+#include "base/format_units.h"
+#include "recipe/schema/key_lookup.h"
 #include "recipes.h"
 
 using namespace exprun;
@@ -87,10 +87,10 @@ void for_every_key(const std::function<void(const Tried&)>& check) {
   CHECK(seen.size() > 130);
 }
 
-Judgement with_value(const Tried& tried, const std::string& value) {
+Resolution with_value(const Tried& tried, const std::string& value) {
   std::vector<std::string> overrides = tried.base;
   overrides.push_back(tried.path + "=" + value);
-  return judge(recipe_text(kTinyRecipe, overrides));
+  return try_resolve(recipe_text(kTinyRecipe, overrides));
 }
 
 std::string last_override(const Tried& tried) {
@@ -102,7 +102,7 @@ std::string last_override(const Tried& tried) {
 bool only_there(const Tried& tried, const Diagnostics& diagnostics) {
   return has_errors(diagnostics) &&
          std::all_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
-           return d.where.file->name == last_override(tried) || d.message.ends_with("is left out");
+           return d.where.file->name == last_override(tried) || d.message.ends_with("is ignored");
          });
 }
 
@@ -114,15 +114,15 @@ TEST_CASE("every key: any value is taken, or refused without a follow-on") {
     for (const std::string& value : kValues) {
       CAPTURE(tried.path);
       CAPTURE(value);
-      const Judgement judgement = with_value(tried, value);
-      const Value* found = judgement.recipe.find(tried.path);
-      const bool is_mistake = found != nullptr && found->refused;
+      const Resolution resolution = with_value(tried, value);
+      const Value* found = resolution.recipe.find(tried.path);
+      const bool is_mistake = found != nullptr && found->is_invalid;
       if (is_mistake)
-        CHECK_MESSAGE(only_there(tried, judgement.diagnostics), render(judgement.diagnostics));
+        CHECK_MESSAGE(only_there(tried, resolution.diagnostics), render(resolution.diagnostics));
       refused += is_mistake;
-      taken += !has_errors(judgement.diagnostics);
-      if (!has_errors(judgement.diagnostics))
-        CHECK(error_of(recipe_text(judgement.recipe.to_toml())) == "");
+      taken += !has_errors(resolution.diagnostics);
+      if (!has_errors(resolution.diagnostics))
+        CHECK(error_of(recipe_text(resolution.recipe.to_toml())) == "");
     }
   });
   CHECK(refused > 2000);
@@ -141,8 +141,8 @@ TEST_CASE("every key: the first number outside of its range is refused at its pl
       CAPTURE(tried.path);
       CAPTURE(bound);
       const double outside = tried.schema[bound].get<double>() + away;
-      const Judgement judgement = with_value(tried, shortest(outside));
-      CHECK_MESSAGE(only_there(tried, judgement.diagnostics), render(judgement.diagnostics));
+      const Resolution resolution = with_value(tried, shortest(outside));
+      CHECK_MESSAGE(only_there(tried, resolution.diagnostics), render(resolution.diagnostics));
       ++checked;
     }
   });

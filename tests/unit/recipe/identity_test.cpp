@@ -1,14 +1,13 @@
-#include "recipe/identity.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/number.h"
+#include "base/format_units.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "recipe/emit.h"
+#include "recipe/resolved.h"
+#include "recipe/toml/write.h"
 #include "recipes.h"
 
 using namespace exprun;
@@ -66,9 +65,9 @@ TEST_CASE("identity: everything else does") {
 
 TEST_CASE("identity: what the data tell does not change the hash") {
   const RecipeText text = recipe_text(kTinyRecipe, {"tokenizer=char"});
-  const Facts facts{65, 10000, 1000};
-  CHECK(resolve(text, facts).hash() == resolve(text).hash());
-  CHECK(resolve(text, facts).section("model").get<int64_t>("vocab_size") == 65);
+  const DatasetInfo dataset_info{65, 10000, 1000};
+  CHECK(resolve(text, dataset_info).hash() == resolve(text).hash());
+  CHECK(resolve(text, dataset_info).section("model").get<int64_t>("vocab_size") == 65);
   CHECK(resolve(text).section("model").find<int64_t>("vocab_size") == std::nullopt);
 }
 

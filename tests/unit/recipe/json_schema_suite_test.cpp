@@ -12,8 +12,8 @@
 #include <set>
 
 #include "keywords.h"
-#include "recipe/validate/validate_value.h"
-#include "recipe/value_json.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/value.h"
 
 using namespace exprun;
 namespace fs = std::filesystem;

@@ -26,9 +26,10 @@ TEST_CASE("paths: what cannot be filled in is an error with the way out") {
                        "${env:EXPRUN_TEST_NONE:default}",
                        Error);
   CHECK_THROWS_WITH_AS(expand_path("${libtorch}/a", ""),
-                       "${libtorch} is not known here; set LIBTORCH to the folder that holds its "
-                       "lib/ and include/",
+                       "${libtorch} is unknown on this machine; set LIBTORCH to the folder that "
+                       "contains its lib/ and include/",
                        Error);
-  CHECK_THROWS_WITH_AS(expand_path("${home}/a", ""), "${home} is unknown", Error);
-  CHECK_THROWS_WITH_AS(expand_path("${libtorch/a", "/t"), "'${' has no '}'", Error);
+  CHECK_THROWS_WITH_AS(expand_path("${home}/a", ""), "unknown variable ${home}", Error);
+  CHECK_THROWS_WITH_AS(expand_path("${libtorch/a", "/t"), "the closing '}' of '${' is missing",
+                       Error);
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "recipe/emit.h"
 #include "recipe/resolved.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 
@@ -41,8 +41,8 @@ lr = 3e-4
 )";
 
 inline ResolvedRecipe resolve_tiny(std::vector<std::string> overrides = {},
-                                   const Facts& facts = {}) {
-  return resolve(recipe_text(kTinyRecipe, std::move(overrides)), facts);
+                                   const DatasetInfo& dataset_info = {}) {
+  return resolve(recipe_text(kTinyRecipe, std::move(overrides)), dataset_info);
 }
 
 // As TOML; "absent" where a recipe has none.
@@ -52,9 +52,9 @@ inline std::string value_at(const ResolvedRecipe& recipe, const std::string& pat
 }
 
 // The rendered error of a recipe, or empty.
-inline std::string error_of(const RecipeText& text, const Facts& facts = {}) {
+inline std::string error_of(const RecipeText& text, const DatasetInfo& dataset_info = {}) {
   try {
-    resolve(text, facts);
+    resolve(text, dataset_info);
     return "";
   } catch (const RecipeError& error) {
     return error.what();

@@ -1,4 +1,4 @@
-#include "recipe/schema.h"
+#include "recipe/schema/schema.h"
 
 #include <doctest/doctest.h>
 
@@ -8,18 +8,17 @@
 
 #include "keywords.h"
 #include "recipe/complete.h"
-#include "recipe/table_schema.h"
-#include "recipe/validate/validate_value.h"
-#include "recipe/value_json.h"
+#include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/value.h"
 
 using namespace exprun;
 
 namespace {
 
 const std::set<std::string> kOurKeywords = {
-    "$schema",  "description",  "examples",      "x-unit",           "x-period",
-    "x-path",   "x-identity",   "x-kind",        "x-type-from-name", "x-pattern-help",
-    "x-series", "x-instead-of", "x-renamed-from"};
+    "$schema",    "description", "examples",         "x-unit",         "x-period", "x-path",
+    "x-identity", "x-kind",      "x-type-from-name", "x-pattern-help", "x-series", "x-instead-of"};
 
 // Visits every schema of a key, those of elements and sub-tables included.
 void visit_keys(const std::string& path, const Schema& node,

@@ -68,7 +68,7 @@ TEST_CASE("section: what nobody reads is known") {
   const Section copy = schedule;
   copy.get<Period>("warmup");
   schedule.get<std::string>("warmup_form");
-  CHECK(schedule.unread() == std::vector<std::string>{"decay_until", "final_fraction"});
+  CHECK(schedule.unread() == std::vector<std::string>{"decay_until", "min_lr_factor"});
 }
 
 TEST_CASE("section: a late mistake points at the recipe") {

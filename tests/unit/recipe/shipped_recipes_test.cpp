@@ -12,9 +12,9 @@
 
 #include "base/utf8.h"
 #include "recipe/key_path.h"
-#include "recipe/table_schema.h"
-#include "recipe/toml_source.h"
-#include "recipe/validate/validate_value.h"
+#include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/toml/parse.h"
 #include "recipes.h"
 
 using namespace exprun;

@@ -1,4 +1,4 @@
-#include "recipe/sweep/sweep_space.h"
+#include "recipe/sweep_space.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <memory>
 
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/counted_allocations.h"
 #include "tests/unit/store/store_fixture.h"
 

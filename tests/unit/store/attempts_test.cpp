@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "base/diagnostic.h"
-#include "base/file_lock.h"
-#include "store/metric_writer.h"
+#include "base/files/file_lock.h"
+#include "store/metrics/metric_writer.h"
 #include "store/run_state.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -153,13 +153,13 @@ TEST_CASE("store: a run recorded as running is observed by its lock") {
   {
     const auto lock = FileLock::take(folder.path() / run.folder / "run.lock");
     CHECK(as_observed(run, folder.path()).state == RunState::running);
-    CHECK(!store.settle(run));
+    CHECK(!store.reconcile_state(run));
     CHECK(store.run(id)->state == RunState::running);
   }
   CHECK(as_observed(run, folder.path()).state == RunState::crashed);
-  CHECK(store.settle(run));
+  CHECK(store.reconcile_state(run));
   CHECK(store.run(id)->state == RunState::crashed);
-  CHECK(!store.settle(run));
+  CHECK(!store.reconcile_state(run));
 }
 
 TEST_CASE("store: a crash is never recorded for another attempt, nor for another host") {
@@ -168,7 +168,7 @@ TEST_CASE("store: a crash is never recorded for another attempt, nor for another
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow first = store.run(id).value();
   store.begin_attempt(id, 0);
-  CHECK(!store.settle(first));
+  CHECK(!store.reconcile_state(first));
   CHECK(store.run(id)->state == RunState::running);
 
   RunRow elsewhere = store.run(id).value();
@@ -176,7 +176,7 @@ TEST_CASE("store: a crash is never recorded for another attempt, nor for another
   elsewhere.boot_id = "another-boot";
   CHECK(on_another_host(elsewhere));
   CHECK(as_observed(elsewhere, folder.path()).state == RunState::running);
-  CHECK(!store.settle(elsewhere));
+  CHECK(!store.reconcile_state(elsewhere));
 }
 
 TEST_CASE("store: an end that was recorded is not turned into a crash") {
@@ -185,7 +185,7 @@ TEST_CASE("store: an end that was recorded is not turned into a crash") {
   const int64_t id = store.create_run(new_run("1a"));
   const RunRow before = store.run(id).value();
   store.end_attempt(id, RunState::finished, 0, std::nullopt, "");
-  CHECK(!store.settle(before));
+  CHECK(!store.reconcile_state(before));
   CHECK(store.run(id)->state == RunState::finished);
 }
 

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "base/file_lock.h"
-#include "store/metric_writer.h"
+#include "base/files/file_lock.h"
+#include "store/metrics/metric_writer.h"
 #include "store/run_state.h"
 #include "tests/unit/store/clock_set_back.h"
 #include "tests/unit/store/store_fixture.h"

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/atomic_file.h"
-#include "store/metric_writer.h"
+#include "base/files/file.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/store_fixture.h"
 
 namespace exprun {

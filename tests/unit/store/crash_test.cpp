@@ -11,8 +11,8 @@
 #include <random>
 #include <thread>
 
-#include "base/file_lock.h"
-#include "store/metric_writer.h"
+#include "base/files/file_lock.h"
+#include "store/metrics/metric_writer.h"
 #include "store/run_state.h"
 #include "tests/unit/store/store_fixture.h"
 

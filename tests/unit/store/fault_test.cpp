@@ -8,8 +8,8 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "store/metric_writer.h"
-#include "store/open.h"
+#include "store/database/open.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/faulty_vfs.h"
 #include "tests/unit/store/store_fixture.h"
 

@@ -2,7 +2,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;

@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/metric_writer.h"
-#include "store/open.h"
+#include "store/database/open.h"
+#include "store/metrics/metric_writer.h"
 #include "support/refusal.h"
 #include "tests/unit/store/store_fixture.h"
 

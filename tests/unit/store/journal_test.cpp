@@ -6,10 +6,10 @@
 #include <fstream>
 #include <limits>
 
-#include "base/atomic_file.h"
-#include "base/file_lock.h"
-#include "store/journal_line.h"
-#include "store/metric_writer.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
+#include "store/metrics/metric_journal.h"
+#include "store/metrics/metric_writer.h"
 #include "support/file_size_limit.h"
 #include "tests/unit/store/store_fixture.h"
 

@@ -1,12 +1,11 @@
 // The end of a run that the store could not take.
-#include "store/last_words.h"
-
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 
 #include <fstream>
 
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
+#include "store/end_record.h"
 #include "store/run_state.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -14,7 +13,7 @@ using namespace exprun;
 
 namespace {
 
-LastWords stopped(int64_t attempt) {
+EndRecord stopped(int64_t attempt) {
   return {attempt, 4'000'000'000'000, RunState::interrupted,
           130,     std::nullopt,      "stopped \"here\"\n"};
 }
@@ -28,15 +27,15 @@ TEST_CASE("last words: they are the state of the run, and are recorded when the 
   const auto lock_file = folder.path() / "quickstart-1a2b3c4d" / "run.lock";
   std::filesystem::create_directory(lock_file.parent_path());
   const auto lock = FileLock::take(lock_file);
-  keep_room_for_last_words(lock.fd());
+  reserve_end_record(lock.fd());
   CHECK(as_observed(*store.run(id), folder.path()).state == RunState::running);
-  leave_last_words(lock.fd(), stopped(1), lock_file);
+  write_end_record(lock.fd(), stopped(1), lock_file);
   const RunRow seen = as_observed(*store.run(id), folder.path());
   CHECK(seen.state == RunState::interrupted);
   CHECK(seen.exit_code == 130);
   CHECK(seen.message == "stopped \"here\"\n");
   CHECK(store.run(id)->state == RunState::running);
-  store.settle_all();
+  store.reconcile_all();
   const RunRow recorded = *store.run(id);
   CHECK(recorded.state == RunState::interrupted);
   CHECK(recorded.ended_ms == 4'000'000'000'000);
@@ -49,16 +48,16 @@ TEST_CASE("last words: they are the state of the run, and are recorded when the 
 TEST_CASE("last words: damaged or missing ones say nothing, and a long message is cut") {
   const DatabaseFolder folder;
   const auto lock_file = folder.path() / "run.lock";
-  CHECK(!last_words(lock_file, 1));
+  CHECK(!end_record(lock_file, 1));
   const auto lock = FileLock::take(lock_file);
-  LastWords words = stopped(1);
+  EndRecord words = stopped(1);
   words.message = std::string(100'000, '\x01');
-  leave_last_words(lock.fd(), words, lock_file);
-  CHECK(last_words(lock_file, 1)->message.size() > 300);
+  write_end_record(lock.fd(), words, lock_file);
+  CHECK(end_record(lock_file, 1)->message.size() > 300);
   CHECK(std::filesystem::file_size(lock_file) <= 4096);
-  CHECK(!last_words(lock_file, 2));
+  CHECK(!end_record(lock_file, 2));
   std::fstream(lock_file, std::ios::in | std::ios::out) << "0123";
-  CHECK(!last_words(lock_file, 1));
+  CHECK(!end_record(lock_file, 1));
 }
 
 TEST_CASE("last words: a disk full to the last byte has room for them") {
@@ -67,10 +66,10 @@ TEST_CASE("last words: a disk full to the last byte has room for them") {
   {
     const auto lock_file = folder.path() / "run.lock";
     const auto lock = FileLock::take(lock_file);
-    keep_room_for_last_words(lock.fd());
+    reserve_end_record(lock.fd());
     { std::ofstream(folder.path() / "filler") << std::string(2 << 20, 'x'); }
-    leave_last_words(lock.fd(), stopped(7), lock_file);
-    CHECK(last_words(lock_file, 7)->state == RunState::interrupted);
+    write_end_record(lock.fd(), stopped(7), lock_file);
+    CHECK(end_record(lock_file, 7)->state == RunState::interrupted);
   }
   CHECK(::umount(folder.path().c_str()) == 0);
 }

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "store/open.h"
+#include "store/database/open.h"
 
 namespace exprun {
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/diagnostic.h"
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;

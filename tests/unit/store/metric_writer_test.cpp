@@ -1,4 +1,4 @@
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,11 @@
 // Stores of older and newer formats.
-#include "store/migrate.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <stdexcept>
 
-#include "store/open.h"
-#include "store/query.h"
+#include "store/database/connection.h"
+#include "store/database/open.h"
 #include "tests/unit/store/children.h"
 #include "tests/unit/store/store_fixture.h"
 

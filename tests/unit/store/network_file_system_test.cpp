@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "store/open.h"
-#include "store/query.h"
+#include "store/database/connection.h"
+#include "store/database/open.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;

@@ -1,5 +1,5 @@
 // What may lie at the path of a store, and what is said about it.
-#include "store/open.h"
+#include "store/database/open.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "store/query.h"
+#include "store/database/connection.h"
 #include "tests/unit/store/children.h"
 #include "tests/unit/store/store_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;

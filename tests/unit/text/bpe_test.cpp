@@ -5,15 +5,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/random.h"
 #include "support/byte_level.h"
 #include "support/fixtures.h"
 #include "support/temporary_folder.h"
-#include "text/bpe_tokenizer.h"
-#include "text/bpe_vocabulary.h"
-#include "text/merge_word.h"
+#include "text/bpe/bpe_tokenizer.h"
+#include "text/bpe/bpe_vocabulary.h"
+#include "text/bpe/merge_word.h"
 
 using namespace exprun;
 using nlohmann::json;
@@ -129,14 +129,14 @@ TEST_CASE("BPE: ids and ranks as high as they may be") {
   constexpr uint32_t kId = kMostTokens - 1, kRank = kMostMerges - 1;
   const std::vector<BpeMerge> merges{
       {kId, kId - 1, 7, kRank}, {kId - 1, kId, kId, kRank - 1}, {kId, kId - 1, 8, 0}};
-  const MergeTable table(merges), same(table.slots(), table.merged());
+  const MergeTable table(merges);
   CHECK(table.find(kId, kId) == MergeTable::kNone);  // not a free slot
-  CHECK(same.find(kId, kId - 1) == kRank);           // of a pair that is there twice the first
+  CHECK(table.find(kId, kId - 1) == kRank);          // of a pair that is there twice the first
   for (const size_t size : {2, 8, 9, 10, 63, 64, 65, 66}) {
     CAPTURE(size);
     Tokens tokens(size, kId - 1);
     tokens.back() = kId;  // takes in what is before it, one by one
-    merge_word(same, tokens);
+    merge_word(table, tokens);
     CHECK(tokens == Tokens{kId});
     tokens.assign(size, kId);
     tokens.back() = kId - 1;
@@ -385,17 +385,17 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   folder.write("vocab.bpe", "#version: 0.2\na b\nb c\n");
   CHECK(message() == "tokenizer: " + merges +
                          " merges 'b' with 'c', but not all three have an id; fetch it again, or "
-                         "give another vocabulary");
+                         "use another vocabulary");
   folder.write("vocab.bpe", "# b\na b\n");  // no header
   CHECK(message().starts_with("tokenizer: " + merges + " merges '#' with 'b', but not all three"));
   folder.write("vocab.bpe", "#version: 0.2\nab\n");
   CHECK(message() ==
-        "tokenizer: line 2 of " + merges + " is no merge of two tokens; fetch it again");
+        "tokenizer: line 2 of " + merges + " is not a merge of two tokens; fetch it again");
   for (const std::string line : {"a ", " a", "a b c", "a b\r", "a  b"}) {
     CAPTURE(line);
     folder.write("vocab.bpe", "\na b\n\n" + line);
     CHECK(message() ==
-          "tokenizer: line 4 of " + merges + " is no merge of two tokens; fetch it again");
+          "tokenizer: line 4 of " + merges + " is not a merge of two tokens; fetch it again");
   }
   std::string many = "b c\n";
   for (int i = 0; i < 70; ++i) many = "a b\n" + many;
@@ -403,35 +403,36 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   CHECK(message().starts_with("tokenizer: " + merges + " merges 'b' with 'c', but not all three"));
   folder.write("encoder.json", "{\"\\u0120a\": 0, \"b\": 1, \"\u0120a\": 2}");
   CHECK(message() == "tokenizer: " + encoder +
-                         " has the token ' a' twice; fetch it again, or give another vocabulary");
+                         " has the token ' a' twice; fetch it again, or use another vocabulary");
   folder.write("encoder.json", "{\"a\": 1, \"b\": 1}");
-  CHECK(message() == "tokenizer: " + encoder +
-                         " has the id 1 twice; fetch it again, or give another vocabulary");
+  CHECK(message() ==
+        "tokenizer: " + encoder + " has the id 1 twice; fetch it again, or use another vocabulary");
   folder.write("encoder.json", "{\"a\": 1, \"\\u0061\": 2, ");
   CHECK(message() ==
-        "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
   folder.write("encoder.json", "{");
   CHECK(message() ==
-        "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
   folder.write("vocab.bpe", "");
   folder.write("encoder.json", "{\"a\": 0}");
-  CHECK(message() == "tokenizer: " + encoder +
-                         " has no token for byte 0, so it is no byte-level vocabulary; text could "
-                         "be lost");
+  CHECK(message() ==
+        "tokenizer: " + encoder +
+            " has no token for byte 0, so it is not a byte-level vocabulary; text could "
+            "be lost");
   folder.write("encoder.json", ids.substr(0, ids.size() / 2));
   CHECK(message() ==
-        "tokenizer: " + encoder + " is no JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
   fs::remove(folder.path() / "encoder.json");
   CHECK(message() == "tokenizer: '" + folder.path().string() +
-                         "' holds no vocabulary: neither vocab.bpe with encoder.json, nor "
+                         "' contains no vocabulary: neither vocab.bpe with encoder.json, nor "
                          "merges.txt with vocab.json, nor tokenizer.json, nor a .tiktoken file");
   const fs::path ranks = folder.write("x.tiktoken", "YQ== 0\nYg== 1\n");
   CHECK(complaint([&] { load_bpe_tokenizer(ranks); }) ==
         "tokenizer: '" + ranks.string() +
-            "' has 2 ranks, GPT-2 has 50,256; a tiktoken file does not say how its text is cut "
-            "into words: give the tokenizer.json of this vocabulary");
+            "' has 2 ranks, but GPT-2 has 50,256; a tiktoken file does not say how text is split "
+            "into words: use the tokenizer.json of this vocabulary");
   folder.write("x.tiktoken", "YQ== 0\nYQ== 1\n");
   CHECK(complaint([&] { load_bpe_tokenizer(ranks); }) ==
         "tokenizer: '" + ranks.string() +
-            "' has the token 'a' twice; fetch it again, or give another vocabulary");
+            "' has the token 'a' twice; fetch it again, or use another vocabulary");
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "support/fixtures.h"

@@ -1,6 +1,4 @@
 // Words of the patterns of well-known tokenizers are the same, cut at certain places or not.
-#include "text/known_patterns.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
@@ -9,7 +7,7 @@
 #include "base/random.h"
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
-#include "text/bpe_tokenizer.h"
+#include "text/bpe/bpe_tokenizer.h"
 #include "text/pattern_split.h"
 
 using namespace exprun;

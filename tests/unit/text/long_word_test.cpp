@@ -1,14 +1,12 @@
 // Words that are merged in pieces have the tokens that they have as a whole.
-#include "text/long_word.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "base/atomic_file.h"
+#include "base/files/file.h"
 #include "base/random.h"
 #include "support/fixtures.h"
-#include "text/merge_word.h"
+#include "text/bpe/merge_word.h"
 
 using namespace exprun;
 
@@ -30,7 +28,7 @@ BpeTables random_tables(uint64_t letters, uint64_t seed) {
     vocabulary.merges.push_back(merge);
     vocabulary.tokens.push_back(vocabulary.tokens[merge.left] + vocabulary.tokens[merge.right]);
   }
-  return {vocabulary, TokenTable(vocabulary.tokens), MergeTable(vocabulary.merges), {}};
+  return {vocabulary, TokenTable(vocabulary.tokens), MergeTable(vocabulary.merges)};
 }
 
 void check_word(const BpeTables& tables, const std::string& word) {

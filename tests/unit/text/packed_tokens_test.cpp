@@ -1,9 +1,9 @@
 // Tokens of two bytes and of four, as they lie in a shard.
-#include "text/packed_tokens.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "text/token_shard.h"
 
 using namespace exprun;
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

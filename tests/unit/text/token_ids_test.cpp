@@ -1,4 +1,4 @@
-#include "text/token_ids.h"
+#include "text/bpe/token_ids.h"
 
 #include <doctest/doctest.h>
 
@@ -14,8 +14,9 @@ TEST_CASE("token ids: as many merges as there are ranks, no more") {
   ids.add_merges(merges, "merges.txt");
   CHECK(vocabulary.merges.size() == 1);
   merges.sizes.resize(kMostMerges + 1);
-  CHECK_THROWS_WITH_AS(ids.add_merges(merges, "merges.txt"),
-                       "tokenizer: 'merges.txt' has 4,194,304 merges, fewer than 2^22 fit; fetch "
-                       "it again, or give another vocabulary",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      ids.add_merges(merges, "merges.txt"),
+      "tokenizer: 'merges.txt' has 4,194,304 merges, but fewer than 2^22 fit; fetch "
+      "it again, or use another vocabulary",
+      Error);
 }

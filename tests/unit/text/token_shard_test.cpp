@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "base/atomic_file.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "support/process_counters.h"
 #include "support/temporary_folder.h"
 
@@ -112,16 +112,16 @@ TEST_CASE("token shard: a file that is no shard is told from one") {
   CHECK(complaint("") == "is empty; fetch or make it again");
   CHECK(complaint("abcd") ==
         "has 4 bytes, fewer than a shard's header of 1,024; fetch or make it again, or write "
-        "format = \"raw_uint16\" if it holds tokens only");
+        "format = \"raw_uint16\" if it contains only tokens");
   CHECK(complaint(header({20240520, 1, 0}).substr(0, 8)) ==
         "has 8 bytes, fewer than a shard's header of 1,024; fetch or make it again");
   CHECK(complaint(header({7, 1, 0})) ==
-        "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it holds "
-        "tokens only, write format = \"raw_uint16\"");
+        "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it contains "
+        "only tokens, write format = \"raw_uint16\"");
   CHECK(complaint(header({20240520, 2, 0})) ==
-        "has version 2, of this magic version 1 can be read; fetch or make it again");
+        "has version 2, but only version 1 of its format is supported; fetch or make it again");
   CHECK(complaint(header({20240801, 1, 0})) ==
-        "has version 1, of this magic version 7 can be read; fetch or make it again");
+        "has version 1, but only version 7 of its format is supported; fetch or make it again");
 }
 
 TEST_CASE("token shard: a size that its header does not say is an error") {
@@ -137,7 +137,7 @@ TEST_CASE("token shard: a size that its header does not say is an error") {
 
 TEST_CASE("token shard: a bare file has whole tokens and no header") {
   CHECK(complaint("abc", ShardFormat::raw_uint16) ==
-        "has an odd number of bytes (3), so it does not hold uint16 tokens only");
+        "has an odd number of bytes (3), so it does not contain only uint16 tokens");
   CHECK(complaint(header({20240520, 1, 0}), ShardFormat::raw_uint16) ==
         "begins with a shard's header; write format = \"auto\"");
   CHECK(complaint(header({20240520, 2, 0}), ShardFormat::raw_uint16) ==

@@ -4,8 +4,8 @@
 #include "base/diagnostic.h"
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
-#include "text/bpe_tokenizer.h"
-#include "text/regex_dialect.h"
+#include "text/bpe/bpe_tokenizer.h"
+#include "text/pattern_split.h"
 
 using namespace exprun;
 using nlohmann::json;
@@ -49,7 +49,7 @@ json added(const std::string& text, int id, bool special = false, bool normalize
 
 TEST_CASE("tokenizer.json: the order of its steps and what they drop are refused by name") {
   CHECK(refused(small_tokenizer(in_sequence({byte_level(false), split_at("a|b")}))) ==
-        "splits behind ByteLevel");
+        "splits after ByteLevel");
   CHECK(refused(small_tokenizer(split_at("a|b"))) == "has no ByteLevel");
   CHECK(refused(small_tokenizer(in_sequence({byte_level(false), byte_level(false)}))) ==
         "has ByteLevel twice");
@@ -100,7 +100,7 @@ TEST_CASE("tokenizer.json: an id is a whole number") {
     folder.write("tokenizer.json", tokenizer.dump());
     CHECK_THROWS_WITH_AS(load_bpe_tokenizer(file),
                          ("tokenizer: '" + file.string() + "' has the id " + id +
-                          ", which is no whole number; fetch it again, or give another vocabulary")
+                          ", which is not an integer; fetch it again, or use another vocabulary")
                              .c_str(),
                          Error);
   };
@@ -119,12 +119,12 @@ TEST_CASE("tokenizer.json: an id is a whole number") {
   tokenizer["added_tokens"][0]["id"] = next + (uint64_t{1} << 32);
   CHECK(refused(tokenizer) == "gives the added token \"<x>\" the id " +
                                   std::to_string(next + (uint64_t{1} << 32)) +
-                                  ", where tokenizers gives it " + std::to_string(next));
+                                  ", but the tokenizers library gives it " + std::to_string(next));
 }
 
 TEST_CASE("tokenizer.json: what Oniguruma and PCRE2 read differently is refused by name") {
   CHECK(refused(split_tokenizer(R"(\h+|a)")) ==
-        R"(splits by a pattern with \h, which PCRE2 reads otherwise)");
+        R"(splits by a pattern with \h, which PCRE2 interprets differently)");
   for (const auto& [pattern, construct] :
        std::vector<std::pair<std::string, std::string>>{{R"(\w+|\s+)", R"(\w)"},
                                                         {R"([[:space:]]+|a)", "[:space:]"},
@@ -151,8 +151,8 @@ TEST_CASE("tokenizer.json: what Oniguruma and PCRE2 read differently is refused 
 
 TEST_CASE("tokenizer.json: a pattern that may match nothing is an error") {
   CHECK_THROWS_WITH_AS(load(split_tokenizer(R"(\p{L}*)")),
-                       "tokenizer: the pattern '\\p{L}*' may match nothing, which is a word to "
-                       "some and none to others; use another tokenizer.json",
+                       "tokenizer: the pattern '\\p{L}*' can match an empty string, which "
+                       "tokenizers treat differently; use another tokenizer.json",
                        Error);
 }
 
@@ -172,13 +172,13 @@ TEST_CASE("tokenizer.json: added tokens are found in the text, special ones are 
   tokenizer["added_tokens"][1]["lstrip"] = true;
   CHECK(refused(tokenizer) == "has the added token \"  \" with lstrip");
   tokenizer["added_tokens"] = {added("", 258)};
-  CHECK(refused(tokenizer) == "has an added token of no text");
+  CHECK(refused(tokenizer) == "has an added token without text");
   tokenizer["added_tokens"] = {added("a", 258)};
   CHECK(refused(tokenizer) ==
-        "gives the added token \"a\" the id 258, where tokenizers gives it 97");
+        "gives the added token \"a\" the id 258, but the tokenizers library gives it 97");
   tokenizer["added_tokens"] = {added("<a>", 258), added("<b>", 260)};
   CHECK(refused(tokenizer) ==
-        "gives the added token \"<b>\" the id 260, where tokenizers gives it 259");
+        "gives the added token \"<b>\" the id 260, but the tokenizers library gives it 259");
 }
 
 TEST_CASE("tokenizer.json: no cut is where an added token may lie") {

@@ -78,8 +78,8 @@ TEST_CASE("char tokenizer: at most 65,536 characters") {
   CHECK(tokenizer_of_text(text)->vocab_size() == 65536);
   text += 'a';
   CHECK_THROWS_WITH_AS(tokenizer_of_text(text),
-                       "char tokenizer: the text has 65,537 different characters, at most 65,536 "
-                       "fit; use tokenizer = \"byte\"",
+                       "char tokenizer: the text has 65,537 different characters, but at most "
+                       "65,536 fit; use tokenizer = \"byte\"",
                        Error);
 }
 

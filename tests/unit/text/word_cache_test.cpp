@@ -1,6 +1,4 @@
 // Words are found as they were kept, until others take their place.
-#include "text/word_cache.h"
-
 #include <doctest/doctest.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "text/bpe/bpe_tokenizer.h"
 #include "text/tokenizer.h"
 
 using namespace exprun;

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <string>
+
 #include "base/diagnostic.h"
 
 namespace exprun {
@@ -30,8 +32,6 @@ CurlLibrary loaded() {
   find(library, "curl_easy_getinfo", curl.easy_getinfo);
   find(library, "curl_easy_cleanup", curl.easy_cleanup);
   find(library, "curl_easy_strerror", curl.easy_strerror);
-  find(library, "curl_slist_append", curl.slist_append);
-  find(library, "curl_slist_free_all", curl.slist_free_all);
   curl.global_init(CURL_GLOBAL_DEFAULT);
   return curl;
 }

@@ -1,5 +1,5 @@
-// libcurl, opened when it is first needed: other commands start without it and the dozens of
-// libraries behind it.
+// libcurl, opened when it is first needed: other commands start without it and the libraries that
+// it brings.
 #pragma once
 
 #include <curl/curl.h>
@@ -17,8 +17,6 @@ struct CurlLibrary {
   CURLcode (*easy_getinfo)(CURL*, CURLINFO, ...);
   void (*easy_cleanup)(CURL*);
   const char* (*easy_strerror)(CURLcode);
-  curl_slist* (*slist_append)(curl_slist*, const char*);
-  void (*slist_free_all)(curl_slist*);
 };
 
 }  // namespace exprun

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/mapped_file.h"
+#include "base/files/file.h"
 
 namespace exprun {
 namespace {

@@ -13,12 +13,61 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "base/file_error.h"
+#include "base/files/file.h"
 #include "base/hash.h"
-#include "base/unique_fd.h"
-#include "control/data/read/packing.h"
+#include "control/data/read/format_sniffing.h"
 
 namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct UnreadPacking {
+  std::string_view first;
+  const char* name;
+};
+
+// bzip2: any digit for the size of its blocks stands before the first block's or the end's mark.
+constexpr UnreadPacking kUnread[] = {
+    {{"\xfd\x37zXZ\0", 6}, "xz"}, {"\x04\x22\x4d\x18", "lz4"},     {"PK\x03\x04", "zip"},
+    {"PK\x05\x06", "zip"},        {"7z\xbc\xaf\x27\x1c", "7-Zip"}, {"\x1f\x9d", "compress"},
+};
+
+bool is_bzip2(std::string_view first) {
+  if (!first.starts_with("BZh") || first.size() < kPackingBytes) return false;
+  const std::string_view mark = first.substr(4, 6);
+  return mark == "\x31\x41\x59\x26\x53\x59" || mark == "\x17\x72\x45\x38\x50\x90";
+}
+
+const char* unread_packing(std::string_view first) {
+  for (const UnreadPacking& packing : kUnread)
+    if (first.starts_with(packing.first)) return packing.name;
+  return is_bzip2(first) ? "bzip2" : nullptr;
+}
+
+// A skippable frame (RFC 8878, 3.1.2) is what parallel packers begin with.
+bool is_zstd(std::string_view first) {
+  const bool skippable = first.size() >= 4 && (first[0] & 0xf0) == 0x50;
+  return first.starts_with("\x28\xb5\x2f\xfd") ||
+         (skippable && first.substr(1).starts_with("\x2a\x4d\x18"));
+}
+
+}  // namespace
+
+Packing checked_packing(std::string_view first, const fs::path& file) {
+  if (first.starts_with("\x1f\x8b")) return Packing::gzip;
+  if (is_zstd(first)) return Packing::zstd;
+  const std::string shown = "data: '" + file.string() + "' ";
+  if (const char* name = unread_packing(first))
+    throw Error(shown + "is compressed with " + name +
+                ", which is not supported; decompress it, or compress it again with gzip or zstd");
+  if (is_named_packed(file))
+    throw Error(shown +
+                "is neither gzip nor zstd, although its name says so; fetch or make it again, or "
+                "rename it if it is not compressed");
+  return Packing::none;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,9 +208,10 @@ uint64_t window_of_zstd(std::string_view header) {
 
 // No mistake in the file: a machine with more memory unpacks it.
 FileError no_memory_for_zstd(const fs::path& file, std::string_view header) {
-  return FileError("data: there is not enough memory to unpack '" + file.string() +
-                   "': its window takes " + std::to_string(window_of_zstd(header)) +
-                   " bytes; pack it with a smaller one, or unpack it elsewhere");
+  return FileError(
+      "data: there is not enough memory to decompress '" + file.string() + "': its window takes " +
+      std::to_string(window_of_zstd(header)) +
+      " bytes; compress it with a smaller window, or decompress it on another machine");
 }
 
 class ZstdBytes final : public ByteStream {
@@ -245,6 +295,30 @@ std::string hash_of_file(const fs::path& file, const ShowBytes& show) {
   for (std::vector<char> block(kBlock); plain->read(block.data(), block.size()) > 0;)
     show(plain->position());
   return plain->hash();
+}
+
+namespace {
+
+constexpr size_t kReadBytes = size_t{1} << 18;
+
+}  // namespace
+
+bool StreamBuffer::fill() {
+  const std::string_view kept = rest();
+  std::copy(kept.begin(), kept.end(), bytes_.data());
+  const size_t size = kept.size() + kReadBytes;
+  if (size > bytes_.capacity()) bytes_.reserve(2 * size, kept.size());
+  begin_ = 0;
+  end_ = kept.size();
+  const size_t count = stream_->read(bytes_.data() + end_, kReadBytes);
+  end_ += count;
+  return count > 0;
+}
+
+bool StreamBuffer::has(size_t size) {
+  while (rest().size() < size)
+    if (!fill()) return false;
+  return true;
 }
 
 }  // namespace exprun

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/diagnostic.h"
-#include "base/file_error.h"
+#include "base/files/file.h"
 #include "base/hash.h"
 
 namespace exprun {
@@ -93,19 +93,20 @@ class Chunker {
   }
 
   // A document that the border divides is one in each part. `border`: so many units lie before it.
-  void add_text(const Record& record, int64_t border, int64_t units) {
-    if (border > 0 && units <= border)
-      return add_piece({record.bytes, record.begins, record.ends || units == border}, Part::train);
+  void add_text(const Record& record, int64_t split_point, int64_t units) {
+    if (split_point > 0 && units <= split_point)
+      return add_piece({record.bytes, record.begins, record.ends || units == split_point},
+                       Part::train);
     std::string_view rest = record.bytes;
-    if (border > 0) {
-      rest = rest.substr(bytes_of_units(rest, border, options_.split.units_are_characters));
+    if (split_point > 0) {
+      rest = rest.substr(bytes_of_units(rest, split_point, options_.split.units_are_characters));
       const size_t cut = record.bytes.size() - rest.size();
       add_piece({record.bytes.substr(0, cut), record.begins, true}, Part::train);
     }
     const bool begins = record.begins || !validation_begun_;
     if (rest.empty() && !record.begins && begins) return;  // the document ended at the border
     validation_begun_ = true;
-    const bool is_rest = begins && (border > 0 || !record.begins);
+    const bool is_rest = begins && (split_point > 0 || !record.begins);
     add_piece({rest, begins, record.ends}, Part::validation, is_rest);
   }
 
@@ -250,6 +251,41 @@ std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& s
     read_before = read;
   }
   return content.hex();
+}
+
+namespace {
+
+RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
+  if (!chunk.json) return {chunk.where, error.what()};
+  const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
+  return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
+                           in_line + error.what()};
+}
+
+constexpr size_t kAhead = 2048, kCacheLine = 64;
+
+// Another core read the chunk: its bytes further on are asked for while these are parsed.
+void prefetch(std::string_view rest, size_t size) {
+  for (size_t at = kAhead; at < std::min(kAhead + size, rest.size()); at += kCacheLine)
+    __builtin_prefetch(rest.data() + at);
+}
+
+}  // namespace
+
+void for_each_text(const Chunk& chunk, const RecordTemplate& text,
+                   const std::function<void(const Piece&, std::string_view)>& visit) {
+  std::string_view rest = chunk.bytes;
+  RecordRoom room;
+  int64_t place = chunk.first_place;
+  for (const Piece& piece : chunk.pieces) try {
+      const std::string_view bytes = rest.substr(0, piece.size);
+      rest.remove_prefix(piece.size);
+      prefetch(rest, piece.size);
+      chunk.json ? visit(piece, text.fill(bytes, room)) : visit(piece, bytes);
+      place += piece.ends;
+    } catch (const Error& error) {
+      throw wrong(chunk, place, piece.line, error);
+    }
 }
 
 }  // namespace exprun

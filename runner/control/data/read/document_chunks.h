@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "control/data/read/record_template.h"
 #include "control/data/read/records.h"
 #include "control/data/sources.h"
 
@@ -84,5 +86,12 @@ size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
 // Of all sources, as the records are read. Throws as read_chunks().
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
                     const ShowBytes& show);
+
+// The texts of a chunk: JSON records are filled in a template, what is text already stays.
+
+// What is wrong with a text, found here or by `visit`, is a RecipeError at the path that named the
+// file; of a JSON record it names the record.
+void for_each_text(const Chunk& chunk, const RecordTemplate& text,
+                   const std::function<void(const Piece&, std::string_view)>& visit);
 
 }  // namespace exprun

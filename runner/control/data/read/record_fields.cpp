@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "control/data/read/stream_buffer.h"
+#include "control/data/read/byte_stream.h"
 
 namespace exprun {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/byte_room.h"
+#include "base/uninitialized_buffer.h"
 
 namespace exprun {
 
@@ -30,7 +30,7 @@ class RecordFields {
 
  private:
   std::vector<RecordField> fields_;
-  ByteRoom unescaped_;  // strings that had escapes
+  UninitializedBuffer unescaped_;  // strings that had escapes
 };
 
 }  // namespace exprun

@@ -38,11 +38,11 @@ std::string problem_in(const std::string& what, const json::exception& error) {
 Error no_record(std::string_view bytes) {
   try {
     if (parse_json<json>(bytes).is_object())  // its text ends there
-      return Error("is no JSON: behind its object stands a zero byte");
+      return Error("is not JSON: a zero byte follows its object");
   } catch (const json::exception& error) {
-    return Error("is no JSON: " + problem_in("record", error));
+    return Error("is not JSON: " + problem_in("record", error));
   }
-  return Error("is no JSON object");
+  return Error("is not a JSON object");
 }
 
 std::string names_of(const RecordFields& fields) {
@@ -50,7 +50,7 @@ std::string names_of(const RecordFields& fields) {
   for (const RecordField& field : fields.all()) names.emplace(field.name);
   std::string shown;
   for (const std::string& name : names) shown += (shown.empty() ? "'" : ", '") + name + "'";
-  return shown.empty() ? "no field at all" : shown;
+  return shown.empty() ? "no fields" : shown;
 }
 
 // Of an array or object.
@@ -59,13 +59,13 @@ std::string text_by_parse(const RecordField& field) {
   try {
     value = parse_json<json>(field.value);
   } catch (const json::exception& error) {
-    throw Error("holds in its field '" + std::string(field.name) +
-                "' what becomes no text: " + problem_in("field", error));
+    throw Error("has a value in its field '" + std::string(field.name) +
+                "' that cannot become text: " + problem_in("field", error));
   }
   if (is_deeper_than(value, kMostLevels))
-    throw Error("holds arrays or objects in each other, more than " + std::to_string(kMostLevels) +
+    throw Error("has arrays or objects nested more than " + std::to_string(kMostLevels) +
                 " levels deep, in its field '" + std::string(field.name) +
-                "'; a text is expected there");
+                "', where text is expected");
   return json_text(value);
 }
 
@@ -77,8 +77,8 @@ bool is_empty(const RecordField& field) {
 std::string_view text_of(const RecordField& field, std::string& made) {
   if (is_empty(field)) return {};
   if (!field.half.empty())
-    throw Error("holds half of a surrogate pair (" + std::string(field.half) +
-                "), which is no character, in its field '" + std::string(field.name) + "'");
+    throw Error("has half of a surrogate pair (" + std::string(field.half) +
+                "), which is not a character, in its field '" + std::string(field.name) + "'");
   const bool is_list = field.value.starts_with('{') || field.value.starts_with('[');
   if (field.is_string || !is_list) return field.value;
   return made = text_by_parse(field);

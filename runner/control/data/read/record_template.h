@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/template_parts.h"
+#include "base/strings.h"
 #include "control/data/read/record_fields.h"
 
 namespace exprun {

@@ -52,4 +52,12 @@ std::string format_of_file(const std::filesystem::path& file, const std::string&
 std::unique_ptr<RecordReader> open_records(const std::filesystem::path& file,
                                            const RecordOptions& options);
 
+// One reader a format; open_records (records.h) chooses among them.
+
+// `options` outlives the reader.
+std::unique_ptr<RecordReader> open_text(const std::filesystem::path& file,
+                                        const RecordOptions& options);
+std::unique_ptr<RecordReader> open_json_lines(const std::filesystem::path& file);
+std::unique_ptr<RecordReader> open_json_array(const std::filesystem::path& file);
+
 }  // namespace exprun

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "base/exit_code.h"
+#include "base/diagnostic.h"
 #include "base/log.h"
 
 namespace exprun {
@@ -17,10 +17,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr timespec kLook{0, 100'000'000};
 
-constexpr int kLoss = 1;  // the gravity of having lost the others
+constexpr int kLoss = 1;  // the severity of having lost the others
 
 // The higher, the more likely the cause of what the others did.
-int gravity(const ChildEnd& end) {
+int severity(const ChildEnd& end) {
   if (end.signal) return 3;
   switch (static_cast<ExitCode>(end.exit_code.value_or(1))) {
     case ExitCode::done:
@@ -80,7 +80,7 @@ class Group {
     for (size_t i = 0; i < children_.size(); ++i) {
       Child& child = children_[i];
       if (child.end || !(child.end = take_end(child.pid)) || killed_) continue;
-      const int found = gravity(*child.end);
+      const int found = severity(*child.end);
       be_patient_for(patience_behind(found));
       if (!cause_ || found > worst_ || (found == worst_ && i == 0)) {
         worst_ = found;
@@ -89,9 +89,9 @@ class Group {
     }
   }
 
-  std::chrono::milliseconds patience_behind(int gravity_of_end) const {
-    if (gravity_of_end == 0) return patience_.behind_success;
-    return gravity_of_end == kLoss ? patience_.behind_loss : patience_.behind_failure;
+  std::chrono::milliseconds patience_behind(int severity_of_end) const {
+    if (severity_of_end == 0) return patience_.behind_success;
+    return severity_of_end == kLoss ? patience_.behind_loss : patience_.behind_failure;
   }
 
   void be_patient_for(std::chrono::milliseconds time) {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "control/launch/process/child.h"
+#include "control/launch/process/child_process.h"
 
 namespace exprun {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/listening_socket.h"
-#include "control/launch/process/child.h"
-#include "control/launch/ranks/joined_rank.h"
+#include "base/machine/network.h"
+#include "control/launch/process/child_process.h"
+#include "control/launch/ranks/external_launcher.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
@@ -23,7 +23,7 @@ RecipeText with_world_size(RecipeText text, int ranks);
 JoinedRank ranks_of_one_machine(int world_size);
 
 // Open since the command began, in the first life of the ranks. Throws Error.
-ListeningSocket meeting_point_of(const JoinedRank& rank_0);
+ListeningSocket rendezvous_point_of(const JoinedRank& rank_0);
 
 // The commands of rank 0 and of the ranks on its machine, made from the one of a run with a single
 // rank. Rank 0 serves the rendezvous at the socket, which must stay open until it has started; the
@@ -34,5 +34,17 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, const Joined
 
 // The command of rank 0 where another launcher starts all ranks and serves their rendezvous.
 ChildCommand joined_command(ChildCommand single, const JoinedRank& joined);
+
+// The words that tell a trainer its place among the ranks (trainer/options.cpp reads them).
+
+void add_option(ChildCommand& command, const std::string& option, const std::string& value);
+
+void add_place(ChildCommand& command, const JoinedRank& place);
+
+// The rank so many behind the first one of a machine.
+JoinedRank behind(JoinedRank first, int ranks);
+
+// For execv; as long-lived as the words.
+std::vector<char*> argv_of(std::vector<std::string>& words);
 
 }  // namespace exprun

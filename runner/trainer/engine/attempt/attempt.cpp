@@ -1,29 +1,135 @@
 #include "engine/attempt/attempt.h"
 
+#include <optional>
+#include <vector>
+
 #include "base/diagnostic.h"
-#include "base/free_space.h"
+#include "base/files/event_file.h"
+#include "base/files/file.h"
 #include "base/log.h"
-#include "base/signals.h"
-#include "dist/true_cause.h"
-#include "dist/within.h"
+#include "base/process/signals.h"
+#include "dist/failure.h"
+#include "engine/attempt/consistency_check.h"
 #include "engine/attempt/hand_over.h"
-#include "engine/attempt/meeting.h"
-#include "engine/attempt/parting.h"
+#include "engine/attempt/handshake.h"
 #include "engine/attempt/rank_attempt.h"
-#include "engine/attempt/recording.h"
-#include "engine/attempt/run_kernels.h"
+#include "engine/attempt/shutdown_barrier.h"
 #include "engine/checkpoint/checkpoint_writer.h"
-#include "engine/checkpoint/state_giver.h"
+#include "engine/checkpoint/resume.h"
 #include "engine/describe.h"
 #include "engine/device/torch_error.h"
 #include "engine/pipeline.h"
 #include "engine/record/progress.h"
+#include "engine/record/store_recorder.h"
+#include "engine/record/system_recorder.h"
+#include "engine/record/tensorboard_recorder.h"
+#include "engine/record/throughput.h"
 #include "engine/trainer.h"
-#include "recipe/checkpoint_room.h"
+#include "recipe/rules/checkpoint_space.h"
+#include "store/metrics/metric_writer.h"
 
 namespace exprun {
-
 namespace {
+
+// All that rank 0 records of an attempt, and where: the store, the screen, TensorBoard.
+class Recording : public Recorder {
+ public:
+  Recording(const StoredRun& run, const RankAttempt& attempt);
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // From here on what the machine uses too; `step` is the last completed one.
+  void begin(int64_t step);
+  // Makes everything durable, and sums it up on the screen.
+  void end(const TrainingResult& result);
+
+  MetricWriter& metrics() { return metrics_; }
+
+  void step(const StepRecord& record) override;
+  void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void event(const std::string& level, const std::string& kind, const std::string& text) override;
+
+ private:
+  const StoredRun& run_;
+  const RankAttempt& attempt_;
+  MetricWriter metrics_;
+  StoreRecorder store_;
+  Progress progress_;
+  TimerRecorder timers_;
+  std::optional<Mfu> mfu_;
+  std::optional<MfuRecorder> utilisation_;
+  std::optional<LiveEventFile> events_;
+  std::optional<TensorboardRecorder> tensorboard_;
+  std::optional<SystemRecorder> system_;
+  std::vector<Recorder*> all_;  // the store first: nothing is shown that is not recorded
+};
+
+std::vector<std::pair<std::string, HyperParameter>> hyper_parameters(const ResolvedRecipe& recipe) {
+  std::vector<std::pair<std::string, HyperParameter>> parameters;
+  for (const auto& [path, text] : recipe.leaves(false))
+    parameters.emplace_back(path, hyper_parameter(text));
+  return parameters;
+}
+
+// What TensorBoard compares runs by.
+std::vector<std::string> metrics_of(const Pipeline& pipeline) {
+  std::vector<std::string> names{"train/loss"};
+  for (const auto& named : pipeline.evaluations)
+    for (std::string& metric : named.evaluation->metrics()) names.push_back(std::move(metric));
+  return names;
+}
+
+// Nothing where no peak is known.
+std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
+  const Pipeline& pipeline = attempt.pipeline();
+  const auto peak = peak_of(pipeline.recipe, pipeline.machine(), attempt.share());
+  if (!peak) return std::nullopt;
+  return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
+}
+
+Recording::Recording(const StoredRun& run, const RankAttempt& attempt)
+    : run_(run),
+      attempt_(attempt),
+      metrics_(run.store, run.id),
+      store_(run, metrics_, attempt.pipeline().plan.metrics_every),
+      progress_(attempt.pipeline()),
+      timers_(metrics_, attempt.pipeline().plan, attempt.device()),
+      mfu_(mfu_of(attempt)),
+      all_{&store_, &progress_, &timers_} {
+  const int64_t every = attempt.pipeline().plan.metrics_every;
+  if (mfu_) all_.push_back(&utilisation_.emplace(metrics_, every, *mfu_));
+  if (!attempt.recipe().section("metrics").get<bool>("tensorboard")) return;
+  events_.emplace(run.folder.path / "tensorboard");
+  all_.push_back(&tensorboard_.emplace(*events_, every, hyper_parameters(attempt.recipe()),
+                                       metrics_of(attempt.pipeline())));
+}
+
+void Recording::begin(int64_t step) {
+  const SystemRecorder::Settings settings{run_.folder.path, attempt_.pipeline().plan.system_every,
+                                          step, events_ ? &*events_ : nullptr, attempt_.device()};
+  all_.push_back(&system_.emplace(metrics_, settings));
+}
+
+void Recording::end(const TrainingResult& result) {
+  metrics_.flush();
+  if (!result.message.empty()) event("error", "end", result.message);
+  show_progress_line("");
+  for (const std::string& line : end_summary(attempt_.pipeline(), progress_, result, run_))
+    log_info(line);
+  if (mfu_) log_info(mfu_->text(progress_.tokens_per_second()));
+}
+
+void Recording::step(const StepRecord& record) {
+  for (Recorder* one : all_) one->step(record);
+}
+
+void Recording::evaluation(int64_t step, const std::string& name, const EvaluationResult& result) {
+  for (Recorder* one : all_) one->evaluation(step, name, result);
+}
+
+void Recording::event(const std::string& level, const std::string& kind, const std::string& text) {
+  for (Recorder* one : all_) one->event(level, kind, text);
+}
 
 ExitCode exit_code(const TrainingResult& result) {
   if (result.end == TrainingResult::End::finished) return ExitCode::done;
@@ -34,9 +140,9 @@ ExitCode exit_code(const TrainingResult& result) {
 // Before hours of training, not after.
 void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder, int64_t step) {
   const auto saved = static_cast<int64_t>(complete_checkpoints(folder).size());
-  Diagnostics problems = checkpoint_room_problems(
+  Diagnostics problems = checkpoint_space_problems(
       pipeline.recipe,
-      {checkpoint_bytes(pipeline.learner), saved, checkpoints_after(pipeline.plan, step),
+      {checkpoint_bytes(pipeline.train_state), saved, checkpoints_after(pipeline.plan, step),
        folder.path.string(), free_space(folder.path)},
       Severity::error);
   if (!problems.empty()) throw RecipeError(std::move(problems));
@@ -49,7 +155,7 @@ TrainingResult train(Trainer& trainer, const std::optional<Position>& start, Pro
 // What needs the rendezvous.
 void prepare_together(Rendezvous& rendezvous, const Pipeline& pipeline) {
   agree_on_kernels(rendezvous, pipeline);
-  rendezvous.roll_call()->all_exchange();
+  rendezvous.membership()->all_exchange();
 }
 
 constexpr std::chrono::minutes kConnecting{1};  // longer than a rendezvous tries
@@ -78,7 +184,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
     rendezvous = met_unless_stopped(place);
     const auto stop = rendezvous ? tell(*rendezvous, hand_over) : stop_requested();
     if (stop != StopRequest::none) return exit_code_of(stop);
-    rendezvous->roll_call();
+    rendezvous->membership();
   }
   const RankAttempt attempt(hand_over, rendezvous.get());
   const Pipeline& pipeline = attempt.pipeline();
@@ -111,7 +217,7 @@ bool is_loss_of_others(const std::exception& error) {
 
 // Without memory or threads for that they find out by themselves; what failed first is to be told.
 void tell_why(Rendezvous& rendezvous, const std::exception& failure) try {
-  rendezvous.roll_call()->say_why(explain_failure(failure));
+  rendezvous.membership()->say_why(explain_failure(failure));
 } catch (const std::exception& error) {
   log(LogLevel::debug, error.what());
 }
@@ -142,7 +248,7 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
   keep_own_log(place, std::get<HandOver>(heard));
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour
-  rendezvous.roll_call();
+  rendezvous.membership();
   // The others ask why for some seconds only, and its group may take as long to end: it is still
   // there while that is said.
   std::optional<RankAttempt> attempt;
@@ -154,10 +260,10 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   }
 }
 
-void dismiss_others(const RankPlace& place, const Dismissal& dismissal) {
+void dismiss_others(const RankPlace& place, const ShutdownNotice& shutdown_notice) {
   try {
     Rendezvous rendezvous(place);
-    dismiss(rendezvous, dismissal);
+    dismiss(rendezvous, shutdown_notice);
   } catch (const Error& error) {
     log_warning(std::string(error.what()) + ": ranks that come later wait until they are stopped");
   }

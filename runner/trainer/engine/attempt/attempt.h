@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/exit_code.h"
+#include "base/diagnostic.h"
 #include "dist/rank_place.h"
-#include "engine/attempt/dismissal.h"
+#include "engine/attempt/shutdown_barrier.h"
 #include "engine/record/store_recorder.h"
 
 namespace exprun {
@@ -22,6 +22,6 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
 ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash);
 
 // As rank 0, when it does not train: all others end so, if they come in time.
-void dismiss_others(const RankPlace& place, const Dismissal& dismissal);
+void dismiss_others(const RankPlace& place, const ShutdownNotice& shutdown_notice);
 
 }  // namespace exprun

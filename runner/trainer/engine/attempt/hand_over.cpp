@@ -1,22 +1,170 @@
 #include "engine/attempt/hand_over.h"
 
-#include <nlohmann/json.hpp>
-#include <random>
+#include <unistd.h>
 
-#include "base/atomic_file.h"
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/json_text.h"
 #include "base/log.h"
-#include "base/machine/host_name.h"
-#include "engine/attempt/dismissal.h"
-#include "engine/attempt/evidence.h"
-#include "engine/attempt/meeting.h"
-#include "engine/attempt/meeting_words.h"
-#include "engine/attempt/replies.h"
-#include "engine/attempt/restarts.h"
+#include "base/machine/network.h"
+#include "base/process/signals.h"
+#include "dist/rendezvous.h"
+#include "engine/attempt/consistency_check.h"
+#include "engine/attempt/handshake.h"
+#include "engine/attempt/shutdown_barrier.h"
 #include "engine/device/device.h"
-#include "text/data_facts.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
+namespace {
+
+// What the ranks above 0 reply to the hand-over, and what rank 0 makes of it.
+struct Reply {
+  std::string process;  // one is told from another that is started as the same rank
+  std::string problem;  // why it cannot take part
+  GpuClaim gpu;
+};
+
+// Of all ranks, rank 0's the first of them, or why they are not there.
+struct Replies {
+  StopRequest stop = StopRequest::none;  // came before the last of them
+  std::string problem;                   // of the first rank that has one
+  std::vector<Reply> of_rank;
+};
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookForReplies{10};
+constexpr std::chrono::milliseconds kLookForVerdict{
+    50};  // of ranks that may wait long, all at one server
+constexpr std::chrono::seconds kBreath{2};
+
+std::string listed(const std::vector<int>& ranks) {
+  std::string text = "rank ";
+  for (size_t i = 0; i < ranks.size(); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
+  return text;
+}
+
+std::vector<int> missing_ranks(Rendezvous& rendezvous) {
+  std::vector<int> ranks = ranks_from(1, rendezvous);
+  std::erase_if(ranks, [&](int rank) { return rendezvous.has(handshake_keys::reply_key(rank)); });
+  return ranks;
+}
+
+// A launcher that starts all has failed; people who start machines may be late.
+[[noreturn]] void give_up(Rendezvous& rendezvous) {
+  const RankPlace& place = rendezvous.place();
+  const std::string text = "dist: rank 0 of " + std::to_string(place.world_size) +
+                           " cannot meet the others at " + place.address + ":" +
+                           std::to_string(place.port) + ": after " +
+                           std::to_string(place.handshake_timeout.count() / 1000) +
+                           " s there is no " + listed(missing_ranks(rendezvous));
+  const bool by_people = !place.joined && place.ranks_here < place.world_size;
+  const ExitCode code = by_people ? ExitCode::preempted : ExitCode::lost_ranks;
+  call_off(rendezvous, {code, text});
+  throw Error(text, code);
+}
+
+// One round of asking all.
+class Round {
+ public:
+  Round(Rendezvous& rendezvous, bool is_first) : rendezvous_(rendezvous), is_first_(is_first) {}
+
+  bool in_one_breath() const { return Clock::now() - began_ < kBreath; }
+
+  Replies replies(const GpuClaim& own) {
+    Replies all{StopRequest::none, "", {{"", "", own}}};
+    for (int rank = 1; rank < rendezvous_.place().world_size; ++rank) {
+      all.stop = await(rank);
+      if (all.stop != StopRequest::none) return all;
+      const json said = parse_json<json>(rendezvous_.get(handshake_keys::reply_key(rank)));
+      all.of_rank.push_back({said.at("process"), said.at("problem"), said.at("gpu")});
+      all.problem = all.of_rank.back().problem;
+      if (!all.problem.empty()) return all;
+    }
+    return all;
+  }
+
+ private:
+  StopRequest await(int rank) {
+    while (!rendezvous_.has(handshake_keys::reply_key(rank))) {
+      if (const auto stop = stop_requested(); stop != StopRequest::none) return stop;
+      if (Clock::now() > began_ + rendezvous_.place().handshake_timeout) give_up(rendezvous_);
+      if (!is_first_ && !in_one_breath()) say_who_is_gone();
+      std::this_thread::sleep_for(kLookForReplies);
+    }
+    return StopRequest::none;
+  }
+
+  void say_who_is_gone() {
+    if (has_said_it_) return;
+    has_said_it_ = true;
+    log_warning("dist: " + listed(missing_ranks(rendezvous_)) +
+                " has come and is gone: the others wait until it is started again");
+  }
+
+  Rendezvous& rendezvous_;
+  const bool is_first_;
+  const Clock::time_point began_ = Clock::now();
+  bool has_said_it_ = false;
+};
+
+// As rank 0. A rank that has replied may have died before the last one came, or have been started
+// again: all are asked once more, until they reply in one breath. Throws Error when some do not
+// come; the others have been called off then.
+Replies replies_of_all(Rendezvous& rendezvous, GpuClaim own) {
+  for (bool is_first = true;; is_first = false) {
+    Round round(rendezvous, is_first);
+    Replies replies = round.replies(own);
+    if (replies.stop != StopRequest::none || !replies.problem.empty()) return replies;
+    if (!is_first && round.in_one_breath()) return replies;
+    for (const int rank : ranks_from(1, rendezvous))
+      rendezvous.forget(handshake_keys::reply_key(rank));
+  }
+}
+
+// On a rank above 0: replies, as often as rank 0 asks, until there is a verdict. Nothing where rank
+// 0 has begun another life before it had one.
+std::optional<json> verdict_on(const Reply& reply, Rendezvous& rendezvous) {
+  const std::string key = handshake_keys::reply_key(rendezvous.place().rank);
+  const std::string text =
+      json_text(json{{"process", reply.process}, {"problem", reply.problem}, {"gpu", reply.gpu}},
+                -1, NotUtf8::replaced);
+  for (rendezvous.set(key, text); !rendezvous.has(handshake_keys::kVerdict);
+       std::this_thread::sleep_for(kLookForVerdict)) {
+    if (!rendezvous.is_newest_life()) return std::nullopt;
+    if (!rendezvous.has(key)) rendezvous.set(key, text);
+  }
+  return handshake_keys::heard(rendezvous, handshake_keys::kVerdict);
+}
+
+void write_down(const RankPlace& place, const std::string& text) {
+  if (!place.restarts_fd) return;
+  if (::ftruncate(*place.restarts_fd, 0) != 0 ||
+      ::pwrite(*place.restarts_fd, text.data(), text.size(), 0) < 0)
+    log_warning("this rank's launcher cannot be told about restarts");
+}
+
+}  // namespace
+
+void report_restarts(const RankPlace& place, int so_far, int most) {
+  write_down(place, std::to_string(so_far) + ' ' + std::to_string(most));
+}
+
+void forbid_restarts(const RankPlace& place) {
+  write_down(place, "");
+}
 
 namespace {
 
@@ -84,7 +232,7 @@ HandOver read_message(const json& message) {
 // The device to train on. Who has the problem is the cause; the others end because of it.
 std::string device_of(const json& verdict, const Reply& own, const RankPlace& place) {
   if (!own.problem.empty()) throw Error(own.problem);
-  if (!meeting_words::begins(verdict)) throw Error(verdict.at("problem"), ExitCode::lost_ranks);
+  if (!handshake_keys::begins(verdict)) throw Error(verdict.at("problem"), ExitCode::lost_ranks);
   const auto processes = verdict.at("processes").get<std::vector<std::string>>();
   if (processes.at(static_cast<size_t>(place.rank)) != own.process)
     throw Error("dist: there is a rank " + std::to_string(place.rank) + " at " + place.address +
@@ -110,10 +258,10 @@ Understood understand(const json& word, const RankPlace& place,
   auto& [hand_over, reply] = understood;
   try {
     hand_over = read_message(word);
-    reply.problem =
-        difference_from_rank_0(evidence(recipe_hash ? *recipe_hash : hand_over.resolved().hash(),
-                                        hand_over.data, hand_over.checkpoint),
-                               word.at("evidence"));
+    reply.problem = difference_from_rank_0(
+        consistency_record(recipe_hash ? *recipe_hash : hand_over.resolved().hash(), hand_over.data,
+                           hand_over.checkpoint),
+        word.at("evidence"));
     reply.gpu = claim(hand_over, place, own);
   } catch (const std::exception& error) {
     reply.problem = error.what();
@@ -127,14 +275,16 @@ std::optional<Heard> hear_in_this_life(Rendezvous& rendezvous,
                                        const std::optional<std::string>& recipe_hash,
                                        const OwnGpu& own) {
   const RankPlace& place = rendezvous.place();
-  const json word = meeting_words::heard(rendezvous, meeting_words::kHandOver);
-  if (const auto dismissal = dismissal_in(word)) return leave(rendezvous, *dismissal);
+  const json word = handshake_keys::heard(rendezvous, handshake_keys::kHandOver);
+  if (const auto shutdown_notice = shutdown_notice_in(word))
+    return leave(rendezvous, *shutdown_notice);
   report_restarts(place, word.at("restarts"), word.at("max_restarts"));
   auto [hand_over, reply] = understand(word, place, recipe_hash, own);
   const auto verdict = verdict_on(reply, rendezvous);
   if (!verdict) return std::nullopt;
-  if (const auto dismissal = dismissal_in(*verdict)) return leave(rendezvous, *dismissal);
-  rendezvous.set(meeting_words::heard_key(place.rank), "");
+  if (const auto shutdown_notice = shutdown_notice_in(*verdict))
+    return leave(rendezvous, *shutdown_notice);
+  rendezvous.set(handshake_keys::heard_key(place.rank), "");
   hand_over.device = device_of(*verdict, reply, place);
   return hand_over;
 }
@@ -160,8 +310,8 @@ bool HandOver::wants_gpus() const {
 
 StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own) {
   const auto most = hand_over.resolved().section("parallelism").get<int64_t>("max_restarts");
-  json message{{"evidence", to_json(evidence(hand_over.resolved().hash(), hand_over.data,
-                                             hand_over.checkpoint))},
+  json message{{"evidence", to_json(consistency_record(hand_over.resolved().hash(), hand_over.data,
+                                                       hand_over.checkpoint))},
                {"working_directory", std::filesystem::current_path().string()},
                {"folder", hand_over.folder.path.string()},
                {"recipe", hand_over.recipe},
@@ -171,14 +321,14 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
                {"restarts", rendezvous.place().restarts},
                {"max_restarts", most}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
-  meeting_words::say(rendezvous, meeting_words::kHandOver, message);
+  handshake_keys::say(rendezvous, handshake_keys::kHandOver, message);
   Replies replies = replies_of_all(rendezvous, claim(hand_over, rendezvous.place(), own));
   if (replies.stop == StopRequest::none && replies.problem.empty())
     settle_device(hand_over, replies);
   if (!replies.problem.empty()) refuse(rendezvous, replies.problem);
   if (replies.stop == StopRequest::none)
-    meeting_words::say(rendezvous, meeting_words::kVerdict,
-                       {{"device", hand_over.device}, {"processes", processes_of(replies)}});
+    handshake_keys::say(rendezvous, handshake_keys::kVerdict,
+                        {{"device", hand_over.device}, {"processes", processes_of(replies)}});
   else
     call_off(rendezvous, {exit_code_of(replies.stop), ""});
   return replies.stop;

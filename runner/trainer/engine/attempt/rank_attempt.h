@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "base/machine/processor.h"
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
-#include "engine/attempt/core_share.h"
 #include "engine/attempt/hand_over.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/machine.h"
@@ -16,6 +16,17 @@
 #include "engine/record/recorder.h"
 
 namespace exprun {
+
+// How many cores a rank computes on beside the others of its run.
+struct CoreShare {
+  int cores = 1;     // of this rank
+  int machines = 1;  // of all ranks
+};
+
+// So many for each rank of a host that no core has two of them, at least 1: what the host's ranks
+// may use together, divided by them, but no more than this rank's own. All ranks call it once.
+// Throws Error.
+CoreShare share_of_cores(Rendezvous& rendezvous, const Cores& own = own_cores());
 
 // Those of the checkpoint, if there is one.
 void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);

@@ -27,20 +27,20 @@ class FlatBuffer {
   FlatBuffer(std::vector<Parameter> parameters, bool decays, int parts = 1,
              std::optional<at::ScalarType> gradients = std::nullopt);
 
-  struct Slot {
+  struct ParameterSlice {
     Parameter parameter;
     int64_t offset = 0;  // elements from the start of the buffer
   };
-  const std::vector<Slot>& slots() const { return slots_; }
+  const std::vector<ParameterSlice>& parameter_slices() const { return parameter_slices_; }
 
   // The whole buffer as an optimizer steps it.
   const FlatRange& range() const { return range_; }
 
   // The part of a tensor in this buffer's layout that belongs to a parameter, in its shape.
-  static at::Tensor cut(const at::Tensor& flat, const Slot& slot);
+  static at::Tensor cut(const at::Tensor& flat, const ParameterSlice& parameter_slice);
 
  private:
-  std::vector<Slot> slots_;
+  std::vector<ParameterSlice> parameter_slices_;
   FlatRange range_;
 };
 

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 
-#include "engine/name_glob.h"
 #include "engine/optimizer.h"
+#include "engine/parameter.h"
 #include "recipe/key_path.h"
 
 namespace exprun {
-
 namespace {
 
 constexpr const char* kDefaultGroup = "default";
 
 // `decay` of an optimizer's table; one without the key has no weight decay to apply.
 bool decays(const std::string& which, ParameterClass kind) {
-  if (which == "matrices") return kind != ParameterClass::vector;
+  if (which == "matrices_and_embeddings") return kind != ParameterClass::vector;
   return which == "all";
 }
 
@@ -38,9 +37,9 @@ void check_takes(const OptimizerGroup& group, std::string_view key) {
     for (const Parameter& parameter : *part)
       if (parameter.kind != ParameterClass::matrix)
         throw group.section.error(key,
-                                  "optimizer '" + type + "' steps matrices only, and '" +
+                                  "optimizer '" + type + "' updates only matrices, but '" +
                                       parameter.name + "' is of class " + to_string(parameter.kind),
-                                  "give it to a group with another optimizer");
+                                  "put it in a group with another optimizer");
 }
 
 std::vector<std::string> globs_of(const Section& group) {
@@ -67,9 +66,9 @@ void check_in_no_group_before(const Section& groups, const std::string& name,
     for (const Parameter& parameter : parameters)
       if (matches_any(globs, parameter.name) && matches_any(globs_before, parameter.name))
         throw groups.table(name).error("match",
-                                       "parameter '" + parameter.name + "' is in [" +
-                                           join_path("optimizer.groups", before) + "] already",
-                                       "a parameter belongs in one group");
+                                       "parameter '" + parameter.name + "' is already in [" +
+                                           join_path("optimizer.groups", before) + "]",
+                                       "a parameter can be in only one group");
   }
 }
 
@@ -82,8 +81,9 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const Section section = groups.table(name);
     const auto taken = take_matching(section, left);
     if (taken.empty())
-      throw section.error("match", "no parameter matches group '" + name + "'",
-                          "one is called '" + parameters[parameters.size() / 2].name + "'");
+      throw section.error(
+          "match", "no parameter matches group '" + name + "'",
+          "one parameter is named '" + parameters[parameters.size() / 2].name + "'");
     result.push_back(filled(name, section, taken));
     check_takes(result.back(), "match");
   }

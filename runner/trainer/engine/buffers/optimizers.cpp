@@ -1,14 +1,52 @@
 #include "engine/buffers/optimizers.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 
 #include <map>
 
 #include "base/hash.h"
 #include "base/random.h"
 #include "engine/device/device.h"
+#include "engine/precision/stochastic_rounding.h"
 
 namespace exprun {
+namespace {
+
+// Whoever has the tensor sees it go.
+void free_memory(const at::Tensor& tensor) {
+  tensor.set_data(at::empty({0}, tensor.options()));
+}
+
+}  // namespace
+
+SteppedRange::SteppedRange(const FlatRange& stored, at::ScalarType format)
+    : stored_(stored),
+      seen_{stored.values.to(format), stored.gradients.to(format), stored.decays},
+      copies_values_(stored.values.scalar_type() != format),
+      copies_gradients_(stored.gradients.scalar_type() != format) {
+  seen_.values.mutable_grad() = seen_.gradients;
+}
+
+void SteppedRange::fill() {
+  const auto format = seen_.values.scalar_type();
+  if (copies_values_) seen_.values.set_data(stored_.values.to(format));
+  if (copies_gradients_) seen_.gradients.set_data(stored_.gradients.to(format));
+}
+
+void SteppedRange::store() {
+  if (copies_values_) stored_.values.copy_(seen_.values);
+}
+
+void SteppedRange::store_stochastically(int64_t begin, int64_t count, uint64_t key, int64_t first) {
+  const auto values = seen_.values.view(-1).narrow(0, begin, count);
+  stored_.values.view(-1).narrow(0, begin, count).copy_(stochastically_rounded(values, key, first));
+}
+
+void SteppedRange::drop() {
+  if (copies_values_) free_memory(seen_.values);
+  if (copies_gradients_) free_memory(seen_.gradients);
+}
 
 namespace {
 
@@ -41,86 +79,88 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
       precision_(precision),
       groups_(optimizer_groups(section, parameters)) {
   share_values(*parallelism_.group, parameters);
-  for (const OptimizerGroup& each : groups_) steppers_.push_back(build(each));
+  for (const OptimizerGroup& each : groups_) stepped_groups_.push_back(build(each));
   std::vector<const ShardedBuffer*> buffers;
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) buffers.push_back(&buffer);
-  sync_ = std::make_unique<GradientSync>(parallelism_.group, buffers, parameters);
-  gather_ = std::make_unique<ValueGather>(parallelism_.group, buffers, parameters);
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers) buffers.push_back(&buffer);
+  sync_ = std::make_unique<GradientReducer>(parallelism_.group, buffers, parameters);
+  gather_ = std::make_unique<ParameterAllGather>(parallelism_.group, buffers, parameters);
 }
 
-Optimizers::Stepper Optimizers::build(const OptimizerGroup& group) const {
+Optimizers::SteppedGroup Optimizers::build(const OptimizerGroup& group) const {
   const auto [granularity, build] = factory_of(group);
-  Stepper stepper;
-  add_buffers(stepper.buffers, group.decayed, true, granularity, parallelism_, precision_);
-  add_buffers(stepper.buffers, group.undecayed, false, granularity, parallelism_, precision_);
-  add_units(stepper);
+  SteppedGroup stepped_group;
+  add_buffers(stepped_group.buffers, group.decayed, true, granularity, parallelism_, precision_);
+  add_buffers(stepped_group.buffers, group.undecayed, false, granularity, parallelism_, precision_);
+  add_units(stepped_group);
   ParameterGroup parts{group.name, {}, {}};
-  for (const auto& [range, buffer, index] : stepper.units)
+  for (const auto& [range, buffer, index] : stepped_group.units)
     if (granularity == Optimizer::Granularity::element_wise) {
       parts.ranges.push_back(range.seen());
     } else {
-      Parameter matrix = buffer.cuts(index).at(0).slot.parameter;
+      Parameter matrix = buffer.parameter_parts(index).at(0).parameter_slice.parameter;
       matrix.tensor = range.seen().values;
       parts.matrices.push_back(std::move(matrix));
     }
-  stepper.optimizer = build(group.section, std::move(parts));
-  for (auto& unit : stepper.units) unit.range.drop();
-  return stepper;
+  stepped_group.optimizer = build(group.section, std::move(parts));
+  for (auto& unit : stepped_group.units) unit.range.drop();
+  return stepped_group;
 }
 
-void Optimizers::add_units(Stepper& stepper) const {
-  for (const ShardedBuffer& buffer : stepper.buffers) {
+void Optimizers::add_units(SteppedGroup& stepped_group) const {
+  for (const ShardedBuffer& buffer : stepped_group.buffers) {
     const std::vector<FlatRange> ranges = buffer.ranges();
     for (size_t i = 0; i < ranges.size(); ++i)
-      stepper.units.push_back(
+      stepped_group.units.push_back(
           {SteppedRange(ranges[i], precision_.state_of(ranges[i].values.scalar_type())), buffer,
            i});
   }
 }
 
 double Optimizers::lr(double factor) const {
-  return factor * steppers_.at(0).optimizer->lr();
+  return factor * stepped_groups_.at(0).optimizer->lr();
 }
 
 void Optimizers::zero_gradients() {
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) buffer.flat().range().gradients.zero_();
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers)
+      buffer.flat().range().gradients.zero_();
 }
 
 std::vector<at::Tensor> Optimizers::squared_gradients() const {
   std::vector<at::Tensor> parts;
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) parts.push_back(buffer.sum_of_squares());
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers)
+      parts.push_back(buffer.sum_of_squares());
   return parts;
 }
 
 void Optimizers::scale_gradients(double coefficient) {
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) buffer.scale_gradients(coefficient);
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers) buffer.scale_gradients(coefficient);
 }
 
 void Optimizers::step(double factor, int64_t update) {
   at::NoGradGuard no_grad;
   await_values();
-  for (Stepper& stepper : steppers_) {
-    for (auto& unit : stepper.units) unit.range.fill();
-    stepper.optimizer->step(factor * stepper.optimizer->lr(), update);
-    for (auto& unit : stepper.units) store(unit, update);
+  for (SteppedGroup& stepped_group : stepped_groups_) {
+    for (auto& unit : stepped_group.units) unit.range.fill();
+    stepped_group.optimizer->step(factor * stepped_group.optimizer->lr(), update);
+    for (auto& unit : stepped_group.units) store(unit, update);
   }
   gather_->begin();
 }
 
 // By parameter, so that what is drawn depends neither on the buffers nor on the ranks.
-void Optimizers::store(Stepper::Unit& unit, int64_t update) const {
+void Optimizers::store(SteppedGroup::Unit& unit, int64_t update) const {
   auto& [range, buffer, index] = unit;
   if (!precision_.rounding_seed || !range.copies_values()) {
     range.store();
   } else {
-    for (const auto& [slot, of_parameter, of_unit] : buffer.cuts(index)) {
+    for (const auto& [parameter_slice, of_parameter, of_unit] : buffer.parameter_parts(index)) {
       const uint64_t key =
           random_bits({static_cast<uint64_t>(*precision_.rounding_seed), random_word("rounding"),
-                       static_cast<uint64_t>(update), random_word(slot.parameter.name)});
+                       static_cast<uint64_t>(update), random_word(parameter_slice.parameter.name)});
       range.store_stochastically(of_unit.begin, of_unit.count, key, of_parameter.begin);
     }
   }
@@ -130,8 +170,8 @@ void Optimizers::store(Stepper::Unit& unit, int64_t update) const {
 std::vector<int> Optimizers::ranks_that_differ() const {
   await_values();
   Hasher hasher;
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers) {
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers) {
       const at::Tensor values = buffer.flat().range().values.cpu();
       hasher.update(values.const_data_ptr(), values.nbytes());
     }
@@ -150,20 +190,20 @@ std::vector<int> Optimizers::ranks_that_differ() const {
 std::vector<NamedTensor> Optimizers::parameter_tensors() const {
   await_values();
   std::vector<NamedTensor> tensors;
-  for (const Stepper& stepper : steppers_)
-    for (const ShardedBuffer& buffer : stepper.buffers)
-      for (const auto& slot : buffer.flat().slots())
-        tensors.push_back(
-            {slot.parameter.name, FlatBuffer::cut(buffer.flat().range().values, slot)});
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (const ShardedBuffer& buffer : stepped_group.buffers)
+      for (const auto& parameter_slice : buffer.flat().parameter_slices())
+        tensors.push_back({parameter_slice.parameter.name,
+                           FlatBuffer::cut(buffer.flat().range().values, parameter_slice)});
   return tensors;
 }
 
 std::vector<Optimizers::BufferState> Optimizers::states() const {
   std::vector<BufferState> states;
-  for (const Stepper& stepper : steppers_)
-    for (OptimizerState& state : stepper.optimizer->state()) {
+  for (const SteppedGroup& stepped_group : stepped_groups_)
+    for (OptimizerState& state : stepped_group.optimizer->state()) {
       auto next = state.tensors.begin();
-      for (const ShardedBuffer& buffer : stepper.buffers) {
+      for (const ShardedBuffer& buffer : stepped_group.buffers) {
         const auto end = next + static_cast<std::ptrdiff_t>(buffer.units().size());
         std::vector<at::Tensor> units(next, end);
         const at::Tensor& values = buffer.flat().range().values;
@@ -182,8 +222,9 @@ std::vector<NamedTensor> Optimizers::gathered_state() const {
     const at::Tensor whole = buffer.gathered(units, options);
     device = options.device();
     if (!whole.defined()) continue;
-    for (const auto& slot : buffer.flat().slots())
-      tensors.push_back({slot.parameter.name + "/" + name, FlatBuffer::cut(whole, slot)});
+    for (const auto& parameter_slice : buffer.flat().parameter_slices())
+      tensors.push_back(
+          {parameter_slice.parameter.name + "/" + name, FlatBuffer::cut(whole, parameter_slice)});
   }
   await(device);
   parallelism_.group->require_intact();
@@ -201,11 +242,11 @@ void Optimizers::load_state(const StoredState& stored) const {
 Optimizers::StateSize Optimizers::state_size() const {
   StateSize size;
   for (const auto& [buffer, name, units, options] : states()) {
-    size.tensors += buffer.flat().slots().size();
+    size.tensors += buffer.flat().parameter_slices().size();
     for (const at::Tensor& unit : units) size.bytes_here += static_cast<int64_t>(unit.nbytes());
-    for (const auto& slot : buffer.flat().slots())
-      size.bytes +=
-          slot.parameter.tensor.numel() * static_cast<int64_t>(options.dtype().itemsize());
+    for (const auto& parameter_slice : buffer.flat().parameter_slices())
+      size.bytes += parameter_slice.parameter.tensor.numel() *
+                    static_cast<int64_t>(options.dtype().itemsize());
   }
   return size;
 }

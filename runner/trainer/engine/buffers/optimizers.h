@@ -1,6 +1,8 @@
 // All optimizers of a run with the buffers that they step.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,17 +10,42 @@
 #include <string>
 #include <vector>
 
-#include "engine/buffers/gradient_sync.h"
+#include "engine/buffers/gradient_reducer.h"
 #include "engine/buffers/optimizer_groups.h"
-#include "engine/buffers/parallelism.h"
+#include "engine/buffers/parameter_all_gather.h"
 #include "engine/buffers/sharded_buffer.h"
-#include "engine/buffers/stepped_range.h"
-#include "engine/buffers/value_gather.h"
-#include "engine/checkpoint/named_tensor.h"
+#include "engine/checkpoint/safetensors.h"
 #include "engine/optimizer.h"
 #include "engine/precision/precision.h"
 
 namespace exprun {
+
+// Weights as an optimizer sees them: values and gradients in the format of its state, copied where
+// they are stored in another.
+class SteppedRange {
+ public:
+  // `stored` may have a matrix's shape.
+  SteppedRange(const FlatRange& stored, at::ScalarType format);
+
+  // What an optimizer is built with and steps; its values' .grad are its gradients. Copies are
+  // there from fill() to drop() only, and when it has just been built.
+  const FlatRange& seen() const { return seen_; }
+  bool copies_values() const { return copies_values_; }
+
+  void fill();
+  // Copied values go back, rounded to the nearest.
+  void store();
+  // The same stochastically, of [begin, begin + count): what is drawn is a function of `key` and
+  // the place, counted from `first`.
+  void store_stochastically(int64_t begin, int64_t count, uint64_t key, int64_t first);
+  void drop();
+
+ private:
+  FlatRange stored_;
+  FlatRange seen_;
+  bool copies_values_;
+  bool copies_gradients_;
+};
 
 class Optimizers {
  public:
@@ -34,8 +61,8 @@ class Optimizers {
 
   void zero_gradients();
   // Around the last backward of a step: gradients become their sums over the ranks.
-  void begin_gradient_sync() { sync_->begin(); }
-  void finish_gradient_sync() { sync_->finish(); }
+  void begin_gradient_reduction() { sync_->begin(); }
+  void finish_gradient_reduction() { sync_->finish(); }
   // Whose sum over all ranks is the square of the gradients' norm (L2, over all parameters): this
   // rank's parts, 0-dim fp64 on the device, which still computes them.
   std::vector<at::Tensor> squared_gradients() const;
@@ -69,7 +96,7 @@ class Optimizers {
   StateSize state_size() const;
 
  private:
-  struct Stepper {
+  struct SteppedGroup {
     std::vector<ShardedBuffer> buffers;
     std::unique_ptr<Optimizer> optimizer;
     struct Unit {
@@ -79,9 +106,9 @@ class Optimizers {
     };
     std::vector<Unit> units;  // of the buffers, one behind the other
   };
-  Stepper build(const OptimizerGroup& group) const;
-  void add_units(Stepper& stepper) const;
-  void store(Stepper::Unit& unit, int64_t update) const;
+  SteppedGroup build(const OptimizerGroup& group) const;
+  void add_units(SteppedGroup& stepped_group) const;
+  void store(SteppedGroup::Unit& unit, int64_t update) const;
 
   // A state tensor of a buffer, in its units.
   struct BufferState {
@@ -95,9 +122,9 @@ class Optimizers {
   Parallelism parallelism_;
   UpdatePrecision precision_;
   std::vector<OptimizerGroup> groups_;
-  std::vector<Stepper> steppers_;  // one a group
-  std::unique_ptr<GradientSync> sync_;
-  std::unique_ptr<ValueGather> gather_;
+  std::vector<SteppedGroup> stepped_groups_;  // one a group
+  std::unique_ptr<GradientReducer> sync_;
+  std::unique_ptr<ParameterAllGather> gather_;
 };
 
 }  // namespace exprun

@@ -7,11 +7,63 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "engine/buffers/ownership.h"
 #include "engine/device/device.h"
 
 namespace exprun {
+
+Slice Slice::common_with(const Slice& other) const {
+  const int64_t first = std::max(begin, other.begin);
+  return {first, std::min(end(), other.end()) - first};
+}
+
+Slice Bucket::part_of(const ProcessGroup& group) const {
+  if (form_ == Form::owned) return {slice_.begin, group.rank() == owner_ ? slice_.count : 0};
+  const int64_t count = slice_.count / group.world_size();
+  return {slice_.begin + group.rank() * count, count};
+}
+
+at::Tensor Bucket::part(const ProcessGroup& group, const at::Tensor& tensor) const {
+  const Slice own = part_of(group);
+  return tensor.narrow(0, own.begin - slice_.begin, own.count);
+}
+
+std::unique_ptr<Collective> Bucket::reduce(ProcessGroup& group, const at::Tensor& tensor) const {
+  if (form_ == Form::replicated) return group.all_reduce(tensor);
+  if (form_ == Form::owned) return group.reduce(tensor, owner_);
+  return group.reduce_scatter(part(group, tensor), tensor);
+}
+
+std::unique_ptr<Collective> Bucket::gather(ProcessGroup& group, const at::Tensor& tensor) const {
+  if (form_ == Form::owned) return group.broadcast(tensor, owner_);
+  return group.all_gather(tensor, part(group, tensor));
+}
+
+namespace {
+
+double cost(const at::Tensor& matrix) {
+  const auto shorter = static_cast<double>(std::min(matrix.size(0), matrix.size(1)));
+  return shorter * static_cast<double>(matrix.numel());
+}
+
+}  // namespace
+
+std::vector<int> owners(const std::vector<Parameter>& matrices, int world_size) {
+  std::vector<size_t> order(matrices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return cost(matrices[a].tensor) > cost(matrices[b].tensor);
+  });
+  std::vector<double> load(static_cast<size_t>(world_size));
+  std::vector<int> owners(matrices.size());
+  for (const size_t matrix : order) {
+    const auto least = std::min_element(load.begin(), load.end());
+    *least += cost(matrices[matrix].tensor);
+    owners[matrix] = static_cast<int>(least - load.begin());
+  }
+  return owners;
+}
 
 namespace {
 
@@ -30,8 +82,8 @@ at::Tensor squares(const at::Tensor& flat) {
   return dot_with_itself(rows).add(dot_with_itself(rest));
 }
 
-Stretch stretch_of(const FlatBuffer::Slot& slot) {
-  return {slot.offset, slot.parameter.tensor.numel()};
+Slice slice_of(const FlatBuffer::ParameterSlice& parameter_slice) {
+  return {parameter_slice.offset, parameter_slice.parameter.tensor.numel()};
 }
 
 }  // namespace
@@ -49,12 +101,13 @@ ShardedBuffer::ShardedBuffer(std::vector<Parameter> parameters, bool decays,
     cut_evenly(shards ? Bucket::Form::split : Bucket::Form::replicated, parallelism.bucket_bytes);
   if (!shards) stepped_ = {{0, flat_.range().values.numel()}};
   for (const Bucket& bucket : buckets_)
-    if (const Stretch part = bucket.part_of(*group_); shards && part.count > 0)
+    if (const Slice part = bucket.part_of(*group_); shards && part.count > 0)
       stepped_.push_back(part);
   units_ = stepped_;
   if (shards || !of_matrices_) return;
   units_.clear();
-  for (const auto& slot : flat_.slots()) units_.push_back(stretch_of(slot));
+  for (const auto& parameter_slice : flat_.parameter_slices())
+    units_.push_back(slice_of(parameter_slice));
 }
 
 // From the end, where backward begins.
@@ -67,24 +120,27 @@ void ShardedBuffer::cut_evenly(Bucket::Form form, int64_t bytes) {
   const int64_t size = group_->exchanges() ? most : all.numel();
   for (int64_t end = all.numel(); end > 0; end -= std::min(end, size)) {
     const int64_t begin = std::max<int64_t>(0, end - size);
-    buckets_.emplace_back(form, Stretch{begin, end - begin});
+    buckets_.emplace_back(form, Slice{begin, end - begin});
   }
   std::reverse(buckets_.begin(), buckets_.end());
 }
 
 void ShardedBuffer::give_to_owners() {
   std::vector<Parameter> matrices;
-  for (const auto& slot : flat_.slots()) matrices.push_back(slot.parameter);
+  for (const auto& parameter_slice : flat_.parameter_slices())
+    matrices.push_back(parameter_slice.parameter);
   const std::vector<int> owner = owners(matrices, group_->world_size());
   for (size_t i = 0; i < owner.size(); ++i)
-    buckets_.emplace_back(Bucket::Form::owned, stretch_of(flat_.slots()[i]), owner[i]);
+    buckets_.emplace_back(Bucket::Form::owned, slice_of(flat_.parameter_slices()[i]), owner[i]);
 }
 
-std::vector<const FlatBuffer::Slot*> ShardedBuffer::slots_in(const Bucket& bucket) const {
-  std::vector<const FlatBuffer::Slot*> slots;
-  for (const auto& slot : flat_.slots())
-    if (bucket.stretch().common_with(stretch_of(slot)).count > 0) slots.push_back(&slot);
-  return slots;
+std::vector<const FlatBuffer::ParameterSlice*> ShardedBuffer::parameter_slices_in(
+    const Bucket& bucket) const {
+  std::vector<const FlatBuffer::ParameterSlice*> parameter_slices;
+  for (const auto& parameter_slice : flat_.parameter_slices())
+    if (bucket.slice().common_with(slice_of(parameter_slice)).count > 0)
+      parameter_slices.push_back(&parameter_slice);
+  return parameter_slices;
 }
 
 std::vector<FlatRange> ShardedBuffer::ranges() const {
@@ -93,35 +149,35 @@ std::vector<FlatRange> ShardedBuffer::ranges() const {
   for (size_t i = 0; i < units_.size(); ++i) {
     ranges.push_back({units_[i].of(values), units_[i].of(gradients), decays});
     if (!of_matrices_) continue;
-    const auto shape = cuts(i).at(0).slot.parameter.tensor.sizes();
+    const auto shape = parameter_parts(i).at(0).parameter_slice.parameter.tensor.sizes();
     ranges.back().values = ranges.back().values.view(shape);
     ranges.back().gradients = ranges.back().gradients.view(shape);
   }
   return ranges;
 }
 
-std::vector<ShardedBuffer::Cut> ShardedBuffer::cuts(size_t unit) const {
-  std::vector<Cut> cuts;
-  for (const auto& slot : flat_.slots()) {
-    const Stretch common = units_[unit].common_with(stretch_of(slot));
+std::vector<ShardedBuffer::ParameterPart> ShardedBuffer::parameter_parts(size_t unit) const {
+  std::vector<ParameterPart> parameter_parts;
+  for (const auto& parameter_slice : flat_.parameter_slices()) {
+    const Slice common = units_[unit].common_with(slice_of(parameter_slice));
     if (common.count > 0)
-      cuts.push_back({slot,
-                      {common.begin - slot.offset, common.count},
-                      {common.begin - units_[unit].begin, common.count}});
+      parameter_parts.push_back({parameter_slice,
+                                 {common.begin - parameter_slice.offset, common.count},
+                                 {common.begin - units_[unit].begin, common.count}});
   }
-  return cuts;
+  return parameter_parts;
 }
 
 at::Tensor ShardedBuffer::sum_of_squares() const {
   at::Tensor sum = at::zeros({}, flat_.range().gradients.options().dtype(at::kDouble));
   for (const Bucket& bucket : buckets_)
-    if (const Stretch part = bucket.part_of(*group_); part.count > 0)
+    if (const Slice part = bucket.part_of(*group_); part.count > 0)
       sum.add_(squares(part.of(flat_.range().gradients)));
   return sum;
 }
 
 void ShardedBuffer::scale_gradients(double coefficient) const {
-  for (const Stretch& stretch : stepped_) stretch.of(flat_.range().gradients).mul_(coefficient);
+  for (const Slice& slice : stepped_) slice.of(flat_.range().gradients).mul_(coefficient);
 }
 
 at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,
@@ -132,7 +188,7 @@ at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,
   size_t unit = 0;
   for (const Bucket& bucket : buckets_) {
     if (!bucket.is_sharded()) continue;
-    const Stretch all = bucket.stretch(), own = bucket.part_of(*group_);
+    const Slice all = bucket.slice(), own = bucket.part_of(*group_);
     const at::Tensor sent = at::empty({all.count}, like);
     if (own.count > 0)
       sent.narrow(0, own.begin - all.begin, own.count).copy_(state.at(unit++).view(-1));
@@ -148,8 +204,9 @@ at::Tensor ShardedBuffer::gathered(const std::vector<at::Tensor>& state,
 void ShardedBuffer::fill(const std::vector<at::Tensor>& state,
                          const std::function<at::Tensor(const Parameter&)>& whole) const {
   for (size_t unit = 0; unit < state.size(); ++unit)
-    for (const auto& [slot, of_parameter, of_unit] : cuts(unit))
-      of_unit.of(state[unit].view(-1)).copy_(of_parameter.of(whole(slot.parameter).view(-1)));
+    for (const auto& [parameter_slice, of_parameter, of_unit] : parameter_parts(unit))
+      of_unit.of(state[unit].view(-1))
+          .copy_(of_parameter.of(whole(parameter_slice.parameter).view(-1)));
 }
 
 }  // namespace exprun

@@ -2,16 +2,80 @@
 // or alone, that is everything; with ZeRO-1 a part of each bucket, or whole matrices.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "engine/buffers/bucket.h"
+#include "dist/process_group.h"
 #include "engine/buffers/flat_buffers.h"
-#include "engine/buffers/parallelism.h"
 #include "engine/optimizer.h"
+#include "engine/parameter.h"
+#include "recipe/section.h"
 
 namespace exprun {
+
+// A stretch of a flat buffer that one collective sends, and which part of it a rank steps.
+
+// Elements of a flat buffer.
+struct Slice {
+  int64_t begin = 0, count = 0;
+
+  int64_t end() const { return begin + count; }
+  at::Tensor of(const at::Tensor& flat) const { return flat.narrow(0, begin, count); }
+  // What both have; none if count is not above 0.
+  Slice common_with(const Slice& other) const;
+};
+
+class Bucket {
+ public:
+  enum class Form {
+    replicated,  // every rank steps all of it
+    split,       // every rank steps an equal part
+    owned,       // one rank steps all of it
+  };
+
+  // `owner` matters to an owned one. A bucket that is not owned can be cut into equal parts.
+  Bucket(Form form, Slice slice, int owner = 0) : form_(form), slice_(slice), owner_(owner) {}
+
+  const Slice& slice() const { return slice_; }
+
+  // Of all ranks' parts each element is in one: sums over the buffer add them.
+  Slice part_of(const ProcessGroup& group) const;
+  // Whether a rank has no more than its part of what is stepped.
+  bool is_sharded() const { return form_ != Form::replicated; }
+
+  // Gradients become their sums, at least in what this rank steps. `tensor`: the stretch of the
+  // gradients.
+  std::unique_ptr<Collective> reduce(ProcessGroup& group, const at::Tensor& tensor) const;
+
+  // Of a sharded one: every rank's part comes to all others. `tensor`: the stretch of values or of
+  // a state, with this rank's part in its place.
+  std::unique_ptr<Collective> gather(ProcessGroup& group, const at::Tensor& tensor) const;
+
+ private:
+  at::Tensor part(const ProcessGroup& group, const at::Tensor& tensor) const;
+
+  Form form_;
+  Slice slice_;
+  int owner_;
+};
+
+// How the parameters of a run are spread over its ranks: [parallelism] as the engine reads it.
+struct Parallelism {
+  static constexpr int64_t kBucketBytes = 25 << 20;  // PyTorch's DDP has the same
+
+  std::shared_ptr<ProcessGroup> group = single_process();
+  bool shards_optimizer = false;        // ZeRO-1: each rank steps its part; else all step all
+  int64_t bucket_bytes = kBucketBytes;  // about what one collective sends
+
+  static Parallelism read(const Section& section, std::shared_ptr<ProcessGroup> group) {
+    return {std::move(group), section.get<std::string>("strategy") == "zero1"};
+  }
+};
 
 class ShardedBuffer {
  public:
@@ -23,19 +87,19 @@ class ShardedBuffer {
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
   // The parameters that have a part in it.
-  std::vector<const FlatBuffer::Slot*> slots_in(const Bucket& bucket) const;
+  std::vector<const FlatBuffer::ParameterSlice*> parameter_slices_in(const Bucket& bucket) const;
 
   // What this rank's optimizer gets one by one: ranges, or matrices in their shape if it takes
   // those.
-  const std::vector<Stretch>& units() const { return units_; }
+  const std::vector<Slice>& units() const { return units_; }
   std::vector<FlatRange> ranges() const;
 
   // The part of a parameter that is in a unit.
-  struct Cut {
-    const FlatBuffer::Slot& slot;
-    Stretch of_parameter, of_unit;
+  struct ParameterPart {
+    const FlatBuffer::ParameterSlice& parameter_slice;
+    Slice of_parameter, of_unit;
   };
-  std::vector<Cut> cuts(size_t unit) const;
+  std::vector<ParameterPart> parameter_parts(size_t unit) const;
 
   // Over this rank's part of the gradients, 0-dim fp64 on their device; all ranks' together make
   // the whole.
@@ -60,8 +124,14 @@ class ShardedBuffer {
   FlatBuffer flat_;
   bool of_matrices_;
   std::vector<Bucket> buckets_;
-  std::vector<Stretch> stepped_;  // by this rank
-  std::vector<Stretch> units_;
+  std::vector<Slice> stepped_;  // by this rank
+  std::vector<Slice> units_;
 };
+
+// Which rank steps which matrix, where an optimizer needs whole ones.
+
+// A rank for each, so that all have about the same to compute: the costliest first, each to the
+// rank with the least so far. The cost is that of multiplying a matrix with itself, as Muon does.
+std::vector<int> owners(const std::vector<Parameter>& matrices, int world_size);
 
 }  // namespace exprun

@@ -2,9 +2,9 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "base/atomic_file.h"
-#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/device/autotune.h"
@@ -12,7 +12,6 @@
 #include "engine/device/device.h"
 
 namespace exprun {
-
 namespace {
 
 using nlohmann::json;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/named_tensor.h"
 #include "engine/checkpoint/position.h"
+#include "engine/checkpoint/safetensors.h"
 #include "engine/device/machine.h"
 #include "engine/pipeline.h"
 

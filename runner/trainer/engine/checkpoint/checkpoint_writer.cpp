@@ -1,11 +1,10 @@
 #include "engine/checkpoint/checkpoint_writer.h"
 
-#include "base/atomic_folder.h"
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
 #include "base/log.h"
 
 namespace exprun {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <future>
 #include <optional>
 
-#include "base/run_folder.h"
+#include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/record/recorder.h"
 #include "engine/trainer.h"

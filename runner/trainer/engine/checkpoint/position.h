@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "engine/precision/loss_scale.h"
+#include "engine/precision/precision.h"
 
 namespace exprun {
 

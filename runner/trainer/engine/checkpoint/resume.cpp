@@ -1,10 +1,9 @@
 #include "engine/checkpoint/resume.h"
 
 #include "base/diagnostic.h"
-#include "base/manifest.h"
+#include "base/files/atomic_folder.h"
 
 namespace exprun {
-
 namespace {
 
 void check_same(const std::filesystem::path& folder, const char* what, const std::string& then,

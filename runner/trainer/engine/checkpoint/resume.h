@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/trainer.h"
 
 namespace exprun {
 
@@ -17,5 +18,17 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
 // What may change bits between the machine of the checkpoint and this one, for people; empty if
 // nothing does. `kernels_repeat`: whether the device's kernels make the same bits each time.
 std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat = true);
+
+// What a rank other than 0 does when the run is saved: it gives its part of the state, and rank 0
+// writes.
+class StateGiver : public Saver {
+ public:
+  void save(const Pipeline& pipeline, const Position&) override {
+    pipeline.optimizers().gathered_state();
+  }
+  void save_last(const Pipeline& pipeline, const Position& position) override {
+    save(pipeline, position);
+  }
+};
 
 }  // namespace exprun

@@ -14,13 +14,10 @@
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/file_error.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
-#include "base/unique_fd.h"
-#include "base/write_all.h"
 
 namespace exprun {
-
 namespace {
 
 using nlohmann::json;

@@ -3,16 +3,23 @@
 // then the bytes of the tensors. No code is run by reading one; every bit is kept.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/mapped_file.h"
-#include "engine/checkpoint/named_tensor.h"
+#include "base/files/file.h"
 
 namespace exprun {
+
+// A tensor by name: what checkpoints, import and export exchange.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
 
 // Tensors on the CPU, contiguous; in the order given. Throws Error.
 void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors);

@@ -1,12 +1,98 @@
 #include "engine/data/token_dataset.h"
 
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "engine/data/look_ahead.h"
-#include "engine/data/token_reader.h"
+#include "base/diagnostic.h"
+#include "engine/data/prefetcher.h"
+#include "engine/model.h"
 
 namespace exprun {
+namespace {
+
+MappedFile map_shard(const TokenShard& shard) {
+  MappedFile file(shard.path);
+  const int64_t expected = shard.file_bytes();
+  const auto size = static_cast<int64_t>(file.bytes().size());
+  // A page behind the end of a mapped file is a SIGBUS: compare before anything is read.
+  if (size != expected)
+    throw Error("token shard: '" + shard.path + "' has " + std::to_string(size) + " bytes, but " +
+                std::to_string(expected) +
+                " when it was prepared; restore it, or start a new run with --new");
+  return file;
+}
+
+// Two plain loops, which a compiler can vectorise; the tokens are in the nearest cache for the
+// second.
+template <class Token>
+int64_t widen(const std::byte* bytes, int64_t begin, int64_t count, int64_t* out) {
+  const auto* tokens = reinterpret_cast<const Token*>(bytes) + begin;
+  for (int64_t i = 0; i < count; ++i) out[i] = tokens[i];
+  Token largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, tokens[i]);
+  return largest;
+}
+
+}  // namespace
+
+TokenReader::TokenReader(const std::vector<TokenShard>& shards, bool pins_memory)
+    : pins_memory_(pins_memory) {
+  for (const TokenShard& shard : shards) {
+    if (shard.tokens == 0) continue;
+    MappedFile file = map_shard(shard);
+    const std::byte* data = file.bytes().data() + shard.first_byte;
+    const auto read = shard.token_bytes == 4 ? widen<uint32_t> : widen<uint16_t>;
+    pieces_.push_back({std::move(file), data, read, tokens_, tokens_ + shard.tokens});
+    tokens_ += shard.tokens;
+  }
+}
+
+Batch TokenReader::read(std::span<const int64_t> offsets, int64_t length, Blocks blocks) const {
+  const int64_t most = blocks == Blocks::separate ? length - 1 : length;
+  const auto count = static_cast<int64_t>(offsets.size());
+  const auto options = at::TensorOptions().dtype(at::kLong).pinned_memory(pins_memory_);
+  Batch batch{at::empty({count, length}, options), at::empty({count, length}, options)};
+  auto* inputs = batch.inputs.data_ptr<int64_t>();    // (B, T)
+  auto* targets = batch.targets.data_ptr<int64_t>();  // (B, T)
+  for (const int64_t offset : offsets) {
+    const int64_t given = std::min(length, tokens_ - offset);
+    const int64_t predicted = std::min(most, tokens_ - offset - 1);
+    const int64_t in_inputs = copy(offset, given, inputs);
+    const int64_t in_targets = copy(offset + 1, predicted, targets);
+    std::fill(inputs + given, inputs + length, 0);
+    std::fill(targets + predicted, targets + length, kIgnoredTarget);
+    batch.largest_token = std::max({batch.largest_token, in_inputs, in_targets});
+    batch.counted_targets += predicted;
+    inputs += length;
+    targets += length;
+  }
+  return batch;
+}
+
+int64_t TokenReader::copy(int64_t begin, int64_t count, int64_t* out) const {
+  if (begin < 0 || begin + count > tokens_) throw std::logic_error("TokenReader: out of range");
+  auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), begin,
+                                [](int64_t place, const Piece& p) { return place < p.end; });
+  int64_t largest = 0;
+  for (; count > 0; ++piece) {
+    const int64_t here = std::min(count, piece->end - begin);
+    largest = std::max(largest, piece->read(piece->data, begin - piece->begin, here, out));
+    begin += here;
+    count -= here;
+    out += here;
+  }
+  return largest;
+}
+
+void TokenReader::expect_sequential() const {
+  for (const Piece& piece : pieces_) piece.file.expect_sequential();
+}
+
 namespace {
 
 class TokenDataset final : public Dataset {
@@ -64,7 +150,7 @@ class TokenDataset final : public Dataset {
   at::Device device_;
   SampleOrder order_;
   Blocks blocks_;
-  mutable LookAhead next_train_;
+  mutable Prefetcher next_train_;
 };
 
 }  // namespace

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/atomic_file.h"
-#include "base/cache_folder.h"
+#include "base/files/cache_folder.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/machine/processor.h"
 

@@ -1,10 +1,121 @@
 #include "engine/device/cpu_memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "engine/device/block_cache.h"
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
 
 namespace exprun {
+namespace {
+
+constexpr long kRoundsKept = 2;
+
+// In steps of at most an eighth, so that sizes which vary a little meet. What lies behind a tensor
+// is address space until something is written there.
+size_t block_size(size_t bytes) {
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t step = std::max(page, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+BlockCache::~BlockCache() {
+  give_back_idle();
+}
+
+void* BlockCache::take(size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto idle = idle_for(bytes); idle != idle_.end()) return use(idle);
+  const size_t size = block_size(bytes);
+  make_room(size);
+  auto block = map(size);
+  if (block == idle_.end()) {
+    while (!idle_.empty()) give_back(idle_.begin());
+    block = map(size);
+  }
+  return block == idle_.end() ? nullptr : use(block);
+}
+
+bool BlockCache::put(void* memory) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = in_use_.find(memory);
+  if (found == in_use_.end()) return false;
+  const auto idle = idle_.insert(std::move(found->second));
+  in_use_.erase(found);
+  idle->second.round = round_;
+  idle_bytes_ += idle->first;
+  bytes_in_use_ -= idle->first;
+  return true;
+}
+
+void BlockCache::end_round() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++round_;
+  for (auto idle = idle_.begin(); idle != idle_.end();)
+    idle = round_ - idle->second.round > kRoundsKept ? give_back(idle) : std::next(idle);
+}
+
+void BlockCache::give_back_idle() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  while (!idle_.empty()) give_back(idle_.begin());
+}
+
+size_t BlockCache::idle_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return idle_bytes_;
+}
+
+void* BlockCache::use(Blocks::iterator idle) {
+  void* const memory = idle->second.memory;
+  const auto used = in_use_.try_emplace(memory).first;
+  idle_bytes_ -= idle->first;
+  bytes_in_use_ += idle->first;
+  most_in_use_ = std::max(most_in_use_, bytes_in_use_);
+  used->second = idle_.extract(idle);
+  return memory;
+}
+
+// The smallest that is large enough, unless half of it were left over; of equal ones the one that
+// was used last, which may be in a processor's cache.
+BlockCache::Blocks::iterator BlockCache::idle_for(size_t bytes) {
+  const auto fits = idle_.lower_bound(bytes);
+  if (fits == idle_.end() || fits->first > 2 * block_size(bytes)) return idle_.end();
+  return std::prev(idle_.upper_bound(fits->first));
+}
+
+// An idle one, or the end where the system gives none.
+BlockCache::Blocks::iterator BlockCache::map(size_t bytes) {
+  const auto idle = idle_.insert({bytes, {nullptr, round_}});
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    idle_.erase(idle);
+    return idle_.end();
+  }
+  idle->second.memory = memory;
+  idle_bytes_ += bytes;
+  return idle;
+}
+
+// Before so many bytes more are in use: what is too small for them goes first.
+void BlockCache::make_room(size_t bytes) {
+  const size_t most = std::max(most_in_use_, bytes_in_use_ + bytes);
+  while (!idle_.empty() && bytes_in_use_ + bytes + idle_bytes_ > most + most / 2) {
+    const auto larger = idle_.lower_bound(bytes);
+    give_back(larger == idle_.begin() ? larger : std::prev(larger));
+  }
+}
+
+BlockCache::Blocks::iterator BlockCache::give_back(Blocks::iterator idle) {
+  ::munmap(idle->second.memory, idle->first);
+  idle_bytes_ -= idle->first;
+  return idle_.erase(idle);
+}
 
 namespace {
 

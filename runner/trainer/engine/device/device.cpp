@@ -11,11 +11,10 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "base/machine/memory_use.h"
+#include "base/machine/system_usage.h"
 #include "engine/device/cpu_memory.h"
 
 namespace exprun {
-
 namespace {
 
 // LibTorch takes the first that can compute what is asked for. cuDNN's kernels are the fastest on

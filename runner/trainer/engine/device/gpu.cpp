@@ -8,7 +8,6 @@
 #include "base/diagnostic.h"
 
 namespace exprun {
-
 namespace {
 
 // 13000 -> "13.0"

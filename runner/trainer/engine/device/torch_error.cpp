@@ -1,15 +1,16 @@
 #include "engine/device/torch_error.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 
 #include <algorithm>
+#include <iostream>
 #include <new>
 #include <string_view>
 
 #include "base/diagnostic.h"
 
 namespace exprun {
-
 namespace {
 
 // c10 has no type of error for it.
@@ -52,6 +53,13 @@ std::string explain_failure(const std::exception& error) {
   if (const auto* torch = dynamic_cast<const c10::Error*>(&error))
     return explain_torch_error(*torch);
   return bug(error.what());
+}
+
+// No environment variable is read unless a program asks for that; some functions throw what they
+// have logged as an error.
+void set_library_log(LogLevel level) {
+  if (level != LogLevel::debug) std::cerr.rdbuf(nullptr);  // Gloo's; our own log does not use it
+  FLAGS_caffe2_log_level = level == LogLevel::debug ? c10::GLOG_WARNING : c10::GLOG_FATAL;
 }
 
 }  // namespace exprun

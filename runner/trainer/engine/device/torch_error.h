@@ -4,6 +4,8 @@
 #include <exception>
 #include <string>
 
+#include "base/log.h"
+
 namespace c10 {
 class Error;
 }
@@ -15,5 +17,11 @@ std::string explain_torch_error(const c10::Error& error);
 
 // Of whatever was thrown: what Error and RecipeError say, memory that ran out, else a bug of ours.
 std::string explain_failure(const std::exception& error);
+
+// What LibTorch, and Gloo in it, write to standard error by itself.
+
+// Nothing, as what it throws is shown in words of our own; its warnings and errors, with their
+// stacks, where people ask for all that can be said.
+void set_library_log(LogLevel level);
 
 }  // namespace exprun

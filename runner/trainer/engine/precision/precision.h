@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/device/gpu.h"
 #include "engine/parameter_class.h"
 #include "recipe/section.h"
 
@@ -40,6 +41,36 @@ struct UpdatePrecision {
   at::ScalarType state_of(at::ScalarType weights) const {
     return weights == at::kBFloat16 ? state : weights;
   }
+};
+
+// Whether a device can compute in a recipe's formats.
+
+// Throws RecipeError at [precision] compute where it cannot. What it can only emulate, slower than
+// fp32, is said in the text that is returned. `processor` are its flags (base/machine/processor.h).
+std::optional<std::string> check_formats(const Section& precision, const std::string& processor);
+std::optional<std::string> check_formats(const Section& precision, const GpuFacts& gpu);
+
+// TF32 for fp32 products where the recipe asks for it, full fp32 elsewhere; of this process.
+void use_formats(const Section& precision);
+
+// Dynamic loss scaling for fp16, whose gradients would vanish below 6e-8: the loss is multiplied
+// before backward, the gradients are divided behind it. An update whose gradients overflow is
+// computed again with half the scale; after many without one the scale doubles.
+struct LossScale {
+  static constexpr double kFirst = 65536;
+  static constexpr int64_t kGrowthInterval = 2000;  // updates; as torch.amp.GradScaler
+
+  double value = kFirst;
+  int64_t updates = 0;  // since it last changed
+
+  void overflowed() { *this = {value / 2, 0}; }
+  void updated() {
+    if (++updates == kGrowthInterval) *this = {value * 2, 0};
+  }
+  // Below this no scale is the reason.
+  bool is_hopeless() const { return value < 1; }
+
+  bool operator==(const LossScale&) const = default;
 };
 
 }  // namespace exprun

@@ -5,7 +5,6 @@
 #include <ATen/ops/randint.h>
 
 namespace exprun {
-
 namespace {
 
 constexpr int64_t kBits = 1 << 16;  // of the noise

@@ -6,9 +6,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/device/machine.h"
 #include "engine/pipeline.h"
 #include "engine/record/recorder.h"
+#include "engine/record/store_recorder.h"
+#include "engine/trainer.h"
 
 namespace exprun {
 
@@ -40,5 +44,13 @@ class Progress : public Recorder {
   double step_seconds_ = 0;  // smoothed
   std::optional<double> last_val_loss_;
 };
+
+// What a run says about itself when it starts and when it ends.
+
+// Lines for people.
+std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedData& data,
+                                       const Machine& machine);
+std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& progress,
+                                     const TrainingResult& result, const StoredRun& run);
 
 }  // namespace exprun

@@ -2,13 +2,12 @@
 
 #include <array>
 
-#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/log.h"
 
 namespace exprun {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "base/run_folder.h"
+#include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/record/recorder.h"
-#include "store/metric_writer.h"
+#include "store/metrics/metric_writer.h"
 #include "store/store.h"
 
 namespace exprun {

@@ -5,7 +5,6 @@
 #include "engine/device/device.h"
 
 namespace exprun {
-
 namespace {
 
 void add_gpu_memory(std::vector<std::pair<std::string, double>>& values, at::Device device) {

@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "base/machine/system_usage.h"
-#include "base/periodic_thread.h"
-#include "engine/record/live_event_file.h"
+#include "base/process/periodic_thread.h"
 #include "engine/record/recorder.h"
-#include "store/metric_writer.h"
+#include "engine/record/tensorboard_recorder.h"
+#include "store/metrics/metric_writer.h"
 
 namespace exprun {
 

@@ -1,0 +1,38 @@
+// Words and sentences: trimmed text, lists, plurals, quotes for a shell, templates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exprun {
+
+// Without the spaces around it.
+constexpr std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& words);
+
+// "a, b and c"
+std::string listed(const std::vector<std::string>& words);
+
+// "one core", "1,200 cores"; the plural of `noun` has an 's'.
+std::string pluralize(int64_t count, const char* noun);
+
+// As a shell reads it back: "a b" as "'a b'", and as it is where it means nothing to a shell.
+std::string shell_quoted(const std::string& word);
+
+// A template is text with {field} in it; {{ and }} are braces.
+struct TemplatePart {
+  std::string literal, field;  // one of them
+};
+
+// Throws Error for one whose braces make no fields.
+std::vector<TemplatePart> template_parts(const std::string& text);
+
+}  // namespace exprun

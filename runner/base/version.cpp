@@ -1,9 +1,0 @@
-#include "base/version.h"
-
-namespace exprun {
-
-const char* version() {
-  return EXPRUN_VERSION;  // from CMakeLists.txt
-}
-
-}  // namespace exprun

@@ -1,0 +1,100 @@
+#include "control/command/command.h"
+
+#include "base/diagnostic.h"
+#include "base/suggest.h"
+#include "control/command/arguments.h"
+#include "control/command/data.h"
+#include "control/command/recipe_words.h"
+
+namespace exprun {
+namespace {
+
+std::string meant_word(const std::string& word) {
+  const std::string synonym = command_synonym(word);
+  if (!synonym.empty()) return synonym;
+  const std::string recipe = meant_recipe(word);
+  return recipe.empty() ? meant_command(word) : ", did you mean '" + recipe + "'?";
+}
+
+}  // namespace
+
+int dispatch(Words words) {
+  const Globals globals = take_globals(words);
+  set_log_level(globals.level);
+  if (words.empty() || words[0] == "-h" || words[0] == "--help") return run_help({}, globals);
+  if (words[0] == "--version") return run_version({words.begin() + 1, words.end()}, globals);
+  if (const Command* command = find_command(commands(), words[0]))
+    return command->run({words.begin() + 1, words.end()}, globals);
+  if (words[0].starts_with('-') || !names_recipe(words[0]))
+    throw Error("'" + words[0] + "' is neither a command nor a recipe" + meant_word(words[0]),
+                ExitCode::bad_recipe);
+  return run_recipe(words, globals);
+}
+
+namespace {
+
+// The table of commands, in the order in which help shows them.
+
+constexpr Command kCommands[] = {
+    {"check", "list every mistake in a recipe, and show the plan of its run", run_check},
+    {"show", "print a recipe or run with every default filled in", run_show},
+    {"schema", "explain the keys of recipes", run_schema},
+    {"new", "write a first recipe", run_new},
+    {"resume", "continue a run from its newest checkpoint", run_resume},
+    {"eval", "evaluate a run's newest checkpoint", run_eval},
+    {"sample", "generate text from a run's newest checkpoint", run_sample},
+    {"sweep", "run every combination of key=a,b,c...", run_sweep},
+    {"rerun", "run a recipe again, and report what is different", run_rerun},
+    {"ls", "list the runs", run_ls},
+    {"report", "compare runs: what was changed, and the results", run_report},
+    {"query", "query the store with SQL", run_query},
+    {"export", "print the metrics of runs as CSV or JSON Lines", run_export},
+    {"tag", "label runs", run_tag},
+    {"note", "add a note to a run", run_note},
+    {"rm", "remove runs; they can be restored", run_rm},
+    {"restore", "restore removed runs", run_restore},
+    {"gc", "delete removed runs for good", run_gc},
+    {"merge", "copy the runs of another store into this one", run_merge},
+    {"data", "prepare, fetch and inspect token shards", run_data, data_commands},
+    {"doctor", "report what exprun finds on this machine and in its store", run_doctor},
+    {"completion", "print the completion script for a shell", run_completion},
+    {"help", "explain a command", run_help},
+    {"version", "print the version", run_version},
+};
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+const Command* find_command(std::span<const Command> commands, const std::string& name) {
+  for (const Command& command : commands)
+    if (name == command.name) return &command;
+  return nullptr;
+}
+
+std::string meant_command(std::span<const Command> commands, const std::string& word,
+                          const std::string& help) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  const auto near = nearest(word, names);
+  return near ? ", did you mean '" + *near + "'?" : "; see " + help;
+}
+
+std::string meant_command(const std::string& word) {
+  return meant_command(commands(), word, "exprun --help");
+}
+
+std::string command_lines(std::span<const Command> commands) {
+  size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, std::string(command.name).size());
+  std::string text;
+  for (const Command& command : commands) {
+    const std::string name = command.name;
+    text += "  " + name + std::string(width + 2 - name.size(), ' ') + command.help + '\n';
+  }
+  return text;
+}
+
+}  // namespace exprun

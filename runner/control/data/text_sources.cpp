@@ -1,0 +1,321 @@
+#include "control/data/text_sources.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
+#include "control/data/byte_progress.h"
+#include "control/data/prepared_set.h"
+#include "control/data/read/document_chunks.h"
+#include "control/data/sources.h"
+#include "control/data/tokenize_sources.h"
+#include "text/char_tokenizer.h"
+
+namespace exprun {
+namespace {
+
+// Checks that at most one rule of validation is there, and makes the default give way.
+void choose_rule(const Section& dataset, bool fraction_written, TextOptions& options) {
+  std::string rule;
+  const auto take = [&](const char* key, bool there) {
+    if (!there) return;
+    if (!rule.empty())
+      throw dataset.error(
+          key,
+          std::string("'") + key + "' and '" + rule + "' both choose what is kept for validation",
+          "keep one of them");
+    rule = key;
+  };
+  take("validation", dataset.has("validation"));
+  take("validation_tokens", options.validation_tokens > 0);
+  take("validation_every", options.validation_every > 0);
+  take("validation_fraction", fraction_written && options.validation_fraction > 0);
+  if (!rule.empty() && rule != "validation_fraction") options.validation_fraction = 0;
+}
+
+// Raise it when the same text would become other tokens.
+constexpr const char* kMethod = "text 4";
+// Raise it when the same record would become another text.
+constexpr const char* kRecordMethod = " records 2";
+
+}  // namespace
+
+nlohmann::json TextOptions::to_json() const {
+  return {{"format", format},
+          {"template", text_template},
+          {"fallback_template", fallback_template},
+          {"tokenizer", tokenizer},
+          {"separator", separator},
+          {"keep_separator", keep_separator},
+          {"end_of_text", end_of_text},
+          {"validation_fraction", validation_fraction},
+          {"validation_tokens", validation_tokens},
+          {"validation_every", validation_every},
+          {"shard_tokens", shard_tokens},
+          {"block_tokens", block_tokens},
+          {"block_documents", block_documents}};
+}
+
+// The same bytes are other records as a.jsonl than as a.txt; a text's format is not said.
+std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
+  std::string formats;
+  for (const RawSource& source : sources)
+    formats += " " + format_of_file(source.source.file, format);
+  const bool all_are_texts = formats.find("json") == formats.npos;
+  const std::string identity = std::string(kMethod) + " " + json_text(to_json());
+  if (all_are_texts) return identity;
+  return identity + (format == "auto" ? formats : "") + kRecordMethod;
+}
+
+TextOptions text_options(const Section& dataset, bool fraction_written) {
+  TextOptions options;
+  options.format = dataset.get<std::string>("format");
+  options.text_template = dataset.get<std::string>("template");
+  options.fallback_template = dataset.find<std::string>("fallback_template").value_or("");
+  options.tokenizer = dataset.get<std::string>("tokenizer");
+  options.vocabulary = dataset.get<std::string>("vocabulary");
+  options.separator = dataset.get<std::string>("separator");
+  options.keep_separator = dataset.get<bool>("keep_separator");
+  options.end_of_text = dataset.get<std::string>("end_of_text");
+  options.validation_fraction = dataset.get<double>("validation_fraction");
+  options.validation_tokens = dataset.get<int64_t>("validation_tokens");
+  options.validation_every = dataset.get<int64_t>("validation_every");
+  options.shard_tokens = dataset.get<int64_t>("shard_tokens");
+  options.block_tokens = dataset.get<int64_t>("block_tokens");
+  options.block_documents = dataset.get<int64_t>("block_documents");
+  choose_rule(dataset, fraction_written, options);
+  return options;
+}
+
+std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch) {
+  SplitSources found =
+      find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
+  std::vector<RawSource> sources;
+  for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
+  for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
+  return sources;
+}
+
+namespace {
+
+// Lines and bytes of a file that went by, for the place of a mistake.
+struct Progress {
+  int64_t bytes = 0, lines = 0;
+
+  void pass(std::string_view text) {
+    bytes += static_cast<int64_t>(text.size());
+    lines += std::count(text.begin(), text.end(), '\n');
+  }
+};
+
+// At the key `tokenizer`: bytes would do where characters cannot.
+void check_utf8(const Section& dataset, const Chunk& chunk, const Progress& before) {
+  const auto byte = first_invalid_byte(chunk.bytes);
+  if (!byte) return;
+  Progress until = before;
+  until.pass(std::string_view(chunk.bytes).substr(0, *byte));
+  throw dataset.error("tokenizer",
+                      "'" + chunk.file + "' is not UTF-8: byte " + std::to_string(until.bytes) +
+                          ", in line " + std::to_string(until.lines + 1),
+                      "write tokenizer = \"byte\", or convert the file");
+}
+
+// Pieces end at the ends of characters, where there are no separators to lose.
+std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources) {
+  const RecordTemplate text(options.text_template, options.fallback_template);
+  const auto cutter = make_char_tokenizer(U"");
+  ChunkOptions chunks;
+  chunks.records = {options.format, options.separator, true,
+                    [&](std::string_view bytes) { return cutter->safe_cut(bytes); }};
+  CharacterSet characters;
+  std::string file;
+  Progress before;
+  ByteProgress progress("reading characters", file_bytes(sources));
+  const auto use = [&](const Chunk& chunk) {
+    progress.show(chunk.bytes_read);
+    if (chunk.json)
+      return for_each_text(chunk, text,
+                           [&](const Piece&, std::string_view bytes) { characters.add(bytes); });
+    if (chunk.file != file) before = {};
+    file = chunk.file;
+    check_utf8(dataset, chunk, before);
+    characters.add(chunk.bytes);
+    before.pass(chunk.bytes);
+  };
+  read_chunks(sources, chunks, use);
+  try {
+    return make_char_tokenizer(characters.sorted());
+  } catch (const Error& error) {
+    throw dataset.error("tokenizer", error.what());
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources) {
+  if (options.tokenizer == "byte") return make_byte_tokenizer();
+  if (options.tokenizer == "char") return char_tokenizer(dataset, options, sources);
+  return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
+}
+
+bool are_mixed(const std::vector<RawSource>& sources, const std::string& format) {
+  const auto is_text = [&](const RawSource& source) {
+    return format_of_file(source.source.file, format) == "text";
+  };
+  const auto texts = std::count_if(sources.begin(), sources.end(), is_text);
+  return texts > 0 && texts < static_cast<ptrdiff_t>(sources.size());
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSectionBytes = int64_t{4} << 20;  // what a thread counts at a time
+constexpr int64_t kReadBytes = int64_t{1} << 18;     // stays in a core's cache
+
+std::vector<RawSource> training(const std::vector<RawSource>& sources) {
+  std::vector<RawSource> train;
+  for (const RawSource& source : sources)
+    if (source.part == Part::train) train.push_back(source);
+  return train;
+}
+
+// Of a file whose bytes are its text: neither packed nor divided into documents. What cannot be
+// read is told at its place, when it is read.
+std::optional<int64_t> plain_bytes(const RawSource& source, const RecordOptions& options) try {
+  const fs::path& file = source.source.file;
+  const bool whole = options.separator.empty() && format_of_file(file, options.format) == "text";
+  return whole ? unpacked_bytes(file) : std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+// A part of a text that is counted for itself.
+class TextSection {
+ public:
+  TextSection(const fs::path& file, int64_t begin) : file_(&file), begin_(begin) {}
+
+  struct Size {
+    int64_t characters = 0, bytes = 0;
+  };
+
+  Size size() const {
+    Size size;
+    read([&](std::string_view text) {
+      size.characters += units_in(text, true);
+      size.bytes += static_cast<int64_t>(text.size());
+      return true;
+    });
+    return size;
+  }
+
+  // The bytes of its first characters; it has more.
+  int64_t bytes_of(int64_t characters) const {
+    int64_t bytes = 0;
+    read([&](std::string_view text) {
+      const int64_t here = units_in(text, true);
+      const bool ends = characters < here;
+      bytes += static_cast<int64_t>(ends ? bytes_of_units(text, characters, true) : text.size());
+      characters -= here;
+      return !ends;
+    });
+    return bytes;
+  }
+
+ private:
+  // `use` gets its bytes, some at a time, and says whether it wants more.
+  template <class Use>
+  void read(Use use) const {
+    const UniqueFd fd(::open(file_->c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) throw file_error("open", *file_);
+    const auto bytes = std::make_unique_for_overwrite<char[]>(kReadBytes);
+    for (int64_t at = 0; at < kSectionBytes;) {
+      const auto wanted = static_cast<size_t>(std::min(kReadBytes, kSectionBytes - at));
+      const ssize_t count = ::pread(fd.get(), bytes.get(), wanted, begin_ + at);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw file_error("read", *file_);
+      if (count == 0 || !use({bytes.get(), static_cast<size_t>(count)})) return;
+      at += count;
+    }
+  }
+
+  const fs::path* file_;
+  int64_t begin_;
+};
+
+std::vector<TextSection::Size> sizes_of(const std::vector<TextSection>& sections, size_t threads,
+                                        const ShowBytes& show) {
+  std::vector<TextSection::Size> sizes;
+  int64_t bytes = 0;
+  OrderedWorkers<TextSection, TextSection::Size> workers(
+      std::min(threads, sections.size()),
+      [] { return [](const TextSection& section) { return section.size(); }; },
+      [&](const TextSection::Size& size) {
+        sizes.push_back(size);
+        show(bytes += size.bytes);
+      });
+  for (const TextSection& section : sections) workers.put(section);
+  workers.finish();
+  return sizes;
+}
+
+int64_t split_point_of(int64_t units, double fraction) {
+  return static_cast<int64_t>(std::floor((1 - fraction) * static_cast<double>(units)));
+}
+
+// The byte with which the last characters begin.
+int64_t split_point_in_bytes(const std::vector<TextSection>& sections, double fraction,
+                             size_t threads, const ShowBytes& show) {
+  const auto sizes = sizes_of(sections, threads, show);
+  int64_t characters = 0, bytes = 0;
+  for (const auto& size : sizes) characters += size.characters;
+  int64_t before = split_point_of(characters, fraction);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (before < sizes[i].characters) return bytes + sections[i].bytes_of(before);
+    before -= sizes[i].characters;
+    bytes += sizes[i].bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void find_split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
+                      ChunkOptions& options) {
+  const bool characters = options.split.units_are_characters;
+  std::vector<RawSource> train = training(sources), rest;
+  std::vector<TextSection> sections;
+  int64_t bytes = 0;
+  for (const RawSource& source : train) {
+    const auto plain = plain_bytes(source, options.records);
+    if (!plain) rest.push_back(source);
+    for (int64_t begin = 0; begin < plain.value_or(0); begin += kSectionBytes)
+      sections.emplace_back(source.source.file, begin);
+    bytes += plain.value_or(0);
+  }
+  ByteProgress progress("counting", file_bytes(characters ? train : rest));
+  const auto show = [&](int64_t read) { progress.show(read); };
+  if (!characters) {
+    options.split.validation_from =
+        split_point_of(bytes + count_units(rest, options, show), fraction);
+  } else if (rest.empty()) {
+    options.split.validation_from = split_point_in_bytes(sections, fraction, threads, show);
+    options.split.units_are_characters = false;
+  } else {
+    options.split.validation_from = split_point_of(count_units(train, options, show), fraction);
+  }
+}
+
+}  // namespace exprun

@@ -1,0 +1,65 @@
+// What [dataset] of type "text" asks for: which documents, which tokens, which split.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "control/data/read/document_chunks.h"
+#include "recipe/section.h"
+#include "recipe/value.h"
+#include "text/tokenizer.h"
+
+namespace exprun {
+
+struct TextOptions {
+  std::string format;  // auto, text, json_lines, json
+  std::string text_template, fallback_template;
+  std::string tokenizer, vocabulary;
+  std::string separator;
+  bool keep_separator = false;
+  std::string end_of_text;  // auto, none, before, after
+  double validation_fraction = 0;
+  int64_t validation_tokens = 0, validation_every = 0;
+  int64_t shard_tokens = 0;
+  int64_t block_tokens = 0, block_documents = 0;
+
+  // All that decides which tokens come out, the vocabulary's place left out.
+  nlohmann::json to_json() const;
+  // The same with the way in which data are prepared, and the formats that "auto" found by the
+  // names of the sources: part of what they are known by.
+  std::string identity(const std::vector<RawSource>& sources) const;
+};
+
+// One rule of validation, which leaves out the default of validation_fraction. Throws RecipeError
+// where two are written.
+TextOptions text_options(const Section& dataset, bool fraction_written);
+
+// The files that [dataset] of type "text" names, training first.
+
+// Throws one RecipeError for all that is missing.
+std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch);
+
+// What must be known of raw sources before any of their text becomes tokens.
+
+// The tokenizer that the options name; a char tokenizer is made from the whole text. Throws
+// RecipeError at the key that is wrong.
+std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources);
+
+// Whether some hold text and others JSON records.
+bool are_mixed(const std::vector<RawSource>& sources, const std::string& format);
+
+// Where validation begins if it is a fraction of the text: all of that must be counted before any
+// of it becomes tokens.
+
+// Sets options.split.validation_from for the last `fraction` of the training sources; its units
+// become bytes where the place is the same and nothing is left to count then. Throws RecipeError,
+// Error.
+void find_split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
+                      ChunkOptions& options);
+
+}  // namespace exprun

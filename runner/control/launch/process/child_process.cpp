@@ -1,0 +1,226 @@
+#include "control/launch/process/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+
+namespace exprun {
+namespace {
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void cannot_start(const std::string& program, int error) {
+  throw Error("launch: cannot start " + program + ": " + std::strerror(error));
+}
+
+// Everything is laid out before the fork: behind it only system calls are allowed.
+[[noreturn]] void become(const ProcessStart& start, const std::vector<char*>& argv,
+                         const std::vector<char*>& envp, pid_t launcher, int report_fd) {
+  ::prctl(PR_SET_PDEATHSIG, start.at_launchers_death);
+  if (::getppid() != launcher) ::_exit(1);  // it died before the kernel was told
+  start.set_up();
+  ::execvpe(argv[0], argv.data(), envp.data());
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(report_fd, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Waits until the child has become its program, which closes the pipe, or reports why it cannot. A
+// signal that interrupts the wait says neither.
+bool reports_error(int report_fd, int& error) {
+  ssize_t count;
+  while ((count = ::read(report_fd, &error, sizeof error)) < 0 && errno == EINTR) continue;
+  return count == sizeof error;
+}
+
+}  // namespace
+
+pid_t start_process(const ProcessStart& start) {
+  const std::vector<char*> argv = pointers_to(start.words);
+  const std::vector<char*> envp = pointers_to(start.environment);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) cannot_start(start.words[0], errno);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const pid_t launcher = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) cannot_start(start.words[0], errno);
+  if (child == 0) become(start, argv, envp, launcher, writer.get());
+  writer = UniqueFd();
+  int error = 0;
+  if (reports_error(reader.get(), error)) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+    cannot_start(start.words[0], error);
+  }
+  return child;
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  return environment;
+}
+
+namespace {
+
+// A shell that was told to ignore hang-ups (nohup) has told its children so.
+bool ignored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+ForwardedSignals::ForwardedSignals() {
+  ::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, the end of a child could not be seen
+  sigemptyset(&set_);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR2, SIGCHLD, SIGTSTP}) sigaddset(&set_, signal);
+  if (!ignored(SIGHUP)) sigaddset(&set_, SIGHUP);
+  sigprocmask(SIG_BLOCK, &set_, &former_);
+}
+
+ForwardedSignals::~ForwardedSignals() {
+  sigprocmask(SIG_SETMASK, &former_, nullptr);
+}
+
+namespace {
+
+std::vector<std::string> environment_of(const ChildCommand& command) {
+  std::vector<std::string> environment = own_environment();
+  for (const auto& [name, value] : command.environment)
+    if (!std::getenv(name.c_str())) environment.push_back(name + '=' + value);
+  return environment;
+}
+
+// The last descriptor of every pipe and file but the kept ones closes at exec.
+void keep_only(const std::vector<int>& fds) {
+  ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // an older kernel: ours are opened so anyway
+  for (const int fd : fds) ::fcntl(fd, F_SETFD, 0);
+}
+
+// Behind the fork too, so errors are left to the one who looks for the log.
+void redirect(int fd, int to) {
+  if (fd >= 0) ::dup2(fd, to);
+}
+
+void set_up(const ChildCommand& command, const sigset_t& mask) {
+  ::setpgid(0, 0);
+  ::signal(SIGTTOU, SIG_IGN);  // `stty tostop` must not stop the trainer
+  ::signal(SIGHUP, SIG_IGN);   // the launcher passes it on as SIGTERM
+  redirect(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  if (!command.log.empty()) {
+    const int log = ::open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    redirect(log, STDOUT_FILENO);
+    redirect(log, STDERR_FILENO);
+  }
+  keep_only(command.kept_fds);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
+sigset_t mask_of(const ChildCommand& command, sigset_t mask) {
+  if (command.holds_stop_signals)
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaddset(&mask, signal);
+  return mask;
+}
+
+}  // namespace
+
+pid_t start_child(const ChildCommand& command, const ForwardedSignals& signals) {
+  const sigset_t mask = mask_of(command, signals.former_mask());
+  return start_process(
+      {command.words, environment_of(command), SIGTERM, [&] { set_up(command, mask); }});
+}
+
+std::optional<ChildEnd> take_end(pid_t child) {
+  int status = 0;
+  if (::waitpid(child, &status, WNOHANG) != child) return std::nullopt;
+  if (WIFSIGNALED(status)) return ChildEnd{std::nullopt, WTERMSIG(status)};
+  return ChildEnd{WEXITSTATUS(status), std::nullopt};
+}
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw Error("launch: " + what + ": " + std::strerror(error));
+}
+
+// A file in memory: unlike a pipe it never blocks, and nobody has to be reading.
+UniqueFd file_of(const std::string& input) {
+  UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
+  if (!file) fail("cannot make a file in memory", errno);
+  for (size_t done = 0; done < input.size();) {
+    const ssize_t wrote = ::write(file.get(), input.data() + done, input.size() - done);
+    if (wrote < 0) fail("cannot write a file in memory", errno);
+    done += static_cast<size_t>(wrote);
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+std::string read_at_most(int fd, size_t most) {
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    if (text.size() >= most) return text.substr(0, most);
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+// In the child. The program is to have it: dup2 clears FD_CLOEXEC, but of equal ones it does
+// nothing, which they are where this process was started with that one closed.
+void hand_over(int fd, int as) {
+  if (fd == as)
+    ::fcntl(fd, F_SETFD, 0);
+  else
+    ::dup2(fd, as);
+}
+
+// Nobody would read what it goes on to print.
+pid_t spawn(const std::vector<std::string>& words, int input, int output, bool silent) {
+  return start_process({words, own_environment(), SIGKILL, [=] {
+                          hand_over(input, STDIN_FILENO);
+                          hand_over(output, STDOUT_FILENO);
+                          if (silent) hand_over(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+                        }});
+}
+
+}  // namespace
+
+Captured capture(const std::vector<std::string>& words, const std::string& input,
+                 const CaptureLimits& limits) {
+  const UniqueFd stdin_file = file_of(input);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
+  UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const pid_t child = spawn(words, stdin_file.get(), writer.get(), limits.silent);
+  writer = UniqueFd();
+  Captured captured{0, read_at_most(reader.get(), limits.most_bytes)};
+  reader = UniqueFd();  // who goes on writing ends by SIGPIPE
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  captured.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return captured;
+}
+
+}  // namespace exprun

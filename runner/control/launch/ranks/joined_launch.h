@@ -1,0 +1,100 @@
+// A command that trains, where another launcher (torchrun, srun, mpirun) may have started it once a
+// rank: rank 0 performs it, the others become its trainers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "control/launch/launch.h"
+#include "control/launch/ranks/external_launcher.h"
+#include "recipe/recipe_text.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// The ranks above 0 where rank 0 is started elsewhere.
+
+// The hash of the recipe that a rank above 0 was started with, to be compared with rank 0's;
+// nothing where its command names none.
+using OwnHash = std::optional<std::string>;
+
+// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
+[[noreturn]] void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level);
+
+// The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
+// are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
+int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level);
+
+struct Performed {
+  int exit_code = 0;
+  bool trained = false;      // with all ranks
+  bool others_wait = false;  // as in Launch
+  std::string why = {};      // of a failure
+};
+
+Performed performed(const Launch& launched);  // with a trainer
+
+// Performs it, as rank 0 where there are several (nothing is given where there are none); ranks
+// above 0 follow. However it ends, it is shown why, and no rank is left waiting. Returns its exit
+// code; throws what it throws where there is one rank.
+//
+// `own_recipe` is asked on a rank above 0.
+using OwnRecipeReader = std::function<OwnHash(const std::optional<JoinedRank>&)>;
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const OwnRecipeReader& own_recipe,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// For commands that name no recipe.
+int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// Nor know machines.
+int perform_among_ranks(LogLevel level,
+                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+
+// As the environment says it.
+std::optional<JoinedRank> joined_here();
+
+// Before a command that starts runs of its own, one after another: under a launcher it would be
+// started once a rank, all at once. Throws Error that says how to do it.
+void require_no_other_launcher(const std::string& command);
+
+// The launcher of the ranks decides how many there are, whatever the recipe and the command say;
+// where none is, "auto" is one a GPU.
+RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text);
+
+// Asks whether the run is free; a command that was started anew asks again for 40 s, until it is:
+// what is left of its former life may still be saving, or give no sign of life any more.
+void await_previous_life(bool restarted, const std::function<bool()>& run_is_free);
+
+// Rank 0's command, when it does not train, or no more: the others must not wait for it.
+
+// The others, who wait for rank 0 or are just coming, end with this exit code, if they come in
+// time: within 5 s, but ten minutes where their launcher ends this process if they do not live.
+// `why`: of a failure, for people and for the files in which torchrun looks for it. Never throws.
+void dismiss_others(const JoinedRank& joined, int exit_code, const std::string& why);
+
+// The same for those of other machines who have trained along, and are started again when they have
+// noticed that rank 0 is gone.
+void dismiss_restarted(const JoinedRank& joined, int exit_code, const std::string& why);
+
+// The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
+// becomes the one that dismisses them, and ends with the signal's exit code.
+void dismiss_others_when_stopped(const JoinedRank& joined);
+
+// From now on these signals do what they did before: a trainer takes them, and tells the others, or
+// one that dismisses them is under way.
+void leave_signals_to_trainer();
+
+// A stored run's recipe asks for the ranks of all machines that trained it last.
+
+// For a command that uses it again where nobody has started other ranks. Throws Error that says
+// what to do, unless `overrides` say how many ranks this machine is to make.
+void require_ranks_for_one_machine(const Store& store, const RunRow& run,
+                                   const std::string& command,
+                                   const std::vector<std::string>& overrides);
+
+}  // namespace exprun

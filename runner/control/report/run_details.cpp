@@ -1,0 +1,234 @@
+#include "control/report/run_details.h"
+
+#include <cmath>
+
+#include "base/format_units.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A value of several lines goes on below itself.
+std::string comment_line(const std::string& name, std::string text) {
+  if (text.empty()) return "";
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
+    text.replace(at, 1, "\n#             ");
+  return "# " + name + std::string(12 - name.size(), ' ') + text + '\n';
+}
+
+std::string text_at(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string code(const RunRow& run) {
+  std::string text = run.version.empty() ? "" : "exprun " + run.version;
+  if (run.git_commit) text += ", git " + *run.git_commit;
+  if (run.git_dirty.value_or(false)) text += " with changes (--git-diff prints them)";
+  return text;
+}
+
+std::string machine(const RunRow& run, const ordered_json& environment) {
+  if (environment.empty()) return run.host;
+  return run.host + ", " + text_at(environment, "cpu") + ", " + text_at(environment, "cpus") +
+         " CPUs, " + binary_bytes(environment.value("memory_bytes", 0.0)) + ", " +
+         text_at(environment, "system");
+}
+
+std::string gpus(const ordered_json& environment) {
+  std::string text;
+  for (const auto& gpu : environment.value("gpus", ordered_json::array()))
+    text += (text.empty() ? "" : "\n") + text_at(gpu, "name") + ' ' + text_at(gpu, "uuid") +
+            (gpu.value("hidden", false) ? ", hidden from the run" : "");
+  const std::string driver = text_at(environment, "driver");
+  return driver.empty() ? text : text + "\ndriver " + driver;
+}
+
+// The whole configuration is for scripts.
+std::string pairs(const ordered_json& object) {
+  std::string text;
+  for (const auto& [name, value] : object.items()) {
+    if (name == "config") continue;
+    text += (text.empty() ? "" : ", ") + name + ' ' + text_at(object, name.c_str());
+  }
+  return text;
+}
+
+std::string standing(const RunRow& run) {
+  std::string text = std::string(to_string(run.state)) + " at step " +
+                     std::to_string(run.last_step) + " of " + std::to_string(run.steps);
+  if (run.exit_code) text += ", exit code " + std::to_string(*run.exit_code);
+  return text;
+}
+
+std::string times(const RunRow& run) {
+  return utc_time(run.started_ms) + ", " + duration(run.seconds) + " in " +
+         std::to_string(run.attempt) + (run.attempt == 1 ? " attempt" : " attempts");
+}
+
+std::string notes(const std::vector<NoteRow>& rows) {
+  std::string text;
+  for (const NoteRow& note : rows)
+    text += (text.empty() ? "" : "\n") + utc_time(note.time_ms) + ": " + note.text;
+  return text;
+}
+
+}  // namespace
+
+std::string details_as_comments(const RunDetails& details) {
+  const RunRow& run = details.run;
+  return comment_line("run",
+                      run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
+         comment_line("state", standing(run)) + comment_line("because", run.message) +
+         comment_line("began", times(run)) + comment_line("command", run.command_line) +
+         comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
+         comment_line("code", code(run)) +
+         comment_line("machine", machine(run, details.environment)) +
+         comment_line("gpus", gpus(details.environment)) +
+         comment_line("libraries", pairs(details.libraries)) +
+         comment_line("variables",
+                      pairs(details.environment.value("environment", ordered_json::object()))) +
+         comment_line("data", run.data_fingerprint) + comment_line("recipe", run.recipe_hash) +
+         comment_line("tags", run.tags) + comment_line("notes", notes(details.notes));
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+template <typename Value>
+ordered_json optional_json(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+// JSON has no word for what is not finite.
+ordered_json number_json(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(shortest(value));
+}
+
+ordered_json run_json(const RunRow& run, const std::string& folder) {
+  return {{"id", run.id},
+          {"uid", run.uid},
+          {"name", run.name},
+          {"state", to_string(run.state)},
+          {"message", run.message},
+          {"exit_code", optional_json(run.exit_code)},
+          {"signal", optional_json(run.signal)},
+          {"step", run.last_step},
+          {"steps", run.steps},
+          {"seed", run.seed},
+          {"folder", folder},
+          {"working_directory", run.working_directory},
+          {"command_line", run.command_line},
+          {"recipe_hash", run.recipe_hash},
+          {"data_fingerprint", run.data_fingerprint},
+          {"started_ms", run.started_ms},
+          {"ended_ms", optional_json(run.ended_ms)},
+          {"seconds", run.seconds},
+          {"tags", run.tags},
+          {"version", run.version},
+          {"git_commit", optional_json(run.git_commit)},
+          {"git_dirty", optional_json(run.git_dirty)},
+          {"host", run.host},
+          {"pid", run.pid},
+          {"last_beat_ms", run.last_beat_ms},
+          {"sweep", optional_json(run.sweep_id)},
+          {"trial", optional_json(run.trial)}};
+}
+
+ordered_json series_json(const SeriesRow& row) {
+  ordered_json json = {{"name", row.name},
+                       {"timing", row.timing},
+                       {"count", row.count},
+                       {"non_finite", row.non_finite},
+                       {"first_non_finite_step", optional_json(row.first_non_finite_step)}};
+  if (row.count == 0) return json;
+  json.update({{"last", number_json(row.last)}, {"last_step", row.last_step}});
+  if (row.count > row.non_finite)
+    json.update({{"min", row.min},
+                 {"min_step", row.min_step},
+                 {"max", row.max},
+                 {"max_step", row.max_step}});
+  return json;
+}
+
+ordered_json attempt_json(const AttemptRow& row) {
+  return {{"attempt", row.attempt},
+          {"from_step", row.from_step},
+          {"last_step", row.last_step},
+          {"state", row.state},
+          {"started_ms", row.started_ms},
+          {"ended_ms", optional_json(row.ended_ms)},
+          {"exit_code", optional_json(row.exit_code)},
+          {"signal", optional_json(row.signal)},
+          {"message", row.message},
+          {"host", row.host},
+          {"version", row.version},
+          {"git_commit", optional_json(row.git_commit)},
+          {"git_dirty", optional_json(row.git_dirty)}};
+}
+
+template <typename Rows, typename Form>
+ordered_json list(const Rows& rows, Form form) {
+  ordered_json json = ordered_json::array();
+  for (const auto& row : rows) json.push_back(form(row));
+  return json;
+}
+
+}  // namespace
+
+ordered_json details_as_json(const RunDetails& details) {
+  ordered_json json = run_json(details.run, details.folder);
+  json["environment"] = details.environment;
+  json["libraries"] = details.libraries;
+  json["attempts"] = list(details.attempts, attempt_json);
+  json["series"] = list(details.series, series_json);
+  json["checkpoints"] = list(details.checkpoints, [](const CheckpointRow& row) {
+    return ordered_json{{"step", row.step}, {"bytes", row.bytes}, {"folder", row.folder}};
+  });
+  json["events"] = list(details.events, [](const EventRow& row) {
+    return ordered_json{{"attempt", row.attempt},
+                        {"time_ms", row.time_ms},
+                        {"level", row.level},
+                        {"kind", row.kind},
+                        {"text", row.text}};
+  });
+  json["notes"] = list(details.notes, [](const NoteRow& row) {
+    return ordered_json{{"time_ms", row.time_ms}, {"text", row.text}};
+  });
+  json["resolved_recipe"] = details.resolved_toml;
+  return json;
+}
+
+namespace {
+
+std::string result_line(const std::string& name, const std::string& text) {
+  return "  " + name + std::string(12 - name.size(), ' ') + text + '\n';
+}
+
+std::string loss_line(const std::string& name, const std::optional<SeriesRow>& series) {
+  if (!series || series->count == 0) return "";
+  std::string text = four_digits(series->last);
+  if (const Cell best = best_loss(series);
+      !best.text.empty() && series->min_step != series->last_step)
+    text += ", best " + best.text + " at step " + with_thousands(series->min_step);
+  return result_line(name, text);
+}
+
+}  // namespace
+
+std::string run_result(const ReportedRun& reported, const std::string& folder) {
+  const RunRow& run = reported.run;
+  std::string text = run.folder + ": " + to_string(run.state) + '\n';
+  if (!run.message.empty()) text += result_line("because", run.message);
+  text += result_line("steps", with_thousands(run.last_step) + " of " + with_thousands(run.steps));
+  text += loss_line("val loss", reported.val_loss);
+  text += loss_line("train loss", reported.train_loss);
+  text += result_line("time", duration(run.seconds));
+  text += result_line("folder", folder);
+  return text;
+}
+
+}  // namespace exprun

@@ -1,0 +1,192 @@
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+// a > b, as far as their units can be compared.
+bool longer(const RuleInput& input, const Period& a, const Period& b) {
+  if (a.unit == b.unit) return a.count > b.count;
+  const auto a_steps = in_steps(input.root, input.dataset_info, a);
+  const auto b_steps = in_steps(input.root, input.dataset_info, b);
+  return a_steps && b_steps && *a_steps > *b_steps;
+}
+
+bool longer_than_run(const RuleInput& input, const std::string& path) {
+  const auto period = period_at(input.root, path);
+  const auto run = run_length(input.root);
+  return period && run && is_written(input.root, path) && longer(input, *period, *run);
+}
+
+std::string length_of_run(const Table& root) {
+  return "the run has " + to_string(*run_length(root));
+}
+
+// Every key with a cadence that the recipe has.
+std::vector<std::string> cadences(const Table& root) {
+  std::vector<std::string> paths = {"checkpoint.every", "metrics.every", "metrics.progress_every"};
+  const Value* evaluation = root.find("evaluation");
+  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
+    for (const std::string& name : table->keys())
+      paths.push_back(join_path(join_path("evaluation", name), "every"));
+  return paths;
+}
+
+}  // namespace
+
+void one_size_of_batch(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool tokens = find_path(input.root, "batch.tokens") != nullptr;
+  const bool sequences = find_path(input.root, "batch.sequences") != nullptr;
+  if (tokens && sequences)
+    diagnostics.push_back(clash(input.root, {"batch.sequences", "batch.tokens"},
+                                "[batch] has both 'tokens' and 'sequences'", "remove one of them"));
+  if (!tokens && !sequences && has_table(input.root, "batch"))
+    diagnostics.push_back({place_of(input.root, "batch.tokens"),
+                           "[batch] needs 'tokens' or 'sequences'",
+                           "the size of the global batch"});
+}
+
+void tokens_are_whole_sequences(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto tokens = positive_at(input.root, "batch.tokens");
+  const auto length = sequence_length(input.root);
+  if (!tokens || !length || *tokens % *length == 0) return;
+  diagnostics.push_back(
+      clash(input.root, {"batch.tokens", "batch.sequence_length", "model.context_length"},
+            "'tokens' must be a multiple of sequence_length, " + std::to_string(*length),
+            near_multiples(*length, *tokens)));
+}
+
+void micro_batches_fill_batch(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto sequences = batch_sequences(input.root);
+  const auto micro = positive_at(input.root, "batch.micro_batch");
+  const auto ranks = world_size(input.root);
+  if (!sequences || !micro || !ranks) return;
+  if (*sequences % *ranks != 0)
+    return diagnostics.push_back(
+        clash(input.root, {"parallelism.world_size", "batch.sequences", "batch.tokens"},
+              "the global batch of " + std::to_string(*sequences) +
+                  " sequences cannot be split evenly across " + std::to_string(*ranks) + " ranks",
+              near_divisors(*sequences, *ranks)));
+  const int64_t share = *sequences / *ranks;
+  if (share % *micro == 0) return;
+  const std::string whole = *ranks == 1 ? "the global batch of " : "a rank's share of the batch, ";
+  diagnostics.push_back(
+      clash(input.root,
+            {"batch.micro_batch", "batch.sequences", "batch.tokens", "parallelism.world_size"},
+            "'micro_batch' must divide " + whole + std::to_string(share) + " sequences",
+            near_divisors(share, *micro)));
+}
+
+void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) {
+  const int64_t epoch = tokens_per_epoch(input.root, input.dataset_info);
+  const auto tokens = batch_tokens(input.root);
+  if (epoch == 0 || !tokens || *tokens <= epoch) return;
+  const bool sequences = integer_at(input.root, "batch.sequences").has_value();
+  diagnostics.push_back(
+      {place_of(input.root, sequences ? "batch.sequences" : "batch.tokens"),
+       "one step takes " + std::to_string(*tokens) + " tokens, more than the training data have",
+       "an epoch is " + std::to_string(epoch) + " tokens",
+       {},
+       Severity::warning});
+}
+
+void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = integer_at(input.root, "batch.sequence_length");
+  const auto context = integer_at(input.root, "model.context_length");
+  if (!length || !context || *length <= *context) return;
+  diagnostics.push_back(clash(
+      input.root, {"batch.sequence_length", "model.context_length"},
+      "'sequence_length' must be <= the model's context_length, " + std::to_string(*context)));
+}
+
+void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool steps = find_path(input.root, "run.steps") != nullptr;
+  const bool length = find_path(input.root, "run.length") != nullptr;
+  if (steps && length)
+    diagnostics.push_back(clash(input.root, {"run.length", "run.steps"},
+                                "[run] has both 'steps' and 'length'", "remove one of them"));
+  if (!steps && !length && has_table(input.root, "run"))
+    diagnostics.push_back({place_of(input.root, "run.steps"), "[run] needs 'steps' or 'length'",
+                           "how long the run is"});
+}
+
+void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = run_length(input.root);
+  const auto steps = length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
+  if (!steps || *steps >= 1 || *steps <= 0) return;
+  diagnostics.push_back({place_of(input.root, "run.length"),
+                         "the run is shorter than one step",
+                         "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens",
+                         {},
+                         Severity::warning});
+}
+
+void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
+  if (longer_than_run(input, "schedule.warmup"))
+    diagnostics.push_back(clash(input.root, {"schedule.warmup", "run.steps", "run.length"},
+                                "'warmup' is longer than the run", length_of_run(input.root)));
+}
+
+void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
+  if (longer_than_run(input, "schedule.decay_until"))
+    diagnostics.push_back(clash(input.root, {"schedule.decay_until", "run.steps", "run.length"},
+                                "'decay_until' is after the end of the run",
+                                length_of_run(input.root)));
+}
+
+void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto warmup = period_at(input.root, "schedule.warmup");
+  const auto until = period_at(input.root, "schedule.decay_until");
+  const auto length = period_at(input.root, "schedule.decay_length");
+  if (!warmup || !until) return;
+  if (is_written(input.root, "schedule.decay_until") && longer(input, *warmup, *until))
+    diagnostics.push_back({place_of(input.root, "schedule.decay_until"),
+                           "'decay_until' is within the warm-up",
+                           "the warm-up takes " + to_string(*warmup)});
+  const auto warmup_steps = in_steps(input.root, input.dataset_info, *warmup);
+  const auto until_steps = in_steps(input.root, input.dataset_info, *until);
+  const auto length_steps =
+      length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
+  if (!warmup_steps || !until_steps || !length_steps) return;
+  if (*warmup_steps <= *until_steps && *warmup_steps + *length_steps > *until_steps)
+    diagnostics.push_back({place_of(input.root, "schedule.decay_length"),
+                           "'decay_length' of " + to_string(*length) + " begins within the warm-up",
+                           "the decay ends after " + to_string(*until)});
+}
+
+void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "schedule.type") != "constant") return;
+  if (!is_written(input.root, "schedule.decay_until")) return;
+  diagnostics.push_back({place_of(input.root, "schedule.decay_until"),
+                         "'decay_until' has no effect: a constant rate does not decay",
+                         "\"linear\", \"cosine\" and \"wsd\" decay",
+                         {},
+                         Severity::warning});
+}
+
+void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "dataset.order") != "random_offsets") return;
+  std::vector<std::string> paths = cadences(input.root);
+  paths.insert(paths.end(),
+               {"run.length", "schedule.warmup", "schedule.decay_until", "schedule.decay_length"});
+  for (const std::string& path : paths) {
+    const auto period = period_at(input.root, path);
+    if (!period || period->unit != PeriodUnit::epochs || !is_written(input.root, path)) continue;
+    diagnostics.push_back(
+        {place_of(input.root, path), "'" + last_part(path) + "' cannot count epochs",
+         "dataset.order = \"random_offsets\" has no epochs: use steps or tokens"});
+  }
+}
+
+void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics) {
+  for (const std::string& path : cadences(input.root)) {
+    if (!longer_than_run(input, path)) continue;
+    diagnostics.push_back(clash(input.root, {path, "run.steps", "run.length"},
+                                "'" + last_part(path) + "' is longer than the run",
+                                length_of_run(input.root)));
+    diagnostics.back().severity = Severity::warning;
+  }
+}
+
+}  // namespace exprun

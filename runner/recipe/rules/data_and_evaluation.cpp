@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+#include "recipe/rules/series.h"
+
+namespace exprun {
+namespace {
+
+// The names of the evaluations of a type.
+std::vector<std::string> evaluations_of(const Table& root, const std::string& type) {
+  std::vector<std::string> paths;
+  const Value* evaluation = root.find("evaluation");
+  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
+    for (const std::string& name : table->keys()) {
+      const std::string path = join_path("evaluation", name);
+      if (text_at(root, join_path(path, "type")) == type) paths.push_back(path);
+    }
+  return paths;
+}
+
+}  // namespace
+
+void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool none = !has_validation(input.root) || input.dataset_info.validation_tokens == 0;
+  if (!none || !text_at(input.root, "dataset.type")) return;
+  const bool text = text_at(input.root, "dataset.type") == "text";
+  for (const std::string& path : evaluations_of(input.root, "val_loss"))
+    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
+                           "[" + path + "] has no validation data",
+                           text ? "set dataset.validation_fraction to more than 0"
+                                : "set dataset.validation, or remove this table"});
+}
+
+void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  if (!input.dataset_info.validation_tokens || !length) return;
+  const int64_t size = *input.dataset_info.validation_tokens;
+  const int64_t predicted = predicted_tokens(input.root, size, *length);
+  const char* first =
+      blocks_are_separate(input.root) ? "the first token of each block" : "the first token";
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const std::string key = join_path(path, "tokens");
+    const auto tokens = integer_at(input.root, key);
+    if (!tokens || *tokens <= predicted) continue;
+    diagnostics.push_back({place_of(input.root, key),
+                           "'tokens' must be <= " + std::to_string(predicted) +
+                               ": the validation split has " + std::to_string(size) +
+                               " tokens, and " + first + " is not predicted",
+                           "\"auto\" takes the whole split"});
+  }
+}
+
+void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& diagnostics) {
+  constexpr int64_t kSoonRead = 250'000;  // whatever it is compared to
+  const auto steps = run_steps(input.root, input.dataset_info);
+  const auto batch = batch_tokens(input.root);
+  const auto length = sequence_length(input.root);
+  if (!steps || !batch || !length || !input.dataset_info.validation_tokens) return;
+  const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
+  const int64_t all = predicted_tokens(input.root, *input.dataset_info.validation_tokens, *length);
+  for (const std::string& path : evaluations_of(input.root, "val_loss")) {
+    const auto period = period_at(input.root, join_path(path, "every"));
+    const auto every = period ? in_steps(input.root, input.dataset_info, *period) : std::nullopt;
+    if (!every || *every <= 0) continue;
+    const std::string key = join_path(path, "tokens");
+    const int64_t tokens = std::min(all, integer_at(input.root, key).value_or(all));
+    // Before the first step, on its period, and at the end.
+    const int64_t times = (*steps - 1) / whole_steps(*every) + 2;
+    const double read = static_cast<double>(times) * static_cast<double>(tokens);
+    if (read < kSoonRead || read * kForwardShare < trained) continue;
+    const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
+    diagnostics.push_back(
+        {place_of(input.root, key),
+         "[" + path + "] takes longer than the training: it reads " + pluralize(tokens, "token") +
+             ' ' + pluralize(times, "time") + ", but the run trains on " +
+             with_thousands(static_cast<int64_t>(trained)),
+         "[" + path + "] tokens = " + std::to_string(enough) + " takes little of the run's time",
+         {},
+         Severity::warning});
+  }
+}
+
+void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  const bool separate = blocks_are_separate(input.root);
+  const auto complain = [&](const char* split, std::optional<int64_t> prepared,
+                            std::optional<int64_t> most) {
+    const auto tokens = prepared ? prepared : most;
+    if (!length || !tokens || *tokens - !separate >= *length) return;
+    diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
+                           "'sequence_length' is " + std::to_string(*length) + ", but the " +
+                               split + " data have " + (prepared ? "only " : "at most ") +
+                               pluralize(*tokens, "token"),
+                           separate ? "use more data or shorter sequences"
+                                    : "a sequence needs one token more than its length"});
+  };
+  const DatasetInfo& dataset_info = input.dataset_info;
+  complain("training", dataset_info.train_tokens, dataset_info.most_train_tokens);
+  if (dataset_info.validation_tokens != 0)
+    complain("validation", dataset_info.validation_tokens, dataset_info.most_validation_tokens);
+}
+
+// Else the border would divide a block, and shift all that follow.
+void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto tokens = integer_at(input.root, "dataset.validation_tokens");
+  const auto block = positive_at(input.root, "dataset.block_tokens");
+  if (!tokens || !block || *tokens % *block == 0) return;
+  diagnostics.push_back(
+      {place_of(input.root, "dataset.validation_tokens"),
+       "'validation_tokens' must be a multiple of block_tokens, " + std::to_string(*block),
+       near_multiples(*block, *tokens)});
+}
+
+void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto has_field = [](const std::string& text) {
+    const auto parts = template_parts(text);
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const TemplatePart& part) { return !part.field.empty(); });
+  };
+  // Only records with an empty field become the fallback's text: that may be the same for all.
+  for (const auto& [key, may_be_fixed] :
+       {std::pair{"template", false}, {"fallback_template", true}}) {
+    const auto text = text_at(input.root, join_path("dataset", key));
+    if (!text) continue;
+    const SourceSpan place = place_of(input.root, join_path("dataset", key));
+    try {
+      if (!has_field(*text) && !may_be_fixed)
+        diagnostics.push_back({place,
+                               "'template' has no field: every record would be the same text",
+                               "write fields in braces: {text}"});
+    } catch (const Error& error) {
+      diagnostics.push_back({place, error.what()});
+    }
+  }
+}
+
+void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto complain = [&](const std::string& key, const std::string& other) {
+    diagnostics.push_back({place_of(input.root, "dataset." + key),
+                           "'" + key + "' has no effect without '" + other + "'",
+                           "set '" + other + "', or remove '" + key + "'",
+                           {},
+                           Severity::warning});
+  };
+  if (integer_at(input.root, "dataset.block_documents").value_or(0) > 0 &&
+      integer_at(input.root, "dataset.block_tokens") == 0)
+    complain("block_documents", "block_tokens");
+  const Value* keep = valid_at(input.root, "dataset.keep_separator");
+  const bool* kept = keep == nullptr ? nullptr : keep->as<bool>();
+  if (kept != nullptr && *kept && text_at(input.root, "dataset.separator") == "")
+    complain("keep_separator", "separator");
+}
+
+void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "dataset.type") != "token_shards") return;
+  if (is_invalid(input.root, "dataset.tokenizer")) return;
+  if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
+  for (const char* type : {"sample", "hellaswag"})
+    for (const std::string& path : evaluations_of(input.root, type))
+      diagnostics.push_back(
+          {place_of(input.root, join_path(path, "type")),
+           "[" + path + "] needs a tokenizer, but token_shards has none",
+           "name the tokenizer that made the tokens (dataset.tokenizer), or remove this table"});
+}
+
+void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!input.dataset_info.characters) return;
+  for (const std::string& path : evaluations_of(input.root, "sample")) {
+    const std::string key = join_path(path, "prompt");
+    const std::string prompt = text_at(input.root, key).value_or("");
+    for (const CodePoint& c : code_points(prompt)) {
+      if (input.dataset_info.characters->find(c.value) != std::u32string::npos) continue;
+      diagnostics.push_back(
+          {place_of(input.root, key),
+           "the prompt has '" + std::string(c.bytes) + "', which the text does not",
+           "a character tokenizer knows only the characters of its text"});
+      break;
+    }
+  }
+}
+
+void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto measured = measured_series(input.schemas, input.root).series;
+  for (auto second = measured.begin(); second != measured.end(); ++second) {
+    const auto first = std::find_if(measured.begin(), second, [&](const MeasuredSeries& earlier) {
+      return earlier.name == second->name;
+    });
+    if (first == second) continue;
+    diagnostics.push_back(
+        {place_of(input.root, join_path(second->path, "type")),
+         "[" + second->path + "] measures " + second->name + ", and so does [" + first->path + "]",
+         "a series has one value per step: remove one of the tables"});
+  }
+}
+
+void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto metric = text_at(input.root, "run.best_metric");
+  const bool stops = find_path(input.root, "run.early_stop") != nullptr;
+  // The default, written or not, means nothing where nothing is measured.
+  const bool chosen = metric && *metric != input.schemas.find("run")
+                                               ->at("properties")
+                                               .at("best_metric")
+                                               .at("default")
+                                               .get<std::string>();
+  const Measured measured = measured_series(input.schemas, input.root);
+  if (!metric || measured.is_uncertain || (!stops && !chosen) || measured.has(*metric)) return;
+  if (chosen)
+    diagnostics.push_back({place_of(input.root, "run.best_metric"),
+                           "no evaluation measures '" + *metric + "'",
+                           help_for_series(*metric, measured.names())});
+  else
+    diagnostics.push_back(
+        {place_of(input.root, "run.early_stop"),
+         "'early_stop' has no metric to watch: no evaluation measures '" + *metric + "'",
+         help_for_series(*metric, measured.names())});
+}
+
+}  // namespace exprun

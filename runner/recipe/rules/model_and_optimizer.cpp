@@ -1,0 +1,148 @@
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+std::string number(int64_t value) {
+  return std::to_string(value);
+}
+
+const Table* groups_of(const Table& root) {
+  const Value* groups = find_path(root, "optimizer.groups");
+  return groups == nullptr ? nullptr : groups->as<Table>();
+}
+
+// Of [optimizer] and of each group: the tables that have an optimizer's keys.
+std::vector<std::string> optimizer_paths(const Table& root) {
+  std::vector<std::string> paths = {"optimizer"};
+  if (const Table* groups = groups_of(root))
+    for (const std::string& name : groups->keys())
+      paths.push_back(join_path("optimizer.groups", name));
+  return paths;
+}
+
+std::optional<double> number_at(const Table& root, const std::string& path) {
+  const Value* value = valid_at(root, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* real = value->as<double>()) return *real;
+  if (const auto* integer = value->as<int64_t>()) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto heads = positive_at(input.root, "model.num_heads");
+  const auto width = positive_at(input.root, "model.hidden_size");
+  if (!heads || !width || *width % *heads == 0) return;
+  diagnostics.push_back(clash(input.root, {"model.num_heads", "model.hidden_size"},
+                              "'num_heads' must divide hidden_size, " + number(*width),
+                              near_divisors(*width, *heads)));
+}
+
+void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto shared = positive_at(input.root, "model.num_key_value_heads");
+  const auto heads = positive_at(input.root, "model.num_heads");
+  if (!shared || !heads || *heads % *shared == 0) return;
+  diagnostics.push_back(clash(input.root, {"model.num_key_value_heads", "model.num_heads"},
+                              "'num_key_value_heads' must divide num_heads, " + number(*heads),
+                              near_divisors(*heads, *shared)));
+}
+
+void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto heads = positive_at(input.root, "model.num_heads");
+  const auto width = positive_at(input.root, "model.hidden_size");
+  if (text_at(input.root, "model.position.type") != "rotary" || !heads || !width) return;
+  if (*width % *heads != 0 || *width / *heads % 2 == 0) return;
+  diagnostics.push_back(
+      clash(input.root, {"model.num_heads", "model.hidden_size", "model.position.type"},
+            "rotary positions need heads of an even width, not " + number(*width / *heads),
+            "the width of a head is hidden_size / num_heads"));
+}
+
+void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto size = integer_at(input.root, "model.vocab_size");
+  const auto known = input.dataset_info.vocab_size;
+  const auto needed = known ? known : vocabulary_of_bytes(input.root);
+  if (!size || !needed || *size >= *needed) return;
+  diagnostics.push_back(
+      clash(input.root, {"model.vocab_size", "dataset.tokenizer"},
+            "'vocab_size' must be >= " + number(*needed) + ", the size of the dataset's vocabulary",
+            "\"auto\" uses that number"));
+}
+
+void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
+  const bool prepared = input.dataset_info.train_tokens.has_value();
+  if (!prepared || text_at(input.root, "model.vocab_size") != "auto") return;
+  diagnostics.push_back({place_of(input.root, "model.vocab_size"),
+                         "'vocab_size' is unknown: the dataset has no tokenizer",
+                         "set it in [model], such as vocab_size = 50257 for GPT-2 tokens"});
+}
+
+void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {
+  if (!has_table(input.root, "optimizer")) return;
+  const Table* table = input.root.find("optimizer")->as<Table>();
+  if (table->find("type") != nullptr) return;
+  if (groups_of(input.root) == nullptr || groups_of(input.root)->entries().empty())
+    return diagnostics.push_back(
+        {place_of(input.root, "optimizer.type"), "[optimizer] needs 'type'", "which optimizer"});
+  const Schema& of_all_groups = input.schemas.find("optimizer")->at("properties");
+  for (const Entry& entry : table->entries())
+    if (!of_all_groups.contains(entry.key))
+      diagnostics.push_back({entry.where, "'" + entry.key + "' has no effect without a 'type'",
+                             "set a type in [optimizer], or move the key to its groups"});
+}
+
+void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics) {
+  const Table* groups = groups_of(input.root);
+  if (groups == nullptr) return;
+  std::map<std::string, std::string> taken;  // glob to group
+  for (const std::string& group : groups->keys()) {
+    const Value* match =
+        valid_at(input.root, join_path(join_path("optimizer.groups", group), "match"));
+    const Array* globs = match == nullptr ? nullptr : match->as<Array>();
+    if (globs == nullptr) continue;
+    for (const Value& glob : *globs) {
+      const auto* text = glob.as<std::string>();
+      if (text == nullptr) continue;
+      const auto [other, is_new] = taken.emplace(*text, group);
+      if (!is_new)
+        diagnostics.push_back(
+            {glob.where,
+             "\"" + *text + "\" is already matched by [optimizer.groups." + other->second + "]",
+             "a parameter can be in only one group"});
+    }
+  }
+}
+
+void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics) {
+  for (const std::string& path : optimizer_paths(input.root)) {
+    const std::string key = join_path(path, "weight_decay");
+    const bool decays = number_at(input.root, key).value_or(0) > 0;
+    const bool nothing = text_at(input.root, join_path(path, "decay")) == "none";
+    if (decays && nothing && is_written(input.root, key))
+      diagnostics.push_back({place_of(input.root, key),
+                             "'weight_decay' has no effect with decay = \"none\"",
+                             "remove one of them",
+                             {},
+                             Severity::warning});
+  }
+}
+
+// An update that was computed in bf16 is rounded already.
+void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics) {
+  const Value* rounds = valid_at(input.root, "precision.stochastic_rounding");
+  const bool* is_on = rounds == nullptr ? nullptr : rounds->as<bool>();
+  if (is_on == nullptr || !*is_on) return;
+  if (text_at(input.root, "precision.optimizer_state") != "bf16") return;
+  diagnostics.push_back({place_of(input.root, "precision.optimizer_state"),
+                         "'stochastic_rounding' needs optimizer_state = \"fp32\"",
+                         "an update computed in bf16 is already rounded to nearest"});
+}
+
+}  // namespace exprun

@@ -1,0 +1,63 @@
+#include "recipe/rules/series.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "base/suggest.h"
+#include "recipe/key_path.h"
+#include "recipe/quantities.h"
+
+namespace exprun {
+namespace {
+
+std::vector<std::string> series_of(const Schema& schema) {
+  return schema.value("x-series", std::vector<std::string>());
+}
+
+}  // namespace
+
+bool Measured::has(const std::string& name) const {
+  return std::any_of(series.begin(), series.end(),
+                     [&](const MeasuredSeries& measured) { return measured.name == name; });
+}
+
+std::vector<std::string> Measured::names() const {
+  std::vector<std::string> names;
+  for (const MeasuredSeries& measured : series) names.push_back(measured.name);
+  return names;
+}
+
+Measured measured_series(const SchemaSet& schemas, const Table& root) {
+  Measured measured;
+  const Value* evaluation = root.find("evaluation");
+  if (evaluation == nullptr) return measured;
+  const Table* table = evaluation->as<Table>();
+  measured.is_uncertain = evaluation->is_invalid || table == nullptr;
+  if (table == nullptr) return measured;
+  for (const Entry& entry : table->entries()) {
+    const std::string path = join_path("evaluation", entry.key);
+    const auto type = text_at(root, join_path(path, "type"));
+    const Schema* schema = type ? schemas.find("evaluation", *type) : nullptr;
+    measured.is_uncertain = measured.is_uncertain || entry.value.is_invalid || schema == nullptr;
+    if (schema == nullptr) continue;
+    for (std::string& name : series_of(*schema)) measured.series.push_back({std::move(name), path});
+  }
+  return measured;
+}
+
+bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
+  const std::vector<std::string> recorded = series_of(*schemas.find("metrics"));
+  return std::any_of(recorded.begin(), recorded.end(), [&](const std::string& series) {
+    return name == series || (series.ends_with('/') && name.starts_with(series));
+  });
+}
+
+std::string help_for_series(const std::string& name, const std::vector<std::string>& there) {
+  if (there.empty()) return "add an evaluation, such as [evaluation.val_loss]";
+  if (const auto near = nearest(name, there)) return "did you mean '" + *near + "'?";
+  return (there.size() == 1 ? "the only measured series is " : "the measured series are ") +
+         listed(there);
+}
+
+}  // namespace exprun

@@ -1,0 +1,34 @@
+// The series that a run of a recipe records, as the schemas say (`x-series`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipe/schema/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+struct MeasuredSeries {
+  std::string name;  // "val/loss"
+  std::string path;  // of the table that measures it: "evaluation.val_loss"
+};
+
+struct Measured {
+  std::vector<MeasuredSeries> series;
+  bool is_uncertain = false;  // a mistake is reported that hides what an evaluation is
+
+  bool has(const std::string& name) const;
+  std::vector<std::string> names() const;
+};
+
+// By the evaluations of a completed recipe, in its order.
+Measured measured_series(const SchemaSet& schemas, const Table& root);
+
+// Whether every run may record a series, whatever it evaluates.
+bool is_recorded_always(const SchemaSet& schemas, const std::string& name);
+
+// What to write instead of a series that there is not.
+std::string help_for_series(const std::string& name, const std::vector<std::string>& there);
+
+}  // namespace exprun

@@ -1,0 +1,125 @@
+#include "recipe/schema/key_lookup.h"
+
+#include "base/suggest.h"
+#include "recipe/key_path.h"
+#include "recipe/schema/table_schema.h"
+
+namespace exprun {
+namespace {
+
+struct DeclaredKey {
+  std::string path;
+  const Schema* schema;
+};
+
+// All keys that the recipe declares, tables without a header included, and below them their keys.
+void collect_keys(const SchemaSet& schemas, const TableSchema& schema, const std::string& path,
+                  const Table* table, std::vector<DeclaredKey>& keys) {
+  const auto descend = [&](const std::string& key, const Schema& node) {
+    const Value* value = table == nullptr ? nullptr : table->find(key);
+    const Table* inner = value == nullptr ? nullptr : value->as<Table>();
+    const std::string below = join_path(path, key);
+    keys.push_back({below, &node});
+    collect_keys(schemas, *TableSchema::of(schemas, node, inner, key), below, inner, keys);
+  };
+  for (const auto& [key, node] : schema.keys()) {
+    if (is_table(*node))
+      descend(key, *node);
+    else
+      keys.push_back({join_path(path, key), node});
+  }
+  if (!schema.has_free_names() || table == nullptr) return;
+  for (const Entry& entry : table->entries())
+    if (const Schema* node = schema.find(entry.key);
+        node != nullptr && is_table(*node) && !schema.declares(entry.key))
+      descend(entry.key, *node);
+}
+
+std::vector<DeclaredKey> declared(const SchemaSet& schemas, const Table& root, bool tables) {
+  std::vector<DeclaredKey> keys;
+  collect_keys(schemas, *TableSchema::of_recipe(schemas), "", &root, keys);
+  std::erase_if(keys, [&](const DeclaredKey& key) { return is_table(*key.schema) != tables; });
+  return keys;
+}
+
+std::vector<std::string> paths_of(const std::vector<DeclaredKey>& keys) {
+  std::vector<std::string> paths;
+  for (const DeclaredKey& key : keys) paths.push_back(key.path);
+  return paths;
+}
+
+// `key` is the path or its end.
+bool names(const std::string& key, const std::string& path) {
+  return path == key || path.ends_with("." + key);
+}
+
+struct Walked {
+  const Schema* schema = nullptr;
+  bool freely = false;  // a part of the path is a name of the user's
+};
+
+Walked walk(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  const Table* table = &root;
+  auto in = TableSchema::of_recipe(schemas);
+  Walked walked;
+  std::string name;
+  for (const std::string& part : split_path(path)) {
+    if (walked.schema != nullptr) {
+      if (!is_table(*walked.schema)) return {};
+      in = TableSchema::of(schemas, *walked.schema, table, name);
+    }
+    walked.schema = in->find(part);
+    if (walked.schema == nullptr) return {};
+    walked.freely = walked.freely || !in->declares(part);
+    const Value* value = table == nullptr ? nullptr : table->find(part);
+    table = value == nullptr ? nullptr : value->as<Table>();
+    name = part;
+  }
+  return walked;
+}
+
+}  // namespace
+
+const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  return walk(schemas, root, path).schema;
+}
+
+bool is_user_named(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  return walk(schemas, root, path).freely;
+}
+
+std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {
+  return paths_of(declared(schemas, root, false));
+}
+
+std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
+                                        const std::string& key) {
+  if (split_path(key).empty()) return {};
+  if (schema_at(schemas, root, key) != nullptr) return {key};
+  for (const bool tables : {false, true}) {
+    std::vector<std::string> matches = paths_of(declared(schemas, root, tables));
+    std::erase_if(matches, [&](const std::string& path) { return !names(key, path); });
+    if (!matches.empty()) return preferred_paths(std::move(matches));
+  }
+  return {};
+}
+
+std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
+  if (const KeySynonym* synonym = key_synonym(last_part(key)))
+    return "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?";
+  const std::vector<std::string> paths = declared_paths(schemas, root);
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(last_part(path));
+  if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
+  const auto near = nearest(last_part(key), names);
+  if (!near) {
+    const auto table = nearest(key, paths_of(declared(schemas, root, true)));
+    return table ? "did you mean '" + *table + "'?" : "";
+  }
+  for (const std::string& path : paths)
+    if (parent_path(path) == parent_path(key) && last_part(path) == *near)
+      return "did you mean '" + path + "'?";
+  return "did you mean '" + *near + "'?";
+}
+
+}  // namespace exprun

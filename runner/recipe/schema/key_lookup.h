@@ -1,0 +1,29 @@
+// Which keys a recipe has, by path: what overrides and the axes of a sweep name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipe/schema/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+// The schema of the key at a path, whether or not the recipe writes it; null if it is unknown.
+const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::string& path);
+
+// Whether a part of the path is a name that the user chose: [evaluation.NAME].
+bool is_user_named(const SchemaSet& schemas, const Table& root, const std::string& path);
+
+// Every key that the recipe may have, written or not: "optimizer.lr".
+std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root);
+
+// The declared paths of a recipe that `key` may mean: itself, or those that end in it; of these the
+// one outside of evaluations and groups, if only one is.
+std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
+                                        const std::string& key);
+
+// "did you mean 'optimizer.lr'?" for a key that no path matches; may be empty.
+std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key);
+
+}  // namespace exprun

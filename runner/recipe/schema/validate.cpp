@@ -1,0 +1,247 @@
+#include "recipe/schema/validate.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "base/suggest.h"
+#include "recipe/key_path.h"
+#include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
+#include "recipe/schema/wrong_type.h"
+#include "recipe/toml/write.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kMostTables = 3;    // more homes of a key than this help nobody
+constexpr size_t kMostChoices = 16;  // longer lists are left out
+
+std::string quoted(const std::string& word) {
+  return "'" + word + "'";
+}
+
+bool declares(const Schema& node, const std::string& key) {
+  return declares_key(node, key) && key != "type";
+}
+
+// Where a key is at home: "[optimizer]", "[schedule] of type \"wsd\"", "[evaluation.sample]".
+std::vector<std::string> homes(const SchemaSet& schemas, const std::string& key) {
+  std::vector<std::string> homes;
+  for (const char* table : kTables) {
+    const Schema* node = schemas.find(table);
+    if (node != nullptr && declares(*node, key)) homes.push_back("[" + std::string(table) + "]");
+    std::vector<std::string> types;
+    for (const std::string& type : schemas.types(table))
+      if (declares(*schemas.find(table, type), key)) types.push_back(type);
+    const bool named = node != nullptr && node->contains("additionalProperties") &&
+                       (*node)["additionalProperties"].is_object();
+    for (const std::string& type : types)
+      if (named) homes.push_back("[" + std::string(table) + "." + type + "]");
+    if (named || types.empty()) continue;
+    const bool all = types.size() == schemas.types(table).size();
+    homes.push_back("[" + std::string(table) + "]" +
+                    (all ? "" : " of type \"" + types.front() + "\""));
+  }
+  return homes;
+}
+
+// "did you mean 'hidden_size' in [model]?", of a word of another tool.
+std::string help_for_synonym(const KeySynonym& synonym, const std::string& table) {
+  const std::string home = parent_path(synonym.path), key = last_part(synonym.path);
+  return "did you mean " + quoted(key) + (home == table ? "" : " in [" + home + "]") +
+         synonym.note + "?";
+}
+
+std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
+                         const std::string& key) {
+  const std::vector<std::string> others = homes(schemas, key);
+  if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
+  if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
+  const std::vector<std::string> names = place.schema.names();
+  if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
+  if (names.size() > kMostChoices) return "";
+  return "its keys are " + listed(names);
+}
+
+Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
+  auto near = table_synonym(entry.key);
+  if (!near) near = nearest(entry.key, place.schema.names());
+  return {
+      entry.where, "unknown table [" + entry.key + "]",
+      near ? "did you mean [" + *near + "]?" : "the tables are " + listed(place.schema.names())};
+}
+
+Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
+  const std::vector<std::string> others = homes(schemas, entry.key);
+  std::string help = "write keys below the header of a table, such as [run]";
+  if (!others.empty() && others.size() <= kMostTables) help = "belongs in " + alternatives(others);
+  if (const auto near = nearest(entry.key, {"extends", "version"}))
+    help = "did you mean '" + *near + "'?";
+  else if (const KeySynonym* synonym = key_synonym(entry.key))
+    help = help_for_synonym(*synonym, "");
+  return {entry.where, "unknown key " + quoted(entry.key) + " outside of any table", help};
+}
+
+// A key or a table that `place` does not know.
+Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  const bool in_recipe = place.path.empty();
+  if (in_recipe && entry.value.as<Table>() != nullptr) return unknown_table(place, entry);
+  if (in_recipe) return key_outside(schemas, entry);
+  return {entry.where, "unknown key " + quoted(entry.key) + " in [" + place.path + "]",
+          help_for_key(schemas, place, entry.key)};
+}
+
+// A `type` that the kind does not have.
+Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const Value& type) {
+  std::vector<std::string> choices;
+  for (const std::string& choice : schemas.types(kind)) choices.push_back("\"" + choice + "\"");
+  const std::string name = *type.as<std::string>();
+  const auto near = nearest(name, schemas.types(kind));
+  return {type.where, "unknown " + kind + " \"" + name + "\": it can be " + alternatives(choices),
+          near ? "did you mean \"" + *near + "\"?" : ""};
+}
+
+std::string title(const TablePlace& place) {
+  return "[" + place.path + "]";
+}
+
+std::string description_of(const TablePlace& place, const std::string& key) {
+  const Schema* schema = place.schema.find(key);
+  if (schema == nullptr) return "";
+  const std::string unit = schema->value("x-unit", "");
+  return schema->value("description", "") + (unit.empty() ? "" : " (" + unit + ")");
+}
+
+void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
+  for (const std::string& key : place.schema.required())
+    if (place.table.find(key) == nullptr)
+      diagnostics.push_back(
+          {place.header, title(place) + " needs '" + key + "'", description_of(place, key)});
+}
+
+// A misspelt header is reported as that.
+bool is_misspelt(const TablePlace& recipe, const std::string& table) {
+  const std::vector<std::string> names = recipe.schema.names();
+  for (const Entry& entry : recipe.table.entries())
+    if (recipe.schema.find(entry.key) == nullptr && nearest(entry.key, names) == table) return true;
+  return false;
+}
+
+void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
+                           Diagnostics& diagnostics) {
+  for (const std::string table : kNeededTables) {
+    if (recipe.table.find(table) != nullptr || is_misspelt(recipe, table)) continue;
+    const auto schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
+    diagnostics.push_back({{recipe.table.where.file, 1, 1, 1},
+                           "the recipe needs a table [" + table + "]",
+                           schema->description()});
+  }
+}
+
+bool is_unknown_type(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  if (entry.key != "type" || place.schema.kind().empty()) return false;
+  return schemas.find(place.schema.kind(), place.schema.type()) == nullptr;
+}
+
+// A key that stands above the tables of free names in which it belongs.
+bool belongs_below(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  if (place.schema.declares(entry.key)) return false;
+  const Schema& table = *place.schema.find(entry.key);
+  const std::string kind = table.value("x-kind", "");
+  const std::vector<std::string> types = schemas.types(kind);
+  return declares_key(table, entry.key) || std::any_of(types.begin(), types.end(), [&](auto& type) {
+           return declares_key(*schemas.find(kind, type), entry.key);
+         });
+}
+
+// Whether a text that stands where a table must be is the name of a type for it.
+bool is_type_of(const SchemaSet& schemas, const Schema& table, const Value& value) {
+  const auto* text = value.as<std::string>();
+  if (text == nullptr || !declares_key(table, "type")) return false;
+  const Schema choices = table["properties"]["type"].value("enum", Schema::array());
+  return schemas.find(table.value("x-kind", ""), *text) != nullptr ||
+         std::find(choices.begin(), choices.end(), *text) != choices.end();
+}
+
+Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  const Schema& schema = *place.schema.find(entry.key);
+  Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
+  if (belongs_below(schemas, place, entry))
+    diagnostic.help = "it belongs in a table with its own name: [" + place.path + ".NAME]";
+  else if (is_type_of(schemas, schema, entry.value))
+    diagnostic.help = "write " + entry.key + ".type = \"" + *entry.value.as<std::string>() + "\"";
+  else
+    diagnostic.help = "write its keys below [" + join_path(place.path, entry.key) + "]";
+  return diagnostic;
+}
+
+// `optimizer.lr = [1, 2]` where names are paths: to TOML that is a table.
+Diagnostic path_without_quotes(const Schema& schema, const Entry& entry) {
+  Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
+  diagnostic.where = entry.where;
+  std::string path = join_path("", entry.key);
+  for (const Table* table = entry.value.as<Table>(); table != nullptr && !table->entries().empty();
+       table = table->entries().front().value.as<Table>())
+    path = join_path(path, table->entries().front().key);
+  diagnostic.help = "write " + toml_quoted(path) + " = [...]";
+  return diagnostic;
+}
+
+void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Entry& entry,
+                    Diagnostics& diagnostics) {
+  const Schema* schema = place.schema.find(entry.key);
+  if (schema == nullptr)
+    diagnostics.push_back(unknown_key(schemas, place, entry));
+  else if (is_unknown_type(schemas, place, entry) && entry.value.as<std::string>() != nullptr)
+    diagnostics.push_back(unknown_type(schemas, place.schema.kind(), entry.value));
+  else if (is_table(*schema) && entry.value.as<Table>() == nullptr)
+    diagnostics.push_back(no_table(schemas, place, entry));
+  else if (!is_table(*schema) && !place.schema.declares(entry.key) &&
+           entry.value.as<Table>() != nullptr)
+    diagnostics.push_back(path_without_quotes(*schema, entry));
+  else if (!is_table(*schema))  // a table is visited itself
+    validate_value(entry.key, *schema, entry.value, diagnostics);
+}
+
+// [evaluation.valloss] without a type: the name itself is the mistake.
+void report_unknown_name(const SchemaSet& schemas, const TablePlace& place,
+                         Diagnostics& diagnostics) {
+  const bool from_name = !place.schema.kind().empty() && !place.schema.type().empty() &&
+                         place.table.find("type") == nullptr;
+  if (!from_name || place.schema.knows_type() || place.is_invalid) return;
+  diagnostics.push_back(unknown_type(schemas, place.schema.kind(),
+                                     Value(place.schema.type(), place.header, Origin::file)));
+}
+
+void validate_place(const SchemaSet& schemas, const TablePlace& place, Diagnostics& diagnostics) {
+  for (Entry& entry : place.table.entries()) {
+    const size_t before = diagnostics.size();
+    const Schema* names = place.schema.free_names();
+    if (names != nullptr) validate_name(*names, entry, diagnostics);
+    validate_entry(schemas, place, entry, diagnostics);
+    entry.value.is_invalid = has_errors({diagnostics.begin() + before, diagnostics.end()});
+  }
+  if (place.path.empty()) return report_missing_tables(schemas, place, diagnostics);
+  report_missing(place, diagnostics);
+  report_unknown_name(schemas, place, diagnostics);
+}
+
+}  // namespace
+
+void validate(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics) {
+  visit_tables(schemas, root,
+               [&](const TablePlace& place) { validate_place(schemas, place, diagnostics); });
+}
+
+void validate_table(const SchemaSet& schemas, Table& root, const std::string& name,
+                    Diagnostics& diagnostics) {
+  visit_tables(schemas, root, [&](const TablePlace& place) {
+    const Entry* entry = place.path.empty() ? place.table.entry(name) : nullptr;
+    if (entry != nullptr) validate_entry(schemas, place, *entry, diagnostics);
+    if (place.path == name || place.path.starts_with(name + "."))
+      validate_place(schemas, place, diagnostics);
+  });
+}
+
+}  // namespace exprun

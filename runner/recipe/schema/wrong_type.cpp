@@ -1,0 +1,94 @@
+#include "recipe/schema/wrong_type.h"
+
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "recipe/schema/validate_value.h"
+
+namespace exprun {
+namespace {
+
+// In words. A string that may only be "auto" or another one text is shown as that.
+std::string wanted_types(const Schema& schema) {
+  if (schema.contains("x-period")) return "a period with its unit";
+  std::vector<std::string> words;
+  if (allows_type(schema, "boolean")) words.push_back("a boolean");
+  if (allows_type(schema, "integer")) words.push_back("an integer");
+  if (allows_type(schema, "number")) words.push_back("a float");
+  const auto only = only_text(schema);
+  if (allows_type(schema, "string")) words.push_back(only ? "\"" + *only + "\"" : "a string");
+  if (allows_type(schema, "array")) words.push_back("an array");
+  if (allows_type(schema, "object")) words.push_back("a table");
+  return alternatives(words);
+}
+
+std::string help_for_string(const Schema& schema, const std::string& text) {
+  const bool flag = allows_type(schema, "boolean") && (text == "true" || text == "false");
+  const bool integer = allows_type(schema, "integer") && parse_number<int64_t>(text);
+  const bool number = allows_type(schema, "number") && parse_number<double>(text);
+  if (flag || integer || number) return "remove the quotes";
+  if (allows_type(schema, "boolean")) return "true or false";
+  if (allows_type(schema, "array")) return "put it in brackets";
+  return "";
+}
+
+std::string help_for_float(const Schema& schema, double number) {
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  if (allows_type(schema, "integer") && whole) return "write " + shortest(number);
+  return "";
+}
+
+std::string help_for(const Schema& schema, const Value& value) {
+  if (const auto* number = value.as<int64_t>(); number != nullptr && schema.contains("x-period"))
+    return "such as \"" + std::to_string(*number) + " " +
+           schema["x-period"].front().get<std::string>() + "\"";
+  if (const auto* text = value.as<std::string>(); text != nullptr && !allows_type(schema, "object"))
+    return help_for_string(schema, *text);
+  if (const auto* number = value.as<double>()) {
+    const std::string help = help_for_float(schema, *number);
+    if (!help.empty()) return help;
+  }
+  if (allows_type(schema, "boolean")) return "true or false";
+  const bool simple = value.as<Array>() == nullptr && value.as<Table>() == nullptr;
+  const bool text_wanted = allows_type(schema, "string") && !only_text(schema);
+  if (simple && text_wanted) return "put it in quotes";
+  if (simple && allows_type(schema, "array")) return "put it in brackets";
+  return "";
+}
+
+}  // namespace
+
+std::optional<std::string> only_text(const Schema& schema) {
+  const std::string pattern = schema.value("pattern", "");
+  if (pattern.size() < 2 || pattern.front() != '^' || pattern.back() != '$') return std::nullopt;
+  std::string text;
+  for (size_t i = 1; i + 1 < pattern.size(); ++i) {
+    // A '$' that is escaped ends no text.
+    const bool is_escape = pattern[i] == '\\' && i + 2 < pattern.size() &&
+                           std::ispunct(static_cast<unsigned char>(pattern[i + 1]));
+    if (is_escape) ++i;
+    if (!is_escape && std::strchr(".[](){}*+?|^$\\", pattern[i])) return std::nullopt;
+    text += pattern[i];
+  }
+  return text;
+}
+
+bool has_right_type(const Schema& schema, const Value& value) {
+  constexpr const char* kTypes[] = {"boolean", "integer", "number", "string", "array", "object"};
+  const bool integer_for_float = value.as<int64_t>() != nullptr && allows_type(schema, "number");
+  return allows_type(schema, kTypes[value.data.index()]) || integer_for_float;
+}
+
+Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value& value) {
+  std::string got = type_name(value);
+  if (const auto* text = value.as<std::string>(); text != nullptr && only_text(schema))
+    got = "\"" + *text + "\"";
+  return {value.where, "'" + key + "' must be " + wanted_types(schema) + ", got " + got,
+          help_for(schema, value)};
+}
+
+}  // namespace exprun

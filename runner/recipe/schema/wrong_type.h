@@ -1,0 +1,23 @@
+// What to say about a value of the wrong type, and how to put it right.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "recipe/schema/schema.h"
+#include "recipe/value.h"
+
+namespace exprun {
+
+// An integer may stand for a float, never the other way round.
+bool has_right_type(const Schema& schema, const Value& value);
+
+// "'eps' must be a float, got a string" and "remove the quotes".
+Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value& value);
+
+// The text that a pattern stands for which takes no other: "auto" of "^auto$".
+std::optional<std::string> only_text(const Schema& schema);
+
+}  // namespace exprun

@@ -1,0 +1,90 @@
+// What must be the same on all ranks before they train together: the program and its LibTorch, the
+// recipe, and the files that every rank reads for itself.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dist/rank_place.h"
+#include "dist/rendezvous.h"
+#include "engine/pipeline.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+struct ConsistencyRecord {
+  std::string what;   // "token shard 'data/train_000.bin'"
+  std::string value;  // a hash or a version; why it cannot be read, in brackets
+  std::string remedy;
+};
+
+// As this rank finds it. Never throws.
+std::vector<ConsistencyRecord> consistency_record(
+    const std::string& recipe_hash, const PreparedData& data,
+    const std::optional<std::filesystem::path>& checkpoint);
+
+// What rank 0 tells the others: {what: value}.
+nlohmann::json to_json(const std::vector<ConsistencyRecord>& consistency_record);
+
+// The first difference as a sentence with a remedy ("the program is 3f2a here and 99ab on rank 0:
+// install ..."), or nothing.
+std::string difference_from_rank_0(const std::vector<ConsistencyRecord>& here,
+                                   const nlohmann::json& rank_0);
+
+// Whether every rank has a GPU of its own: NCCL would refuse two ranks on one, or hang.
+
+// One of the two.
+struct GpuClaim {
+  std::string uuid;     // of the GPU that a rank would compute on
+  std::string problem;  // why it has none
+  std::string program;  // the hash of what this rank runs, which `evidence` leaves out
+};
+
+// The uuid of a rank's GPU; throws Error where it has none.
+using OwnGpu = std::function<std::string(const RankPlace&)>;
+std::string own_gpu(const RankPlace& place);
+
+GpuClaim claim_of(const RankPlace& place, const OwnGpu& own);
+
+// Why the ranks, in their order, cannot have a GPU each: the first reason, or nothing.
+std::string gpu_problem(const std::vector<GpuClaim>& claims);
+
+// Why ranks that have a GPU each cannot train together on them: not all run the same program.
+std::string program_problem(const std::vector<GpuClaim>& claims);
+
+void to_json(nlohmann::json& json, const GpuClaim& claim);
+void from_json(const nlohmann::json& json, GpuClaim& claim);
+
+// Which kernels a run computes with, where several can (engine/device/autotune.h): the same in
+// every attempt and on every rank.
+
+// The file <run folder>/kernels.json.
+class KernelFile {
+ public:
+  // Takes over the choices in the file, if there is one. Throws Error.
+  explicit KernelFile(std::filesystem::path file);
+
+  // Makes choices durable that were made since; before anything computed with them is recorded.
+  // The first time it throws Error; later a failure is a warning, for training goes on.
+  void keep();
+
+ private:
+  void write(const nlohmann::json& choices);
+
+  std::filesystem::path file_;
+  nlohmann::json kept_;
+};
+
+// On all ranks before the first step: what each measured for itself they would choose differently,
+// and one that measures must not share the machine with others that compute. Rank 0 computes one
+// micro-batch while the others wait, where it measures what no earlier attempt has chosen (that had
+// perhaps other ranks, and so other shapes), and tells them all choices. On GPUs there is nothing
+// to measure. Throws Error.
+void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline);
+
+}  // namespace exprun

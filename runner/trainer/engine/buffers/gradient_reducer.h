@@ -1,0 +1,46 @@
+// Gradients on their way between ranks: bucket by bucket they become their sums, while backward
+// still computes the others.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/buffers/sharded_buffer.h"
+
+namespace exprun {
+
+class GradientReducer {
+ public:
+  // Watches the gradients of the buffers' parameters, if there is more than one rank. `order`: all
+  // parameters as the model declares them; backward reaches them about in reverse.
+  GradientReducer(std::shared_ptr<ProcessGroup> group,
+                  const std::vector<const ShardedBuffer*>& buffers,
+                  const std::vector<Parameter>& order);
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
+
+  // Before the last backward of a step: a bucket is now on its way as soon as it is complete.
+  void begin();
+
+  // After it: until all gradients are sums. A bucket that backward did not complete goes now.
+  void finish();
+
+ private:
+  struct PendingBucket;
+  class Watch;
+
+  void add_pending(const ShardedBuffer& buffer, const std::vector<Parameter>& order);
+  void completed_one_of(PendingBucket& pending);
+  void send_in_order(bool all);
+  static void receive(PendingBucket& pending);
+
+  std::shared_ptr<ProcessGroup> group_;
+  std::vector<std::unique_ptr<PendingBucket>>
+      pending_;  // in the order in which all ranks send them
+  std::unique_ptr<Watch> watch_;
+  size_t next_ = 0;  // the first parcel that is not on its way
+  bool sending_ = false;
+};
+
+}  // namespace exprun

@@ -1,0 +1,76 @@
+#include "store/end_record.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/files/file.h"
+#include "base/json_text.h"
+#include "store/metrics/metric_journal.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kRoom = 4096;
+constexpr size_t kLongestMessage = 3000;  // in JSON a character may take six
+
+json to_json(const std::optional<int>& value) {
+  return value ? json(*value) : json();
+}
+
+std::optional<int> number_at(const json& object, const char* key) {
+  if (object.at(key).is_null()) return std::nullopt;
+  return object.at(key).get<int>();
+}
+
+// As much of the message as there is room for.
+std::string line_of(const EndRecord& words) {
+  for (size_t length = std::min(words.message.size(), kLongestMessage);; length /= 2) {
+    const json object = {
+        {"attempt", words.attempt},        {"state", to_string(words.state)},
+        {"ended_ms", words.ended_ms},      {"exit_code", to_json(words.exit_code)},
+        {"signal", to_json(words.signal)}, {"message", words.message.substr(0, length)}};
+    std::string line = checked_line(json_text(object, -1, NotUtf8::replaced));
+    if (line.size() <= kRoom) return line;
+  }
+}
+
+EndRecord words_from(const json& object) {
+  return {object.at("attempt"),          object.at("ended_ms"),
+          run_state(object.at("state")), number_at(object, "exit_code"),
+          number_at(object, "signal"),   object.at("message")};
+}
+
+}  // namespace
+
+void reserve_end_record(int lock) {
+  // Written, not only allocated: some file systems cannot allocate, and others allocate on writing.
+  const std::string room(kRoom, '\n');
+  if (::pwrite(lock, room.data(), room.size(), 0) == static_cast<ssize_t>(kRoom)) ::fdatasync(lock);
+}
+
+void write_end_record(int lock, const EndRecord& words, const std::filesystem::path& lock_file) {
+  const std::string line = line_of(words);
+  ::lseek(lock, 0, SEEK_SET);
+  write_all(lock, line.data(), line.size(), lock_file);
+  ::fdatasync(lock);
+}
+
+std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt) {
+  try {
+    const std::string text = read_file(lock_file);
+    const auto object = json_of_line(std::string_view(text).substr(0, text.find('\n')));
+    if (!object) return std::nullopt;
+    EndRecord words = words_from(parse_json<json>(*object));
+    if (words.attempt != attempt) return std::nullopt;
+    return words;
+  } catch (const std::exception&) {  // not there, or not ours
+    return std::nullopt;
+  }
+}
+
+}  // namespace exprun

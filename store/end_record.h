@@ -1,0 +1,32 @@
+// How an attempt ended, where the store could not take it (a full disk, a lock that is never given
+// back): its launcher leaves it in the run's lock file, in room that was kept for it, and whoever
+// looks at the run next finds it there and records it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "store/rows.h"
+
+namespace exprun {
+
+struct EndRecord {
+  int64_t attempt = 0, ended_ms = 0;
+  RunState state = RunState::failed;
+  std::optional<int> exit_code, signal;
+  std::string message;
+};
+
+// Makes room, so that a disk that fills up later cannot refuse them; without effect on a file
+// system that keeps no room. `lock` is the descriptor of the held run.lock.
+void reserve_end_record(int lock);
+
+// A long message is cut. Throws Error.
+void write_end_record(int lock, const EndRecord& words, const std::filesystem::path& lock_file);
+
+// Of that attempt, if it left any.
+std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt);
+
+}  // namespace exprun

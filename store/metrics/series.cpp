@@ -1,0 +1,218 @@
+#include "store/metrics/series.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "store/database/connection.h"
+#include "store/store_impl.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kRowsPerStatement = 32;  // spreads the cost of starting a statement
+
+// "INSERT ... VALUES (?, ?, ?, ?), ..." with `rows` rows.
+std::string insert_of(size_t rows) {
+  std::string sql = "INSERT OR REPLACE INTO metric (series, step, value, time_ms) VALUES ";
+  for (size_t i = 0; i < rows; ++i) sql += i == 0 ? "(?, ?, ?, ?)" : ", (?, ?, ?, ?)";
+  return sql;
+}
+
+}  // namespace
+
+void each_point(Connection& connection, int64_t series, int64_t after_step,
+                const std::function<void(const StampedValue&)>& visit) {
+  Query query(connection,
+              "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? ORDER BY step",
+              series, after_step);
+  while (query.step()) visit({query.integer(0), query.real_or_nan(1), query.integer(2)});
+}
+
+void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values) {
+  static const std::string kMany = insert_of(kRowsPerStatement);
+  static const std::string kOne = insert_of(1);
+  while (!values.empty()) {
+    const bool many = values.size() >= kRowsPerStatement;
+    SQLite::Statement& insert = connection.prepared(many ? kMany : kOne);
+    const auto rows = values.first(many ? kRowsPerStatement : 1);
+    int index = 0;
+    for (const StampedValue& value : rows) {
+      insert.bind(++index, series);
+      insert.bind(++index, value.step);
+      insert.bind(++index, value.value);
+      insert.bind(++index, value.time_ms);
+    }
+    insert.exec();
+    insert.reset();
+    values = values.subspan(rows.size());
+  }
+}
+
+namespace {
+
+// Reading series and their values.
+
+SeriesRow read_series(Query& query) {
+  SeriesRow row;
+  row.id = query.integer(0);
+  row.run = query.integer(1);
+  row.name = query.text(2);
+  row.timing = query.integer(3) != 0;
+  row.count = query.integer(4);
+  row.non_finite = query.integer(5);
+  row.first_non_finite_step = query.optional_integer(6);
+  row.last = query.real_or_nan(7);
+  row.last_step = query.integer(8);
+  row.min = query.real_or_nan(9);
+  row.min_step = query.integer(10);
+  row.max = query.real_or_nan(11);
+  row.max_step = query.integer(12);
+  return row;
+}
+
+constexpr const char* kSelectSeries =
+    "SELECT id, run, name, timing, count, non_finite, first_non_finite_step, last, last_step, min, "
+    "min_step, max, max_step FROM series ";
+
+double seconds(int64_t ms) {
+  return static_cast<double>(ms) / 1000;
+}
+
+void visit_archived(Connection& connection, const SeriesRow& series,
+                    const std::function<void(const ValueRow&)>& visit) {
+  Query query(connection,
+              "SELECT attempt, step, value, time_ms FROM metric_archived WHERE series = ? "
+              "ORDER BY attempt, step",
+              series.id);
+  while (query.step())
+    visit({series.name, query.integer(0), query.integer(1), query.real_or_nan(2),
+           seconds(query.integer(3))});
+}
+
+void visit_live(Connection& connection, const SeriesRow& series,
+                const std::function<void(const ValueRow&)>& visit) {
+  each_point(connection, series.id, kBeforeAllSteps, [&](const StampedValue& point) {
+    visit({series.name, 0, point.step, point.value, seconds(point.time_ms)});
+  });
+}
+
+}  // namespace
+
+std::map<int64_t, SeriesRow> Store::series_by_run(const std::string& name) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::map<int64_t, SeriesRow> rows;
+    Query query(connection, std::string(kSelectSeries) + "WHERE name = ? ORDER BY run", name);
+    while (query.step()) rows.emplace_hint(rows.end(), query.integer(1), read_series(query));
+    return rows;
+  });
+}
+
+std::vector<std::string> Store::series_names() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<std::string> names;
+    Query query(connection, "SELECT DISTINCT name FROM series ORDER BY name");
+    while (query.step()) names.push_back(query.text(0));
+    return names;
+  });
+}
+
+void Store::each_value(int64_t run, bool archived,
+                       const std::function<void(const ValueRow&)>& visit) const {
+  Connection& connection = *impl_->connection;
+  connection.guarded("read", [&] {
+    for (const SeriesRow& row : series(run)) {
+      if (archived) visit_archived(connection, row, visit);
+      visit_live(connection, row, visit);
+    }
+  });
+}
+
+std::vector<SeriesRow> Store::series(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<SeriesRow> rows;
+    Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
+    while (query.step()) rows.push_back(read_series(query));
+    return rows;
+  });
+}
+
+std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<MetricRow> rows;
+    each_point(connection, series, after_step, [&](const StampedValue& point) {
+      rows.push_back({point.step, point.value});
+    });
+    return rows;
+  });
+}
+
+namespace {
+
+// Of values in the order of their steps; the first of equal extremes counts.
+struct Summary {
+  int64_t count = 0, non_finite = 0;
+  std::optional<double> last, min, max;
+  std::optional<int64_t> last_step, min_step, max_step, first_non_finite_step;
+
+  void add(const StampedValue& point) {
+    ++count;
+    last = point.value;
+    last_step = point.step;
+    if (!std::isfinite(point.value)) {
+      ++non_finite;
+      if (!first_non_finite_step) first_non_finite_step = point.step;
+      return;
+    }
+    if (!min || point.value < *min) {
+      min = point.value;
+      min_step = point.step;
+    }
+    if (!max || point.value > *max) {
+      max = point.value;
+      max_step = point.step;
+    }
+  }
+};
+
+// In SQL, the right-hand sides of SET see the row as it was.
+constexpr const char* kExtend =
+    "UPDATE series SET count = count + ?2, non_finite = non_finite + ?3, "
+    "first_non_finite_step = coalesce(first_non_finite_step, ?4), last = ?5, last_step = ?6, "
+    "min = CASE WHEN min IS NULL OR ?7 < min THEN ?7 ELSE min END, "
+    "min_step = CASE WHEN min IS NULL OR ?7 < min THEN ?8 ELSE min_step END, "
+    "max = CASE WHEN max IS NULL OR ?9 > max THEN ?9 ELSE max END, "
+    "max_step = CASE WHEN max IS NULL OR ?9 > max THEN ?10 ELSE max_step END "
+    "WHERE id = ?1";
+
+constexpr const char* kReplace =
+    "UPDATE series SET count = ?2, non_finite = ?3, first_non_finite_step = ?4, last = ?5, "
+    "last_step = ?6, min = ?7, min_step = ?8, max = ?9, max_step = ?10 WHERE id = ?1";
+
+void write_summary(Connection& connection, const char* sql, int64_t series, const Summary& of) {
+  Query(connection, sql, series, of.count, of.non_finite, of.first_non_finite_step, of.last,
+        of.last_step, of.min, of.min_step, of.max, of.max_step)
+      .run();
+}
+
+}  // namespace
+
+void extend_summary(Connection& connection, int64_t series, std::span<const StampedValue> values) {
+  if (values.empty()) return;
+  Summary batch;
+  for (const StampedValue& value : values) batch.add(value);
+  write_summary(connection, kExtend, series, batch);
+}
+
+void recompute_summary(Connection& connection, int64_t series) {
+  Summary all;
+  each_point(connection, series, kBeforeAllSteps,
+             [&](const StampedValue& value) { all.add(value); });
+  write_summary(connection, kReplace, series, all);
+}
+
+}  // namespace exprun
