@@ -135,7 +135,7 @@ class Contest:
         steps = min(MOST_STEPS, max(1, round(1000 * seconds / slowest)))
         alive = [name for name, answer in warm.items() if not isinstance(answer, Failed)]
         found = alternate({name: lambda name=name: self.workers[name].ask(f"steps {steps}") for name in alive}, rounds)
-        return {name: answer if name not in alive or isinstance(found[name], Failed) and (answer := found[name])
+        return {name: answer if isinstance(answer, Failed) else found[name] if isinstance(found[name], Failed)
                 else answer + found[name] for name, answer in warm.items()}
 
 
