@@ -38,7 +38,7 @@ class WithDriver(ExprunTest):
     def test_an_old_driver_is_named_with_what_is_needed(self):
         self.assertEqual(self.refusal("run.device=cuda", FAKE_NVML_OLD_DRIVER="1"),
                          "<override 1>:1:12: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
-                         "exprun-trainer-cuda needs 13.0\n    run.device=cuda\n"
+                         "but exprun-trainer-cuda needs 13.0\n    run.device=cuda\n"
                          "               ^^^^ install a newer driver; run.device=cpu trains on the CPU\n")
 
     def test_no_gpu_that_may_be_used(self):
@@ -69,7 +69,7 @@ class WithDriver(ExprunTest):
     def test_auto_goes_on_on_the_cpu_and_says_why(self):
         result = self.run_with("tiny.toml", FAKE_NVML_OLD_DRIVER="1")
         self.assertIn("exprun: warning: gpu: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
-                      "exprun-trainer-cuda needs 13.0: the run trains on the CPU\n", result.err)
+                      "but exprun-trainer-cuda needs 13.0: the run trains on the CPU\n", result.err)
         self.assertEqual(self.state(), "finished")
 
     def test_check_only_warns(self):
