@@ -11,7 +11,7 @@ namespace exprun {
 
 inline constexpr const char* kCrashMessage = "its process ended without recording why";
 
-// A run recorded as running whose attempt left last words (last_words.h) ended as they say; one
+// A run recorded as running whose attempt left an end record (end_record.h) ended as they say; one
 // whose lock is free crashed: nobody was left to record its end. On another host the lock cannot be
 // asked, so the run stays "running" and `last_beat_ms` tells when it was last seen alive. A row
 // read before the run ended may be answered "crashed" by mistake: read it again before acting on

@@ -52,7 +52,7 @@ class Connection {
   Mode mode() const { return mode_; }
   SQLite::Database& database() { return *database_; }
 
-  // The statement of this text, prepared once. Use it through Query (query.h).
+  // The statement of this text, prepared once. Use it through Query.
   SQLite::Statement& prepared(std::string_view sql);
   void always_sync();  // every commit is a synced one
   void forget_statements() { statements_.clear(); }

@@ -40,7 +40,7 @@ class MetricJournal {
 // Takes in every journal whose writer is gone. What cannot be taken in is kept, with a warning.
 void take_in_journals(Connection& connection);
 
-// The text of a journal: a checked line (checked_line.h) a batch.
+// The text of a journal: a checked line a batch.
 struct JournalLine {
   std::string run_uid;
   int64_t attempt = 0;

@@ -1,4 +1,4 @@
-// A subcommand is a function in a file of its own and a line in commands.cpp's table.
+// A subcommand is a function in a file of its own and a line in command.cpp's table.
 #pragma once
 
 #include <filesystem>

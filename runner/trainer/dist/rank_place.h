@@ -26,7 +26,7 @@ struct RankPlace {
   bool joined = false;
   std::string job = {};
 
-  // Where a rank above 0 says how often rank 0 lets all ranks be restarted (allowed_restarts.h).
+  // Where a rank above 0 says how often rank 0 lets all ranks be restarted (joined_launch.cpp).
   std::optional<int> restarts_fd;
 
   // How long rank 0 waits for others who do not come, and they for a rank 0 where nobody listens.

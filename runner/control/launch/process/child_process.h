@@ -16,7 +16,7 @@
 namespace exprun {
 
 // While one of these lives, the signals that stop or pause this process wait for a child to be
-// passed on to (child.h), so that none is lost between the run's row and its trainer.
+// passed on to, so that none is lost between the run's row and its trainer.
 class ForwardedSignals {
  public:
   ForwardedSignals();

@@ -36,12 +36,12 @@ struct HandOver {
 HandOver read_hand_over(const RunFolder& folder,
                         const std::optional<std::filesystem::path>& checkpoint);
 
-// From rank 0 to all others, who compare what they have with what rank 0 has (evidence.h). Returns
-// the stop signal that came before all had agreed, if one did: the others then end as after it.
-// Where not every rank has a GPU of its own, the device becomes the CPU for all, with a warning, or
-// that is an error if the recipe insists on GPUs. Throws Error when a rank cannot take part (every
-// rank then says which, and why), and one with ExitCode::preempted when ranks of other machines do
-// not come: nothing has been begun.
+// From rank 0 to all others, who compare what they have with what rank 0 has (consistency_check.h).
+// Returns the stop signal that came before all had agreed, if one did: the others then end as after
+// it. Where not every rank has a GPU of its own, the device becomes the CPU for all, with a
+// warning, or that is an error if the recipe insists on GPUs. Throws Error when a rank cannot take
+// part (every rank then says which, and why), and one with ExitCode::preempted when ranks of other
+// machines do not come: nothing has been begun.
 StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own = own_gpu);
 
 // What a rank above 0 hears: how to train, or with what exit code to end.
@@ -53,7 +53,7 @@ Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash
            const OwnGpu& own = own_gpu);
 
 // What a rank above 0 tells its launcher of rank 0's restarts (control/launch/ranks/
-// allowed_restarts.h reads it).
+// joined_launch.cpp reads it).
 
 // How often all ranks have been started again so far, and may be at most.
 void report_restarts(const RankPlace& place, int so_far, int most);

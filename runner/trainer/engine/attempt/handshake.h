@@ -26,10 +26,10 @@ void meet_again(Rendezvous& rendezvous);
 
 namespace handshake_keys {
 
-// Rank 0's first word: how to train (hand_over.h), or a dismissal (dismissal.h).
+// Rank 0's first word: how to train (hand_over.h), or a notice of shutdown (shutdown_barrier.h).
 inline constexpr const char* kHandOver = "hand-over";
 
-// Its second, behind what the others reply (replies.h): that they begin, why none does, or a
+// Its second, behind what the others reply: that they begin, why none does, or a
 // dismissal.
 inline constexpr const char* kVerdict = "verdict";
 

@@ -1,4 +1,4 @@
-// Memory of a CPU's tensors: that of large ones is kept for the next (block_cache.h).
+// Memory of a CPU's tensors: that of large ones is kept for the next.
 #pragma once
 
 #include <cstddef>
