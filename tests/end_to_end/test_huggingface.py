@@ -101,7 +101,7 @@ class HuggingFace(unittest.TestCase):
         return file
 
     def ours(self, file, source):
-        target = self.folder / f"{file.stem}.made"
+        target = self.folder / f"{file.stem}.{pathlib.Path(source).stem}.made"
         subprocess.run([BUILD / "exprun", "data", "prepare", f"path={source}", "tokenizer=huggingface",
                         f"vocabulary={file.name}", "validation_fraction=0.0", "end_of_text=none", "--out", target],
                        cwd=self.folder, check=True, capture_output=True, timeout=TIMEOUT)

@@ -114,42 +114,27 @@ void sync_folder_content(const fs::path& folder, const std::string& progress,
   }
 }
 
-void remove_folder(const fs::path& folder) {
-  remove_known_folder(folder);
-}
-
-// Only what its manifest lists, the manifest last; folders are what is in them.
-void remove_listed_files(const fs::path& folder) {
-  std::error_code ignored;
-  if (fs::is_symlink(folder, ignored)) return;
-  const auto listed = listed_files(folder);
-  std::vector<fs::path> ours;  // each folder before what is in it
-  for (fs::recursive_directory_iterator at(folder, ignored), end; at != end;
-       at.increment(ignored)) {
-    const fs::file_status status = at->symlink_status(ignored);
-    const bool is_listed = listed.contains(name_in(folder, at->path()));
-    if (fs::is_directory(status) || (fs::is_regular_file(status) && is_listed))
-      ours.push_back(at->path());
-  }
-  for (; !ours.empty(); ours.pop_back()) fs::remove(ours.back(), ignored);
-  fs::remove(folder / kManifestName, ignored);
-  fs::remove(folder, ignored);
-}
-
-using Remove = void(const fs::path& folder);
-
 // Moves `from` to `to`, and removes an older folder at `to`: first where the file system cannot
 // exchange two names.
-void replace_folder(const fs::path& from, const fs::path& to, Remove remove) {
+void replace_folder(const fs::path& from, const fs::path& to) {
   const bool is_new = ::rename(from.c_str(), to.c_str()) == 0;
   if (!is_new && errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
     throw file_error("make", to);
   if (is_new || ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     sync_file(folder_of(to));
-    return remove(from);
+    return remove_known_folder(from);
   }
-  remove(to);
+  remove_known_folder(to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw file_error("replace", to);
+  sync_file(folder_of(to));
+}
+
+// The rename itself fails where `to` is anything but an empty folder.
+void move_to_new(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    const FileError failed = file_error("make", to);
+    throw FileError(std::string(failed.what()) + "; it is complete in '" + from.string() + "'");
+  }
   sync_file(folder_of(to));
 }
 
@@ -216,7 +201,7 @@ AtomicFolder::~AtomicFolder() {
   if (!stays_) fs::remove_all(temporary_, ignored);
 }
 
-void AtomicFolder::commit(const std::string& progress, const std::function<void()>& check) {
+void AtomicFolder::commit(const std::string& progress, Existing existing) {
   // The disk writes while the hashes are computed; the manifest itself is written after both.
   // Or after them, where no thread can be had.
   auto synced = std::async(sync_folder_content, temporary_, progress, std::cref(known_));
@@ -226,8 +211,8 @@ void AtomicFolder::commit(const std::string& progress, const std::function<void(
   std::error_code ignored;
   if (!progress.empty()) fs::remove(temporary_ / progress, ignored);
   sync_file(temporary_);
-  if (check) check();
-  replace_folder(temporary_, target_, check ? remove_listed_files : remove_folder);
+  existing == Existing::refused ? move_to_new(temporary_, target_)
+                                : replace_folder(temporary_, target_);
   stays_ = true;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,8 +44,10 @@ struct ManifestProblem {
 std::vector<ManifestProblem> manifest_problems(const std::filesystem::path& folder, Verify verify,
                                                const std::string& only = "");
 
+// What becomes of a folder of the same name that is not empty.
+enum class Existing { replaced, refused };
+
 // Fill `path()`, then `commit()`. Without commit it is removed.
-// An older folder of the same name is replaced.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path target);  // makes "<target>.tmp-<pid>"
@@ -66,11 +67,9 @@ class AtomicFolder {
   void know(FileHashes hashes) { known_ = std::move(hashes); }
 
   // Syncs every other file, writes the manifest last, renames, syncs the parent. A
-  // file named `progress`, with which work goes on, stays until all else is durable. `check` is for
-  // a folder that others may put something into: what it throws, right before the rename, leaves a
-  // resumable folder whole at `path()`, and of an older folder only what its manifest lists is then
-  // removed; all else stays at `path()`.
-  void commit(const std::string& progress = "", const std::function<void()>& check = {});
+  // file named `progress`, with which work goes on, stays until all else is durable. Throws
+  // FileError; a resumable folder then stays at `path()`.
+  void commit(const std::string& progress = "", Existing existing = Existing::replaced);
 
  private:
   AtomicFolder(std::filesystem::path target, std::filesystem::path temporary, bool stays);

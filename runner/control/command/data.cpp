@@ -68,11 +68,6 @@ std::string line_of_split(const char* split, const std::vector<TokenShard>& shar
                             (shards.size() == 1 ? " shard" : " shards"));
 }
 
-// Earlier versions listed names alone.
-std::string path_of(const json& file) {
-  return (file.is_string() ? file : file.at("path")).get<std::string>();
-}
-
 // How many there were; the description lists the first of them.
 int64_t number_of_files(const json& from) {
   const auto count = from.at("number_of_files").get<int64_t>();
@@ -88,14 +83,12 @@ std::string source_lines(const json& from) {
   int64_t named = 0, named_for_validation = 0;
   bool is_relative = false;
   for (const json& file : from.at("files")) {
-    const std::string path = path_of(file);
+    const auto path = file.at("path").get<std::string>();
     if (path == kStandardInput)  // the only source then, and of no size before it is read
-      return line_of(
-          "sources",
-          "standard input" +
-              (file.is_string() ? "" : ", " + pluralize(file.at("bytes").get<int64_t>(), "byte")));
+      return line_of("sources",
+                     "standard input, " + pluralize(file.at("bytes").get<int64_t>(), "byte"));
     is_relative |= std::filesystem::path(path).is_relative();
-    const bool is_validation = file.is_object() && file.value("split", "") == "validation";
+    const bool is_validation = file.value("split", "") == "validation";
     int64_t& of_split = is_validation ? named_for_validation : named;
     if (of_split == kMostNamed) continue;
     ++of_split;
@@ -107,10 +100,9 @@ std::string source_lines(const json& from) {
   const std::string bytes = pluralize(from.at("source_bytes").get<int64_t>(), "byte");
   const std::string lines =
       line_of("sources", pluralize(count, "file") + ", " + bytes + ": " + names);
-  const bool is_below = is_relative && from.contains("working_directory");
-  return is_below
-             ? lines + line_of("below", in_one_line(from["working_directory"].get<std::string>()))
-             : lines;
+  return is_relative ? lines + line_of("below",
+                                       in_one_line(from.at("working_directory").get<std::string>()))
+                     : lines;
 }
 
 // Those that change something: zeros, empty texts and "auto" say that nothing is asked for.

@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/data/prepare_shards.h"
 #include "control/data/shard_contents.h"
+#include "control/data/shard_listing.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -21,27 +21,27 @@ struct HeadOptions {
 };
 
 // Throws Error.
-std::string shown_tokens(const ListedShard& looked, const HeadOptions& options) {
-  const TokenShard shard = recognise_shard(looked.file).shard;
+std::string shown_tokens(const ListedShard& listed, const HeadOptions& options) {
+  const TokenShard shard = recognise_shard(listed.file).shard;
   if (options.from > 0 && options.from >= shard.tokens)
-    throw Error("data head: '" + looked.file.string() + "' has " +
+    throw Error("data head: '" + listed.file.string() + "' has " +
                 pluralize(shard.tokens, "token") + ", none from " + with_thousands(options.from) +
                 " on");
   const auto tokens = read_tokens(shard, options.from, options.tokens);
-  if (!options.ids) return to_valid_utf8(looked.tokenizer->decode(tokens)) + "\n";
+  if (!options.ids) return to_valid_utf8(listed.tokenizer->decode(tokens)) + "\n";
   std::string text;
   for (const int64_t token : tokens) text += std::to_string(token) + "\n";
   return text;
 }
 
 // What is wrong with them is told, rather than what they would need.
-void drop_damaged(ListedShards& looked) {
-  std::erase_if(looked.shards, [&](const ListedShard& shard) {
+void drop_damaged(ListedShards& listed) {
+  std::erase_if(listed.shards, [&](const ListedShard& shard) {
     try {
       recognise_shard(shard.file);
       return false;
     } catch (const Error& error) {
-      looked.problems.push_back(error.what());
+      listed.problems.push_back(error.what());
       return true;
     }
   });
@@ -68,27 +68,27 @@ int run_data_head(const Words& words, const Globals&) {
       .example("exprun data head data/corpus --tokens 64", "as text")
       .example("exprun data head data/corpus --ids", "print token ids");
   if (!arguments.parse(words)) return 0;
-  ListedShards looked = look_at_shards(paths);
-  const bool several = looked.shards.size() > 1;
-  if (!options.ids) find_tokenizers(looked, vocabulary);
-  drop_damaged(looked);
-  for (const ListedShard& shard : looked.shards)
+  ListedShards listed = list_shards(paths);
+  const bool several = listed.shards.size() > 1;
+  if (!options.ids) find_tokenizers(listed, vocabulary);
+  drop_damaged(listed);
+  for (const ListedShard& shard : listed.shards)
     if (!options.ids && !shard.tokenizer && !shard.folder->names_tokenizer()) {
-      tell(looked.problems);
+      tell(listed.problems);
       throw Error("data head: nothing says which tokenizer made '" + shard.file.string() +
                       "'; give --vocabulary PATH, or --ids for the numbers",
                   ExitCode::bad_recipe);
     }
-  for (const ListedShard& shard : looked.shards) try {
+  for (const ListedShard& shard : listed.shards) try {
       if (!options.ids && !shard.tokenizer) continue;  // a problem of its set
       const std::string text = shown_tokens(shard, options);
       if (several) print("==> " + in_one_line(shard.file.string()) + "\n");
       print_foreign(text);
     } catch (const Error& error) {
-      looked.problems.push_back(error.what());
+      listed.problems.push_back(error.what());
     }
-  tell(looked.problems);
-  return static_cast<int>(looked.problems.empty() ? ExitCode::done : ExitCode::failed);
+  tell(listed.problems);
+  return static_cast<int>(listed.problems.empty() ? ExitCode::done : ExitCode::failed);
 }
 
 }  // namespace exprun

@@ -10,9 +10,9 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/command/table_format.h"
-#include "control/data/output_directory.h"
-#include "control/data/prepare_shards.h"
+#include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
+#include "control/data/shard_listing.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -22,22 +22,22 @@ namespace fs = std::filesystem;
 
 // A token as JSON would write it, spaces and line ends are seen; nothing where the files differ in
 // what it is.
-std::string shown(const ListedShards& looked, int64_t token) {
+std::string shown(const ListedShards& listed, int64_t token) {
   std::string text;
-  for (const ListedShard& one : looked.shards) {
+  for (const ListedShard& one : listed.shards) {
     if (!one.tokenizer) return "";
     const std::string here = to_valid_utf8(one.tokenizer->decode(std::vector<int64_t>{token}));
-    if (&one != &looked.shards.front() && here != text) return "";
+    if (&one != &listed.shards.front() && here != text) return "";
     text = here;
   }
   return json_text(nlohmann::json(text));
 }
 
 // How often each token stands in all of them that can be read.
-std::vector<int64_t> count_all_tokens(const ListedShards& looked,
+std::vector<int64_t> count_all_tokens(const ListedShards& listed,
                                       std::vector<std::string>& problems) {
   std::vector<int64_t> counts;
-  for (const ListedShard& one : looked.shards) try {
+  for (const ListedShard& one : listed.shards) try {
       const auto here = count_tokens(recognise_shard(one.file).shard);
       counts.resize(std::max(counts.size(), here.size()));
       for (size_t i = 0; i < here.size(); ++i) counts[i] += here[i];
@@ -48,8 +48,8 @@ std::vector<int64_t> count_all_tokens(const ListedShards& looked,
 }
 
 // `problems`: of the files that cannot be read and are not counted.
-ResultTable histogram(const ListedShards& looked, size_t most, std::vector<std::string>& problems) {
-  const std::vector<int64_t> counts = count_all_tokens(looked, problems);
+ResultTable histogram(const ListedShards& listed, size_t most, std::vector<std::string>& problems) {
+  const std::vector<int64_t> counts = count_all_tokens(listed, problems);
   const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
   std::vector<int64_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
@@ -65,7 +65,7 @@ ResultTable histogram(const ListedShards& looked, size_t most, std::vector<std::
     if (counts[token] > 0)
       table.rows.push_back({Cell::integer(token), Cell::integer(counts[token]),
                             Cell::number(static_cast<double>(counts[token]) / total),
-                            Cell::word(shown(looked, token))});
+                            Cell::word(shown(listed, token))});
   return table;
 }
 
@@ -84,7 +84,7 @@ std::vector<Cell> row_of(const fs::path& file) {
 }
 
 // `problems`: of the files that cannot be read and have no row.
-ResultTable overview(const ListedShards& looked, std::vector<std::string>& problems) {
+ResultTable overview(const ListedShards& listed, std::vector<std::string>& problems) {
   ResultTable table{{{"file", "file"},
                      {"tokens", "tokens", true},
                      {"smallest", "smallest", true},
@@ -92,7 +92,7 @@ ResultTable overview(const ListedShards& looked, std::vector<std::string>& probl
                      {"different", "different", true},
                      {"format", "format", false, 1}},
                     {}};
-  for (const ListedShard& one : looked.shards) try {
+  for (const ListedShard& one : listed.shards) try {
       table.rows.push_back(row_of(one.file));
     } catch (const Error& error) {
       problems.push_back(error.what());
@@ -101,9 +101,9 @@ ResultTable overview(const ListedShards& looked, std::vector<std::string>& probl
 }
 
 // Of the sets among the folders, a paragraph each; what they lack becomes a problem.
-std::string described(const ListedShards& looked, std::vector<std::string>& problems) {
+std::string described(const ListedShards& listed, std::vector<std::string>& problems) {
   std::string text;
-  for (const auto& folder : looked.folders)
+  for (const auto& folder : listed.folders)
     if (folder->set) try {
         text += in_one_line(folder->path.string()) + '\n' +
                 set_lines(*folder->set, folder->path / kDataDescription) + '\n';
@@ -118,8 +118,8 @@ fs::path named_in(const fs::path& folder, const TokenShard& shard) {
   return folder / fs::path(shard.path).lexically_proximate(fs::absolute(folder));
 }
 
-void find_missing(const ListedShards& looked, std::vector<std::string>& problems) {
-  for (const auto& folder : looked.folders)
+void find_missing(const ListedShards& listed, std::vector<std::string>& problems) {
+  for (const auto& folder : listed.folders)
     if (folder->set)
       for (const auto* split : {&folder->set->train, &folder->set->validation})
         for (const TokenShard& shard : *split)
@@ -149,13 +149,13 @@ int run_data_info(const Words& words, const Globals&) {
       .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
-  ListedShards looked = look_at_shards(paths);
-  if (most > 0 || !vocabulary.empty()) find_tokenizers(looked, vocabulary);
-  std::vector<std::string> problems = looked.problems;
-  find_missing(looked, problems);
-  const ResultTable table = most > 0 ? histogram(looked, static_cast<size_t>(most), problems)
-                                     : overview(looked, problems);
-  if (most == 0 && format.is_plain()) print(described(looked, problems));
+  ListedShards listed = list_shards(paths);
+  if (most > 0 || !vocabulary.empty()) find_tokenizers(listed, vocabulary);
+  std::vector<std::string> problems = listed.problems;
+  find_missing(listed, problems);
+  const ResultTable table = most > 0 ? histogram(listed, static_cast<size_t>(most), problems)
+                                     : overview(listed, problems);
+  if (most == 0 && format.is_plain()) print(described(listed, problems));
   const bool says_why = format.is_plain() && !problems.empty();
   if (!table.rows.empty() || !says_why) format.print(table, "no shards");
   for (const std::string& problem : problems) log(LogLevel::error, problem);

@@ -6,7 +6,6 @@
 #include "control/command/data.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
-#include "control/data/output_directory.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"
@@ -71,7 +70,8 @@ int run_data_prepare(const Words& words, const Globals& globals) {
              offer::recipe_or(keys_of_dataset))
       .form("RECIPE", "the data of a recipe, and changes to it")
       .option("--out", "FOLDER", out,
-              "the folder to write (default: below the store, named by content)", offer::folders)
+              "a new or empty folder to write (default: below the store, named by content)",
+              offer::folders)
       .number("--threads", threads, "tokenizing threads (default: all cores)")
       .flag("--json", json, "print the description of the data as JSON")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
@@ -97,7 +97,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   PrepareOptions options;
   options.libtorch = libtorch_folder();
   options.threads = static_cast<size_t>(threads);
-  if (!out.empty()) options.folder = output_directory(out);
+  options.folder = out;
   warn_of_sources(recipe, options.libtorch);
   const PreparedData data =
       prepare_text(dataset, *recipe.find("dataset")->as<Table>(), globals.store.data(), options);

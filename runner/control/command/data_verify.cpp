@@ -1,5 +1,4 @@
 // exprun data verify PATH...
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,10 +8,9 @@
 #include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/data/output_directory.h"
-#include "control/data/prepare_shards.h"
 #include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
+#include "control/data/shard_listing.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -20,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNotListed = "is not in the manifest; move it away";
+constexpr const char* kNotListed = "is not in the manifest";
 
 struct Finding {
   bool good = false;
@@ -28,18 +26,18 @@ struct Finding {
 };
 
 // What it holds, whatever a manifest says.
-Finding finding_on_contents(const ListedShard& looked, ShardFormat format) try {
-  const bool has_header = begins_as_shard(looked.file);
+Finding finding_on_contents(const ListedShard& listed, ShardFormat format) try {
+  const bool has_header = begins_as_shard(listed.file);
   if (has_header && format == ShardFormat::raw_uint16)
     return {false, "begins with a shard's header; verify it with --format auto"};
   if (!has_header && format == ShardFormat::with_header)
     return {false,
             "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify "
             "it with --format raw_uint16"};
-  const TokenShard shard = inspect_shard(looked.file, format);
+  const TokenShard shard = inspect_shard(listed.file, format);
   if (shard.tokens == 0) return {false, "holds no token; fetch or make it again"};
   const auto counts = count_tokens(shard);
-  const std::optional<PreparedData>& set = looked.folder->set;
+  const std::optional<PreparedData>& set = listed.folder->set;
   if (set && set->vocab_size && static_cast<int64_t>(counts.size()) > *set->vocab_size)
     return {false, "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
                        std::to_string(*set->vocab_size)};
@@ -56,13 +54,13 @@ class Verification {
   Verification(ShardFormat format, bool as_json) : format_(format), as_json_(as_json) {}
 
   void of_path(const fs::path& path) try {
-    const ListedShards looked = look_at_shards({path.string()});
-    for (const std::string& problem : looked.problems) tell_problem(path, problem);
-    const auto set = looked.folders.empty() || !looked.folders.front()->is_set()
+    const ListedShards listed = list_shards({path.string()});
+    for (const std::string& problem : listed.problems) tell_problem(path, problem);
+    const auto set = listed.folders.empty() || !listed.folders.front()->is_set()
                          ? nullptr
-                         : looked.folders.front();
-    const auto problems_of_set = set ? told_problems(*set, looked.shards) : ProblemsByName();
-    for (const ListedShard& shard : looked.shards) {
+                         : listed.folders.front();
+    const auto problems_of_set = set ? told_problems(*set, listed.shards) : ProblemsByName();
+    for (const ListedShard& shard : listed.shards) {
       // Damage is no other format: where the set knows a problem, the contents say nothing.
       const std::string problem =
           shard.folder == set ? problem_of(shard, problems_of_set) : problem_in_its_set(shard);
@@ -109,38 +107,16 @@ class Verification {
     return folder.set || listed_files(folder.path).contains(kDataDescription);
   }
 
-  // What the set is made of by its description.
-  static std::vector<std::string> described_files(const ShardFolder& folder) {
-    if (!folder.set) return {};
-    std::vector<std::string> names{kDataDescription};
-    for (const auto* shards : {&folder.set->train, &folder.set->validation})
-      for (const TokenShard& shard : *shards)
-        names.push_back(fs::path(shard.path).filename().string());
-    return names;
-  }
-
-  // A set whose manifest does not list what it is made of has not its own.
-  static std::vector<ManifestProblem> what_is_wrong(const ShardFolder& folder,
-                                                    const std::string& only = "") {
-    auto problems = manifest_problems(folder.path, Verify::hashes, only);
-    if (!problems.empty() && problems[0].file == kManifestName) return problems;
-    const auto listed = listed_files(folder.path);
-    const auto described = described_files(folder);
-    const auto missing = std::find_if(described.begin(), described.end(),
-                                      [&](const auto& name) { return !listed.contains(name); });
-    if (missing != described.end())
-      problems.insert(problems.begin(), {kManifestName, "does not list " + *missing});
-    return problems;
-  }
-
   // Of all files that the manifest lists, and of those that it does not list.
   ProblemsByName told_problems(const ShardFolder& folder, const std::vector<ListedShard>& shards) {
-    auto problems = what_is_wrong(folder);
+    auto problems = manifest_problems(folder.path, Verify::hashes);
     const bool is_lost = !problems.empty() && problems[0].file == kManifestName;
     const bool is_damaged = !problems.empty();
     const auto listed = listed_files(folder.path);
     for (const ListedShard& shard : shards)
-      if (!is_lost && !listed.contains(shard.name)) problems.push_back({shard.name, kNotListed});
+      if (const std::string name = shard.file.filename().string();
+          !is_lost && !listed.contains(name))
+        problems.push_back({name, kNotListed});
     ProblemsByName by_name;
     for (const auto& [file, what] : problems) {
       tell(folder.path, {false, in_one_line(file) + " " + what});
@@ -148,35 +124,25 @@ class Verification {
     }
     if (is_damaged && is_prepared(folder))
       tell(folder.path, {false, how_to_prepare_again(folder.path)});
-    if (problems.empty()) tell(folder.path, {true, "good" + what_lies_there(folder)});
+    if (problems.empty()) tell(folder.path, {true, "good"});
     return by_name;
   }
 
-  // Of a good set: what harms nobody who reads it.
-  static std::string what_lies_there(const ShardFolder& folder) {
-    const auto name = is_prepared(folder) ? unlisted_file(folder.path) : std::nullopt;
-    if (!name) return "";
-    return "; exprun data prepare would not replace it because of " + in_one_line(*name);
-  }
-
   static std::string problem_of(const ListedShard& shard, const ProblemsByName& problems) {
-    const auto found = problems.find(shard.name);
+    const auto found = problems.find(shard.file.filename().string());
     return found == problems.end() ? "" : found->second;
   }
 
-  // Of a shard that is named alone. Its vocabulary is in the set's description.
+  // Of a shard that is named alone.
   static std::string problem_in_its_set(const ListedShard& shard) {
     if (!shard.folder->is_set()) return "";
     const fs::path& folder = shard.folder->path;
-    auto problems = what_is_wrong(*shard.folder, shard.name);
-    if (problems.empty() && !listed_files(folder).contains(shard.name)) return kNotListed;
-    if (problems.empty()) problems = what_is_wrong(*shard.folder, kDataDescription);
-    if (problems.empty()) return "";
-    const auto own = std::find_if(problems.begin(), problems.end(),
-                                  [&](const auto& problem) { return problem.file == shard.name; });
-    const auto& [file, what] = own == problems.end() ? problems[0] : *own;
-    return (file == shard.name ? what
-                               : "cannot be compared, '" + (folder / file).string() + "' " + what) +
+    const std::string name = shard.file.filename().string();
+    const auto problems = manifest_problems(folder, Verify::hashes, name);
+    if (problems.empty()) return listed_files(folder).contains(name) ? "" : kNotListed;
+    const auto& [file, what] = problems[0];
+    return (file == name ? what
+                         : "cannot be compared, '" + (folder / file).string() + "' " + what) +
            (is_prepared(*shard.folder) ? "; " + how_to_prepare_again(folder) : "");
   }
 

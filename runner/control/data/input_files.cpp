@@ -17,19 +17,6 @@
 #include "control/data/read/byte_stream.h"
 
 namespace exprun {
-
-std::optional<FileStamp> file_stamp(const std::filesystem::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return FileStamp{static_cast<int64_t>(status.st_dev),
-                   static_cast<int64_t>(status.st_ino),
-                   status.st_size,
-                   status.st_mtim.tv_sec,
-                   status.st_mtim.tv_nsec,
-                   status.st_ctim.tv_sec,
-                   status.st_ctim.tv_nsec};
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +31,47 @@ bool is_same_but_change_time(std::optional<FileStamp> a, std::optional<FileStamp
   return a == b;
 }
 
+constexpr uint64_t kHashedWhole = uint64_t{256} << 20;
+constexpr uint64_t kBlocks = 16;
+constexpr uint64_t kBlockBytes = 4096;
+
+uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(file, error);
+  if (error) throw file_error("read", file, error.value());
+  return size;
+}
+
+void hash_block(int fd, uint64_t offset, const fs::path& file, Hasher& hasher) {
+  char block[kBlockBytes];
+  const ssize_t count = ::pread(fd, block, sizeof block, static_cast<off_t>(offset));
+  if (count < 0) throw file_error("read", file);
+  hasher.update(block, static_cast<size_t>(count));
+}
+
+std::string hash_of_blocks(const fs::path& file, uint64_t size) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw file_error("open", file);
+  Hasher hasher;
+  const uint64_t last = size > kBlockBytes ? size - kBlockBytes : 0;
+  for (uint64_t block = 0; block < kBlocks; ++block)
+    hash_block(fd.get(), last * block / (kBlocks - 1), file, hasher);
+  return hasher.hex();
+}
+
 }  // namespace
+
+std::optional<FileStamp> file_stamp(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileStamp{static_cast<int64_t>(status.st_dev),
+                   static_cast<int64_t>(status.st_ino),
+                   status.st_size,
+                   status.st_mtim.tv_sec,
+                   status.st_mtim.tv_nsec,
+                   status.st_ctim.tv_sec,
+                   status.st_ctim.tv_nsec};
+}
 
 InputFiles::InputFiles(std::vector<RawSource> sources, std::vector<fs::path> vocabulary,
                        std::string options)
@@ -128,40 +155,6 @@ std::optional<fs::path> InputFiles::changed_file(const std::string& fingerprint)
                                  : vocabulary_[index - sources_.size()];
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr uint64_t kHashedWhole = uint64_t{256} << 20;
-constexpr uint64_t kBlocks = 16;
-constexpr uint64_t kBlockBytes = 4096;
-
-uint64_t size_of(const fs::path& file) {
-  std::error_code error;
-  const uintmax_t size = fs::file_size(file, error);
-  if (error) throw file_error("read", file, error.value());
-  return size;
-}
-
-void hash_block(int fd, uint64_t offset, const fs::path& file, Hasher& hasher) {
-  char block[kBlockBytes];
-  const ssize_t count = ::pread(fd, block, sizeof block, static_cast<off_t>(offset));
-  if (count < 0) throw file_error("read", file);
-  hasher.update(block, static_cast<size_t>(count));
-}
-
-std::string hash_of_blocks(const fs::path& file, uint64_t size) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw file_error("open", file);
-  Hasher hasher;
-  const uint64_t last = size > kBlockBytes ? size - kBlockBytes : 0;
-  for (uint64_t block = 0; block < kBlocks; ++block)
-    hash_block(fd.get(), last * block / (kBlocks - 1), file, hasher);
-  return hasher.hex();
-}
-
-}  // namespace
-
 std::string content_hash(const std::vector<ContentPart>& parts) {
   uint64_t total = 0;
   for (const ContentPart& part : parts) total += size_of(part.file);
@@ -174,8 +167,6 @@ std::string content_hash(const std::vector<ContentPart>& parts) {
   }
   return hasher.hex();
 }
-
-namespace fs = std::filesystem;
 
 KnownSources::KnownSources(const fs::path& data_folder, const InputFiles& inputs)
     : file_(data_folder / "known" / inputs.key()), settled_(inputs.are_settled()) {}

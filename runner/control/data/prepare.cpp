@@ -5,10 +5,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "base/format_units.h"
 #include "base/log.h"
-#include "base/strings.h"
-#include "control/data/fetch/catalogue.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
@@ -133,93 +130,6 @@ Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::st
   for (const Value* path : evaluation_paths(recipe))
     collect(problems, [&] { find_file(*path, libtorch); });
   return problems;
-}
-
-namespace {
-
-// The key that says what is kept for validation, or none.
-std::string rule_of(const Section& dataset, const TextOptions& options) {
-  if (dataset.has("validation")) return "validation";
-  if (options.validation_tokens > 0) return "validation_tokens";
-  if (options.validation_every > 0) return "validation_every";
-  return options.validation_fraction > 0 ? "validation_fraction" : "";
-}
-
-RecipeError no_full_block(const Section& dataset, const TextOptions& options, const char* split) {
-  return dataset.error("block_tokens",
-                       std::string("the ") + split + " data does not fill one block of " +
-                           with_thousands(options.block_tokens) + " tokens",
-                       "write a smaller block_tokens, or 0 to keep every token");
-}
-
-RecipeError no_text(const Section& dataset, const TextOptions& options, const SplitCounts& counts) {
-  const std::string texts =
-      counts.documents == 1 ? "the text of the one record is"
-                            : "the texts of all " + pluralize(counts.documents, "record") + " are";
-  if (counts.documents > 0 && counts.text_bytes == 0 && options.separator.empty())
-    return dataset.error("template", texts + " empty, so there are no tokens to train on",
-                         "dataset.template names the fields that are read");
-  return dataset.error("path", "the sources contain no text, so there are no tokens to train on");
-}
-
-}  // namespace
-
-void refuse_empty_split(const Section& dataset, const TextOptions& options,
-                        const SplitCounts& counts) {
-  const std::string rule = rule_of(dataset, options);
-  const bool blocks = options.block_tokens > 0 && counts.text_bytes > 0;
-  if (counts.train_tokens == 0 && blocks) throw no_full_block(dataset, options, "training");
-  if (counts.train_tokens == 0 && counts.validation_tokens > 0 && rule != "validation")
-    throw dataset.error(rule,
-                        "'" + rule + "' keeps " +
-                            (counts.validation_tokens == 1
-                                 ? "the one token"
-                                 : "all " + pluralize(counts.validation_tokens, "token")) +
-                            " for validation, which leaves none for training",
-                        "keep fewer");
-  if (counts.train_tokens == 0) throw no_text(dataset, options, counts);
-  if (rule.empty() || counts.validation_tokens > 0) return;
-  if (blocks) throw no_full_block(dataset, options, "validation");
-  if (rule == "validation")
-    throw dataset.error(rule, "the files contain no text, so there are no tokens to validate on");
-  const std::string documents =
-      counts.documents > 1 ? " (" + with_thousands(counts.documents) + " documents)" : "";
-  throw dataset.error(rule,
-                      "'" + rule + "' keeps none of " + pluralize(counts.train_tokens, "token") +
-                          documents + " for validation",
-                      rule == "validation_fraction"
-                          ? "keep more, or write 0"
-                          : "keep more, or write validation_fraction = 0 instead");
-}
-
-namespace {
-
-// "*.txt" is anybody's: one of the names must say how it begins.
-bool says_names(const std::string& pattern) {
-  for (size_t at = 0; at != pattern.npos; at = pattern.find('/', at)) {
-    if (pattern[at] == '/') ++at;
-    if (at < pattern.size() && !is_glob(pattern.substr(at, 1))) return true;
-  }
-  return false;
-}
-
-std::optional<std::string> command_to_get(const CatalogueEntry& entry, const std::string& pattern) {
-  for (const CatalogueFile& known : entry.files(entry.shards)) {
-    const auto start = start_before(pattern, known.path);
-    if (!start || is_glob(*start) || !says_names(pattern.substr(start->size()))) continue;
-    const std::string folder = start->empty() ? "." : *start;
-    return std::string("exprun data fetch ") + entry.name +
-           (folder == "data/" ? "" : " --to '" + folder + "'");
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::string> command_to_get(const std::string& pattern) {
-  for (const CatalogueEntry& entry : catalogue())
-    if (auto command = command_to_get(entry, pattern)) return command;
-  return std::nullopt;
 }
 
 }  // namespace exprun

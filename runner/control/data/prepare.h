@@ -2,17 +2,13 @@
 // raw, turned into token shards below runs/data/, once.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "base/dataset_info.h"
 #include "base/diagnostic.h"
-#include "control/data/text_sources.h"
 #include "recipe/paths.h"
 #include "recipe/resolved.h"
-#include "recipe/section.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -42,20 +38,5 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
 // The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe,
                                      const std::string& libtorch = libtorch_folder());
-
-// A split that is wanted and gets no token is a mistake of the recipe: of which key.
-struct SplitCounts {
-  int64_t train_tokens = 0, validation_tokens = 0;
-  int64_t documents = 0, text_bytes = 0;  // of both
-};
-
-// Throws RecipeError.
-void refuse_empty_split(const Section& dataset, const TextOptions& options,
-                        const SplitCounts& counts);
-
-// Public files that shipped recipes read, and where to get them.
-
-// The command that brings a missing file, or files of a pattern, if their names are known.
-std::optional<std::string> command_to_get(const std::string& pattern);
 
 }  // namespace exprun

@@ -16,8 +16,6 @@
 #include "base/machine/processor.h"
 #include "base/strings.h"
 #include "control/data/input_files.h"
-#include "control/data/output_directory.h"
-#include "control/data/prepare.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/byte_stream.h"
 #include "control/data/text_sources.h"
@@ -39,6 +37,25 @@ bool is_bpe(const TextOptions& options) {
   return options.tokenizer != "byte" && options.tokenizer != "char";
 }
 
+// Absolute, links followed, without a slash at its end.
+fs::path output_directory(const fs::path& written) try {
+  fs::path path = fs::weakly_canonical(fs::absolute(written));
+  if (!path.has_filename()) path = path.parent_path();
+  if (path == fs::current_path())
+    throw Error("data: '" + written.string() + "' is the working directory; give a folder in it");
+  return path;
+} catch (const fs::filesystem_error& error) {
+  throw Error("data: cannot make '" + written.string() + "': " + error.code().message());
+}
+
+bool is_new_or_empty(const fs::path& path) try {
+  const fs::file_status status = fs::symlink_status(path);
+  return status.type() == fs::file_type::not_found ||
+         (fs::is_directory(status) && fs::is_empty(path));
+} catch (const fs::filesystem_error& error) {
+  throw Error("data: cannot look into '" + path.string() + "': " + error.code().message());
+}
+
 // One call of prepare_text.
 class Preparation {
  public:
@@ -52,7 +69,7 @@ class Preparation {
 
   PreparedData run(const fs::path& data_folder) {
     return how_.folder.empty() ? in_store(data_folder)
-                               : in_output_directory(fs::absolute(how_.folder));
+                               : in_output_directory(output_directory(how_.folder));
   }
 
   DatasetInfo glance(const fs::path& data_folder) {
@@ -205,24 +222,29 @@ class Preparation {
     return told(load_set(path));
   }
 
-  // One lock beside the folder.
+  // One lock beside the folder, which must be new or empty, or hold this set.
   PreparedData in_output_directory(const fs::path& path) {
-    if (is_there(path)) {
-      remove_replaced(path);
-      return load_set(path);
-    }
+    if (is_there(path)) return load_set(path);
     make_folder(path.parent_path());
     const TransientLock lock = taken(own_lock(path));
     if (is_there(path)) return load_set(path);  // another process was first
-    refuse_foreign(path);
+    refuse_other_content(path);
     AtomicFolder target = AtomicFolder::resumable(path);
     made(target);
-    target.commit(kProgressFile, [&] {
-      refuse_put_there(path, !inputs_.has_standard_input());
-      tell_what_is_replaced(path);
-    });
-    tell_what_was_kept(path);
+    target.commit(kProgressFile, Existing::refused);
     return told(load_set(path));
+  }
+
+  void refuse_other_content(const fs::path& path) {
+    const fs::path partial = partial_folder(path);
+    if (!is_new_or_empty(path))
+      throw Error("data: '" + path.string() +
+                  "' exists and does not hold this data; move it away, or give a new or empty "
+                  "folder");
+    if (!is_new_or_empty(partial) && !key_of_begun(partial) && !is_there(partial))
+      throw Error("data: '" + partial.string() +
+                  "', where the data would be prepared, exists and is not an unfinished "
+                  "preparation; move it away, or give another folder");
   }
 
   static TransientLock taken(const fs::path& lock) {

@@ -6,34 +6,10 @@
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
-#include "base/format_units.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "control/data/output_directory.h"
-#include "text/bpe/bpe_tokenizer.h"
 
 namespace exprun {
-
-namespace fs = std::filesystem;
-
-std::optional<PreparedData> described_set(const fs::path& folder) try {
-  if (manifest_problem(folder, Verify::sizes)) return std::nullopt;
-  return PreparedData::from_json(read_file(folder / kDataDescription));
-} catch (const Error&) {  // damaged
-  return std::nullopt;
-}
-
-PreparedData load_set(const fs::path& folder) {
-  return PreparedData::load(folder / kDataDescription, how_to_prepare_again(folder));
-}
-
-std::string how_to_prepare_again(const fs::path& folder) {
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(folder, error);
-  return "move '" + (error ? folder : whole).string() +
-         "' away and prepare the data again, with exprun data prepare or by a run of the recipe";
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,7 +28,29 @@ std::vector<fs::path> unfinished_folders(const fs::path& data_folder) {
   return folders;
 }
 
+std::string name_of_copy(const fs::path& file) {
+  return std::string(kVocabularyFolder) + "/" + to_valid_utf8(file.filename().string());
+}
+
 }  // namespace
+
+std::optional<PreparedData> described_set(const fs::path& folder) try {
+  if (manifest_problem(folder, Verify::sizes)) return std::nullopt;
+  return PreparedData::from_json(read_file(folder / kDataDescription));
+} catch (const Error&) {  // damaged
+  return std::nullopt;
+}
+
+PreparedData load_set(const fs::path& folder) {
+  return PreparedData::load(folder / kDataDescription, how_to_prepare_again(folder));
+}
+
+std::string how_to_prepare_again(const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  return "move '" + (error ? folder : whole).string() +
+         "' away and prepare the data again, with exprun data prepare or by a run of the recipe";
+}
 
 fs::path preparing_lock(const fs::path& data_folder) {
   return data_folder / "prepare.lock";
@@ -93,16 +91,6 @@ void remove_unfinished_data(const fs::path& data_folder) {
   }
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string name_of_copy(const fs::path& file) {
-  return std::string(kVocabularyFolder) + "/" + to_valid_utf8(file.filename().string());
-}
-
-}  // namespace
-
 std::string name_of_kept(const std::vector<fs::path>& vocabulary) {
   return vocabulary.size() == 1 ? name_of_copy(vocabulary[0]) : kVocabularyFolder;
 }
@@ -119,36 +107,6 @@ FileHashes keep_vocabulary(const std::vector<fs::path>& vocabulary, const fs::pa
     hashes[name] = hash_hex(bytes);
   }
   return hashes;
-}
-
-namespace {
-
-constexpr int64_t kGpt2Tokens = 50257;
-
-}  // namespace
-
-std::string vocabulary_remedy(const std::string& tokenizer) {
-  return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer"
-                             : "give the tokenizer.json of a byte-level BPE, or its folder";
-}
-
-std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
-                                                const std::string& tokenizer,
-                                                const std::filesystem::path& vocabulary) {
-  std::unique_ptr<Tokenizer> loaded;
-  try {
-    loaded = load_bpe_tokenizer(vocabulary);
-  } catch (const Error& error) {
-    throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
-  }
-  if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
-    throw dataset.error(
-        "vocabulary",
-        "'" + vocabulary.string() + "' has " + with_thousands(loaded->vocab_size()) +
-            " tokens, but GPT-2 has " + with_thousands(kGpt2Tokens),
-        "write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch "
-        "gpt2_tokenizer");
-  return loaded;
 }
 
 }  // namespace exprun

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files/atomic_folder.h"
-#include "recipe/section.h"
 #include "text/prepared_data.h"
-#include "text/tokenizer.h"
 
 namespace exprun {
+
+inline constexpr const char* kDataDescription = "data.json";  // PreparedData, in its folder
+inline constexpr const char* kVocabularyFolder = "vocabulary";
 
 // What a folder that holds a whole set says of it, names left as they are.
 std::optional<PreparedData> described_set(const std::filesystem::path& folder);
@@ -48,15 +48,5 @@ std::string name_of_kept(const std::vector<std::filesystem::path>& vocabulary);
 // Durably. Returns the hashes of the copies. Throws Error.
 FileHashes keep_vocabulary(const std::vector<std::filesystem::path>& vocabulary,
                            const std::filesystem::path& folder);
-
-// The tokenizers of recipes that are read from files: gpt2 and huggingface.
-
-// Where a vocabulary is to be had that could not be read.
-std::string vocabulary_remedy(const std::string& tokenizer);
-
-// Throws RecipeError at `vocabulary`: it cannot be read, or gpt2 is asked for and it is another.
-std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
-                                                const std::string& tokenizer,
-                                                const std::filesystem::path& vocabulary);
 
 }  // namespace exprun

@@ -10,8 +10,8 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "control/data/fetch/catalogue.h"
 #include "control/data/input_files.h"
-#include "control/data/prepare.h"
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
 
@@ -108,36 +108,6 @@ Names names_of(std::string_view pattern) {
   }
   return names;
 }
-
-}  // namespace
-
-bool is_glob(const std::string& pattern) {
-  return pattern.find_first_of("*?[") != std::string::npos;
-}
-
-std::vector<fs::path> matching_files(const std::string& pattern) {
-  const Names names = names_of(pattern);
-  if (names.empty()) return {};
-  Matcher matcher(names);
-  matcher.walk(pattern.starts_with('/') ? "/" : "", 0);
-  return matcher.found();
-}
-
-std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {
-  const Names wanted = names_of(pattern), names = names_of(path);
-  if (wanted.size() < names.size()) return std::nullopt;
-  const size_t first = wanted.size() - names.size();
-  std::string start = pattern.starts_with('/') ? "/" : "";
-  for (size_t i = 0; i < first; ++i) start += wanted[i] + '/';
-  for (size_t i = 0; i < names.size(); ++i)
-    if (::fnmatch(wanted[first + i].c_str(), names[i].c_str(), FNM_PERIOD) != 0)
-      return std::nullopt;
-  return start;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 Diagnostic problem(const Value& path, std::string message, std::string help) {
   return {path.where, std::move(message), std::move(help), {}, Severity::error};
@@ -243,25 +213,6 @@ class Finder {
   Diagnostics problems_;
 };
 
-}  // namespace
-
-std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder) {
-  Finder finder(libtorch_folder);
-  if (const Array* array = paths.as<Array>())
-    for (const Value& path : *array) finder.find(path);
-  else
-    finder.find(paths);
-  return finder.found();
-}
-
-std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder) {
-  Finder finder(libtorch_folder);
-  finder.find_file(path);
-  return finder.found().front().file;
-}
-
-namespace {
-
 using Identity = std::pair<int64_t, int64_t>;  // device and inode
 
 std::optional<Identity> identity(const Source& source) {
@@ -285,6 +236,45 @@ void leave_out(std::vector<Source>& train, const std::vector<Source>& validation
 }
 
 }  // namespace
+
+bool is_glob(const std::string& pattern) {
+  return pattern.find_first_of("*?[") != std::string::npos;
+}
+
+std::vector<fs::path> matching_files(const std::string& pattern) {
+  const Names names = names_of(pattern);
+  if (names.empty()) return {};
+  Matcher matcher(names);
+  matcher.walk(pattern.starts_with('/') ? "/" : "", 0);
+  return matcher.found();
+}
+
+std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {
+  const Names wanted = names_of(pattern), names = names_of(path);
+  if (wanted.size() < names.size()) return std::nullopt;
+  const size_t first = wanted.size() - names.size();
+  std::string start = pattern.starts_with('/') ? "/" : "";
+  for (size_t i = 0; i < first; ++i) start += wanted[i] + '/';
+  for (size_t i = 0; i < names.size(); ++i)
+    if (::fnmatch(wanted[first + i].c_str(), names[i].c_str(), FNM_PERIOD) != 0)
+      return std::nullopt;
+  return start;
+}
+
+std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder) {
+  Finder finder(libtorch_folder);
+  if (const Array* array = paths.as<Array>())
+    for (const Value& path : *array) finder.find(path);
+  else
+    finder.find(paths);
+  return finder.found();
+}
+
+std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder) {
+  Finder finder(libtorch_folder);
+  finder.find_file(path);
+  return finder.found().front().file;
+}
 
 SplitSources find_split_sources(const Value& train, const Value* validation,
                                 const std::string& libtorch) {

@@ -12,17 +12,21 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
-#include "control/data/prepared_set.h"
+#include "control/data/ordered_workers.h"
 #include "control/data/read/document_chunks.h"
 #include "control/data/sources.h"
-#include "control/data/tokenize_sources.h"
+#include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
 
 namespace exprun {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Checks that at most one rule of validation is there, and makes the default give way.
 void choose_rule(const Section& dataset, bool fraction_written, TextOptions& options) {
@@ -48,65 +52,7 @@ constexpr const char* kMethod = "text 4";
 // Raise it when the same record would become another text.
 constexpr const char* kRecordMethod = " records 2";
 
-}  // namespace
-
-nlohmann::json TextOptions::to_json() const {
-  return {{"format", format},
-          {"template", text_template},
-          {"fallback_template", fallback_template},
-          {"tokenizer", tokenizer},
-          {"separator", separator},
-          {"keep_separator", keep_separator},
-          {"end_of_text", end_of_text},
-          {"validation_fraction", validation_fraction},
-          {"validation_tokens", validation_tokens},
-          {"validation_every", validation_every},
-          {"shard_tokens", shard_tokens},
-          {"block_tokens", block_tokens},
-          {"block_documents", block_documents}};
-}
-
-// The same bytes are other records as a.jsonl than as a.txt; a text's format is not said.
-std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
-  std::string formats;
-  for (const RawSource& source : sources)
-    formats += " " + format_of_file(source.source.file, format);
-  const bool all_are_texts = formats.find("json") == formats.npos;
-  const std::string identity = std::string(kMethod) + " " + json_text(to_json());
-  if (all_are_texts) return identity;
-  return identity + (format == "auto" ? formats : "") + kRecordMethod;
-}
-
-TextOptions text_options(const Section& dataset, bool fraction_written) {
-  TextOptions options;
-  options.format = dataset.get<std::string>("format");
-  options.text_template = dataset.get<std::string>("template");
-  options.fallback_template = dataset.find<std::string>("fallback_template").value_or("");
-  options.tokenizer = dataset.get<std::string>("tokenizer");
-  options.vocabulary = dataset.get<std::string>("vocabulary");
-  options.separator = dataset.get<std::string>("separator");
-  options.keep_separator = dataset.get<bool>("keep_separator");
-  options.end_of_text = dataset.get<std::string>("end_of_text");
-  options.validation_fraction = dataset.get<double>("validation_fraction");
-  options.validation_tokens = dataset.get<int64_t>("validation_tokens");
-  options.validation_every = dataset.get<int64_t>("validation_every");
-  options.shard_tokens = dataset.get<int64_t>("shard_tokens");
-  options.block_tokens = dataset.get<int64_t>("block_tokens");
-  options.block_documents = dataset.get<int64_t>("block_documents");
-  choose_rule(dataset, fraction_written, options);
-  return options;
-}
-
-std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch) {
-  SplitSources found =
-      find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
-  std::vector<RawSource> sources;
-  for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
-  for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
-  return sources;
-}
-
-namespace {
+constexpr int64_t kGpt2Tokens = 50257;
 
 // Lines and bytes of a file that went by, for the place of a mistake.
 struct Progress {
@@ -160,27 +106,6 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
     throw dataset.error("tokenizer", error.what());
   }
 }
-
-}  // namespace
-
-std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
-                                          const std::vector<RawSource>& sources) {
-  if (options.tokenizer == "byte") return make_byte_tokenizer();
-  if (options.tokenizer == "char") return char_tokenizer(dataset, options, sources);
-  return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
-}
-
-bool are_mixed(const std::vector<RawSource>& sources, const std::string& format) {
-  const auto is_text = [&](const RawSource& source) {
-    return format_of_file(source.source.file, format) == "text";
-  };
-  const auto texts = std::count_if(sources.begin(), sources.end(), is_text);
-  return texts > 0 && texts < static_cast<ptrdiff_t>(sources.size());
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kSectionBytes = int64_t{4} << 20;  // what a thread counts at a time
 constexpr int64_t kReadBytes = int64_t{1} << 18;     // stays in a core's cache
@@ -290,7 +215,127 @@ int64_t split_point_in_bytes(const std::vector<TextSection>& sections, double fr
   return bytes;
 }
 
+// The key that says what is kept for validation, or none.
+std::string rule_of(const Section& dataset, const TextOptions& options) {
+  if (dataset.has("validation")) return "validation";
+  if (options.validation_tokens > 0) return "validation_tokens";
+  if (options.validation_every > 0) return "validation_every";
+  return options.validation_fraction > 0 ? "validation_fraction" : "";
+}
+
+RecipeError no_full_block(const Section& dataset, const TextOptions& options, const char* split) {
+  return dataset.error("block_tokens",
+                       std::string("the ") + split + " data does not fill one block of " +
+                           with_thousands(options.block_tokens) + " tokens",
+                       "write a smaller block_tokens, or 0 to keep every token");
+}
+
+RecipeError no_text(const Section& dataset, const TextOptions& options, const SplitCounts& counts) {
+  const std::string texts =
+      counts.documents == 1 ? "the text of the one record is"
+                            : "the texts of all " + pluralize(counts.documents, "record") + " are";
+  if (counts.documents > 0 && counts.text_bytes == 0 && options.separator.empty())
+    return dataset.error("template", texts + " empty, so there are no tokens to train on",
+                         "dataset.template names the fields that are read");
+  return dataset.error("path", "the sources contain no text, so there are no tokens to train on");
+}
+
 }  // namespace
+
+nlohmann::json TextOptions::to_json() const {
+  return {{"format", format},
+          {"template", text_template},
+          {"fallback_template", fallback_template},
+          {"tokenizer", tokenizer},
+          {"separator", separator},
+          {"keep_separator", keep_separator},
+          {"end_of_text", end_of_text},
+          {"validation_fraction", validation_fraction},
+          {"validation_tokens", validation_tokens},
+          {"validation_every", validation_every},
+          {"shard_tokens", shard_tokens},
+          {"block_tokens", block_tokens},
+          {"block_documents", block_documents}};
+}
+
+// The same bytes are other records as a.jsonl than as a.txt; a text's format is not said.
+std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
+  std::string formats;
+  for (const RawSource& source : sources)
+    formats += " " + format_of_file(source.source.file, format);
+  const bool all_are_texts = formats.find("json") == formats.npos;
+  const std::string identity = std::string(kMethod) + " " + json_text(to_json());
+  if (all_are_texts) return identity;
+  return identity + (format == "auto" ? formats : "") + kRecordMethod;
+}
+
+TextOptions text_options(const Section& dataset, bool fraction_written) {
+  TextOptions options;
+  options.format = dataset.get<std::string>("format");
+  options.text_template = dataset.get<std::string>("template");
+  options.fallback_template = dataset.find<std::string>("fallback_template").value_or("");
+  options.tokenizer = dataset.get<std::string>("tokenizer");
+  options.vocabulary = dataset.get<std::string>("vocabulary");
+  options.separator = dataset.get<std::string>("separator");
+  options.keep_separator = dataset.get<bool>("keep_separator");
+  options.end_of_text = dataset.get<std::string>("end_of_text");
+  options.validation_fraction = dataset.get<double>("validation_fraction");
+  options.validation_tokens = dataset.get<int64_t>("validation_tokens");
+  options.validation_every = dataset.get<int64_t>("validation_every");
+  options.shard_tokens = dataset.get<int64_t>("shard_tokens");
+  options.block_tokens = dataset.get<int64_t>("block_tokens");
+  options.block_documents = dataset.get<int64_t>("block_documents");
+  choose_rule(dataset, fraction_written, options);
+  return options;
+}
+
+std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch) {
+  SplitSources found =
+      find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
+  std::vector<RawSource> sources;
+  for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
+  for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
+  return sources;
+}
+
+std::string vocabulary_remedy(const std::string& tokenizer) {
+  return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer"
+                             : "give the tokenizer.json of a byte-level BPE, or its folder";
+}
+
+std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
+                                                const std::string& tokenizer,
+                                                const std::filesystem::path& vocabulary) {
+  std::unique_ptr<Tokenizer> loaded;
+  try {
+    loaded = load_bpe_tokenizer(vocabulary);
+  } catch (const Error& error) {
+    throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
+  }
+  if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
+    throw dataset.error(
+        "vocabulary",
+        "'" + vocabulary.string() + "' has " + with_thousands(loaded->vocab_size()) +
+            " tokens, but GPT-2 has " + with_thousands(kGpt2Tokens),
+        "write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch "
+        "gpt2_tokenizer");
+  return loaded;
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
+                                          const std::vector<RawSource>& sources) {
+  if (options.tokenizer == "byte") return make_byte_tokenizer();
+  if (options.tokenizer == "char") return char_tokenizer(dataset, options, sources);
+  return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
+}
+
+bool are_mixed(const std::vector<RawSource>& sources, const std::string& format) {
+  const auto is_text = [&](const RawSource& source) {
+    return format_of_file(source.source.file, format) == "text";
+  };
+  const auto texts = std::count_if(sources.begin(), sources.end(), is_text);
+  return texts > 0 && texts < static_cast<ptrdiff_t>(sources.size());
+}
 
 void find_split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
                       ChunkOptions& options) {
@@ -316,6 +361,34 @@ void find_split_point(const std::vector<RawSource>& sources, double fraction, si
   } else {
     options.split.validation_from = split_point_of(count_units(train, options, show), fraction);
   }
+}
+
+void refuse_empty_split(const Section& dataset, const TextOptions& options,
+                        const SplitCounts& counts) {
+  const std::string rule = rule_of(dataset, options);
+  const bool blocks = options.block_tokens > 0 && counts.text_bytes > 0;
+  if (counts.train_tokens == 0 && blocks) throw no_full_block(dataset, options, "training");
+  if (counts.train_tokens == 0 && counts.validation_tokens > 0 && rule != "validation")
+    throw dataset.error(rule,
+                        "'" + rule + "' keeps " +
+                            (counts.validation_tokens == 1
+                                 ? "the one token"
+                                 : "all " + pluralize(counts.validation_tokens, "token")) +
+                            " for validation, which leaves none for training",
+                        "keep fewer");
+  if (counts.train_tokens == 0) throw no_text(dataset, options, counts);
+  if (rule.empty() || counts.validation_tokens > 0) return;
+  if (blocks) throw no_full_block(dataset, options, "validation");
+  if (rule == "validation")
+    throw dataset.error(rule, "the files contain no text, so there are no tokens to validate on");
+  const std::string documents =
+      counts.documents > 1 ? " (" + with_thousands(counts.documents) + " documents)" : "";
+  throw dataset.error(rule,
+                      "'" + rule + "' keeps none of " + pluralize(counts.train_tokens, "token") +
+                          documents + " for validation",
+                      rule == "validation_fraction"
+                          ? "keep more, or write 0"
+                          : "keep more, or write validation_fraction = 0 instead");
 }
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -38,12 +39,17 @@ struct TextOptions {
 // where two are written.
 TextOptions text_options(const Section& dataset, bool fraction_written);
 
-// The files that [dataset] of type "text" names, training first.
-
-// Throws one RecipeError for all that is missing.
+// The files that [dataset] of type "text" names, training first. Throws one RecipeError for all
+// that is missing.
 std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch);
 
-// What must be known of raw sources before any of their text becomes tokens.
+// Where a vocabulary is to be had that could not be read.
+std::string vocabulary_remedy(const std::string& tokenizer);
+
+// Throws RecipeError at `vocabulary`: it cannot be read, or gpt2 is asked for and it is another.
+std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
+                                                const std::string& tokenizer,
+                                                const std::filesystem::path& vocabulary);
 
 // The tokenizer that the options name; a char tokenizer is made from the whole text. Throws
 // RecipeError at the key that is wrong.
@@ -53,13 +59,20 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOpti
 // Whether some hold text and others JSON records.
 bool are_mixed(const std::vector<RawSource>& sources, const std::string& format);
 
-// Where validation begins if it is a fraction of the text: all of that must be counted before any
-// of it becomes tokens.
-
-// Sets options.split.validation_from for the last `fraction` of the training sources; its units
-// become bytes where the place is the same and nothing is left to count then. Throws RecipeError,
-// Error.
+// Sets options.split.validation_from for the last `fraction` of the training sources: all of their
+// text is counted. Its units become bytes where the place is the same and nothing is left to count
+// then. Throws RecipeError, Error.
 void find_split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
                       ChunkOptions& options);
+
+// A split that is wanted and gets no token is a mistake of the recipe: of which key.
+struct SplitCounts {
+  int64_t train_tokens = 0, validation_tokens = 0;
+  int64_t documents = 0, text_bytes = 0;  // of both
+};
+
+// Throws RecipeError.
+void refuse_empty_split(const Section& dataset, const TextOptions& options,
+                        const SplitCounts& counts);
 
 }  // namespace exprun

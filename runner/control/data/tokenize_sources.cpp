@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
-#include "control/data/prepare.h"
+#include "control/data/ordered_workers.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/document_chunks.h"
 #include "control/data/read/record_template.h"
@@ -231,15 +231,12 @@ class Tokenizing {
         log_warning("what was begun cannot be gone on with, and is begun anew: '" +
                     progress_file().string() + "' is damaged");
       }
-    // The folder is known as ours to the last.
-    const fs::path manifest = job_.folder / kManifestName;
+    // By this file a kill on the way leaves a folder that is known as unfinished.
     for (const auto& entry : fs::directory_iterator(job_.folder))
-      if (entry.path() != progress_file() && entry.path() != manifest)
-        fs::remove_all(entry, ignored);
-    fs::remove(manifest, ignored);
+      if (entry.path() != progress_file()) fs::remove_all(entry, ignored);
     writer_.emplace(job_.folder, shard_options(job_));
     counts_ = {};
-    write_file(progress_file(), "{}\n");  // from now on the folder is known as ours
+    write_file(progress_file(), "{}\n");
     return 0;
   }
 

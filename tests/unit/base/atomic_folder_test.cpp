@@ -47,6 +47,21 @@ TEST_CASE("atomic folder: an older one is replaced as a whole") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("atomic folder: what is put in its place stays where that is refused") {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "set";
+  AtomicFolder writing = AtomicFolder::resumable(target);
+  write_file_atomically(writing.path() / "a", "one");
+  folder.write("set/thesis.tex", "years");
+  CHECK_THROWS_AS(writing.commit("", Existing::refused), FileError);
+  CHECK(fs::exists(writing.path() / "a"));
+  CHECK(read_file(target / "thesis.tex") == "years");
+  fs::remove(target / "thesis.tex");
+  writing.commit("", Existing::refused);
+  CHECK(read_file(target / "a") == "one");
+  CHECK(folder.entries() == 1);
+}
+
 TEST_CASE("atomic folder: without commit nothing stays") {
   const TemporaryFolder folder;
   {

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "control/data/prepare.h"
+#include "control/data/fetch/catalogue.h"
 
 using exprun::command_to_get;
 

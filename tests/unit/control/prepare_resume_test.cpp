@@ -17,6 +17,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "control/data/input_files.h"
+#include "control/data/ordered_workers.h"
 #include "control/data/text_sources.h"
 #include "control/data/tokenize_sources.h"
 #include "support/file_size_limit.h"

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "control/data/sources.h"
+
 namespace exprun {
 namespace {
 
@@ -88,6 +90,26 @@ constexpr CatalogueEntry kCatalogue[] = {
     {"gpt2", "GPT-2's 124M weights: safetensors, 548 MB", "MIT", 0, gpt2},
 };
 
+// "*.txt" is anybody's: one of the names must say how it begins.
+bool says_names(const std::string& pattern) {
+  for (size_t at = 0; at != pattern.npos; at = pattern.find('/', at)) {
+    if (pattern[at] == '/') ++at;
+    if (at < pattern.size() && !is_glob(pattern.substr(at, 1))) return true;
+  }
+  return false;
+}
+
+std::optional<std::string> command_to_get(const CatalogueEntry& entry, const std::string& pattern) {
+  for (const CatalogueFile& known : entry.files(entry.shards)) {
+    const auto start = start_before(pattern, known.path);
+    if (!start || is_glob(*start) || !says_names(pattern.substr(start->size()))) continue;
+    const std::string folder = start->empty() ? "." : *start;
+    return std::string("exprun data fetch ") + entry.name +
+           (folder == "data/" ? "" : " --to '" + folder + "'");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const CatalogueEntry> catalogue() {
@@ -98,6 +120,12 @@ const CatalogueEntry* find_in_catalogue(const std::string& name) {
   for (const CatalogueEntry& entry : kCatalogue)
     if (name == entry.name) return &entry;
   return nullptr;
+}
+
+std::optional<std::string> command_to_get(const std::string& pattern) {
+  for (const CatalogueEntry& entry : catalogue())
+    if (auto command = command_to_get(entry, pattern)) return command;
+  return std::nullopt;
 }
 
 }  // namespace exprun

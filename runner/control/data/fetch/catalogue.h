@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,5 +31,8 @@ std::span<const CatalogueEntry> catalogue();
 
 // null if there is none
 const CatalogueEntry* find_in_catalogue(const std::string& name);
+
+// The command that brings a missing file, or files of a pattern, if their names are known.
+std::optional<std::string> command_to_get(const std::string& pattern);
 
 }  // namespace exprun

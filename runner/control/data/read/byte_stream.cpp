@@ -52,26 +52,6 @@ bool is_zstd(std::string_view first) {
          (skippable && first.substr(1).starts_with("\x2a\x4d\x18"));
 }
 
-}  // namespace
-
-Packing checked_packing(std::string_view first, const fs::path& file) {
-  if (first.starts_with("\x1f\x8b")) return Packing::gzip;
-  if (is_zstd(first)) return Packing::zstd;
-  const std::string shown = "data: '" + file.string() + "' ";
-  if (const char* name = unread_packing(first))
-    throw Error(shown + "is compressed with " + name +
-                ", which is not supported; decompress it, or compress it again with gzip or zstd");
-  if (is_named_packed(file))
-    throw Error(shown +
-                "is neither gzip nor zstd, although its name says so; fetch or make it again, or "
-                "rename it if it is not compressed");
-  return Packing::none;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr size_t kBlock = size_t{1} << 18;
 
 // The file as it is. Its first bytes can be looked at before they are read.
@@ -267,7 +247,23 @@ std::unique_ptr<PlainBytes> open_plain(const fs::path& file) {
   return std::make_unique<PlainBytes>(file, std::move(fd));
 }
 
+constexpr size_t kReadBytes = size_t{1} << 18;
+
 }  // namespace
+
+Packing checked_packing(std::string_view first, const fs::path& file) {
+  if (first.starts_with("\x1f\x8b")) return Packing::gzip;
+  if (is_zstd(first)) return Packing::zstd;
+  const std::string shown = "data: '" + file.string() + "' ";
+  if (const char* name = unread_packing(first))
+    throw Error(shown + "is compressed with " + name +
+                ", which is not supported; decompress it, or compress it again with gzip or zstd");
+  if (is_named_packed(file))
+    throw Error(shown +
+                "is neither gzip nor zstd, although its name says so; fetch or make it again, or "
+                "rename it if it is not compressed");
+  return Packing::none;
+}
 
 std::unique_ptr<ByteStream> open_bytes(const fs::path& file) {
   auto plain = open_plain(file);
@@ -296,12 +292,6 @@ std::string hash_of_file(const fs::path& file, const ShowBytes& show) {
     show(plain->position());
   return plain->hash();
 }
-
-namespace {
-
-constexpr size_t kReadBytes = size_t{1} << 18;
-
-}  // namespace
 
 bool StreamBuffer::fill() {
   const std::string_view kept = rest();

@@ -181,6 +181,21 @@ void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chun
   read.files.push_back({reader->stream().position(), reader->stream().hash()});
 }
 
+RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
+  if (!chunk.json) return {chunk.where, error.what()};
+  const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
+  return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
+                           in_line + error.what()};
+}
+
+constexpr size_t kAhead = 2048, kCacheLine = 64;
+
+// Another core read the chunk: its bytes further on are asked for while these are parsed.
+void prefetch(std::string_view rest, size_t size) {
+  for (size_t at = kAhead; at < std::min(kAhead + size, rest.size()); at += kCacheLine)
+    __builtin_prefetch(rest.data() + at);
+}
+
 }  // namespace
 
 int64_t units_in(std::string_view text, bool characters) {
@@ -252,25 +267,6 @@ std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& s
   }
   return content.hex();
 }
-
-namespace {
-
-RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
-  if (!chunk.json) return {chunk.where, error.what()};
-  const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
-  return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
-                           in_line + error.what()};
-}
-
-constexpr size_t kAhead = 2048, kCacheLine = 64;
-
-// Another core read the chunk: its bytes further on are asked for while these are parsed.
-void prefetch(std::string_view rest, size_t size) {
-  for (size_t at = kAhead; at < std::min(kAhead + size, rest.size()); at += kCacheLine)
-    __builtin_prefetch(rest.data() + at);
-}
-
-}  // namespace
 
 void for_each_text(const Chunk& chunk, const RecordTemplate& text,
                    const std::function<void(const Piece&, std::string_view)>& visit) {

@@ -23,21 +23,6 @@ std::string extension_of(const fs::path& file) {
   return extension;
 }
 
-}  // namespace
-
-bool is_named_packed(const fs::path& file) {
-  const std::string extension = extension_of(file);
-  return extension == ".gz" || extension == ".gzip" || extension == ".zst" || extension == ".zstd";
-}
-
-std::string content_extension(const fs::path& file) {
-  return extension_of(is_named_packed(file) ? file.stem() : file);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr const char* kBlanks = " \t\r\n";
 constexpr size_t kMostOfLine = size_t{16} << 20;  // a longer line is judged by nobody
 constexpr size_t kMostOfName = size_t{64} << 10;  // with what stands before it in an array
@@ -156,6 +141,15 @@ bool is_named_text(const fs::path& file) {
 }
 
 }  // namespace
+
+bool is_named_packed(const fs::path& file) {
+  const std::string extension = extension_of(file);
+  return extension == ".gz" || extension == ".gzip" || extension == ".zst" || extension == ".zstd";
+}
+
+std::string content_extension(const fs::path& file) {
+  return extension_of(is_named_packed(file) ? file.stem() : file);
+}
 
 void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
   const auto refuse = [&](const std::string& what, const std::string& remedy) {

@@ -9,6 +9,8 @@
 namespace exprun {
 namespace {
 
+namespace fs = std::filesystem;
+
 // A text: the parts between separators, or all of it.
 
 constexpr size_t kMostPiece = size_t{256} << 20;
@@ -88,19 +90,8 @@ class TextRecords final : public RecordReader {
   int64_t separators_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<RecordReader> open_text(const std::filesystem::path& file,
-                                        const RecordOptions& options) {
-  return std::make_unique<TextRecords>(file, options);
-}
-
-namespace {
-
 // JSON Lines: a record a line. JSON: the elements of one array, found by their brackets, so that
 // the array is never in memory as a whole. The records themselves are parsed later.
-
-namespace fs = std::filesystem;
 
 constexpr size_t kMostRecord = size_t{256} << 20;
 
@@ -279,6 +270,11 @@ class JsonArray final : public RecordReader {
 };
 
 }  // namespace
+
+std::unique_ptr<RecordReader> open_text(const std::filesystem::path& file,
+                                        const RecordOptions& options) {
+  return std::make_unique<TextRecords>(file, options);
+}
 
 std::unique_ptr<RecordReader> open_json_lines(const fs::path& file) {
   return std::make_unique<JsonLines>(file);
