@@ -43,6 +43,11 @@ exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
 exprun_test_program(unit_text tests/unit/text tests exprun_text)
 exprun_test_program(unit_store tests/unit/store tests exprun_store)
 exprun_test_program(unit_control tests/unit/control tests exprun_control)
+foreach(name unit_recipe unit_control)
+  if(TARGET ${name})
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/error_cases.cpp)
+  endif()
+endforeach()
 
 # Stands in for NVIDIA's library where there is none: found by its path, or by LD_LIBRARY_PATH.
 add_library(fake_nvml SHARED ${CMAKE_SOURCE_DIR}/tests/support/nvml/fake_nvml.cpp)
