@@ -99,6 +99,12 @@ WordPattern::WordPattern(const std::string& pattern) : code_(std::make_unique<Co
   pcre2_jit_compile(code_->compiled, PCRE2_JIT_COMPLETE);
 }
 
+std::string unicode_version() {
+  char version[32] = "";
+  pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
+  return version;
+}
+
 WordPattern::~WordPattern() = default;
 WordPattern::WordPattern(WordPattern&&) noexcept = default;
 

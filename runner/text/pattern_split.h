@@ -39,6 +39,9 @@ class PatternSplitter {
   std::unique_ptr<State> state_;
 };
 
+// The version of Unicode that decides what a letter is ("14.0.0"): PCRE2 has tables of its own.
+std::string unicode_version();
+
 // Patterns of a tokenizer.json are written for Oniguruma, and matched here by PCRE2.
 
 // The first construct that is not known to mean the same to both ("\h", "[:space:]"); empty if

@@ -22,6 +22,7 @@
 #include "control/data/sources.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
+#include "text/pattern_split.h"
 
 namespace exprun {
 namespace {
@@ -264,7 +265,9 @@ std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
   for (const RawSource& source : sources)
     formats += " " + format_of_file(source.source.file, format);
   const bool all_are_texts = formats.find("json") == formats.npos;
-  const std::string identity = std::string(kMethod) + " " + json_text(to_json());
+  std::string identity = std::string(kMethod) + " " + json_text(to_json());
+  // Its pattern is matched with PCRE2's idea of letters and numbers; GPT-2's with our own tables.
+  if (tokenizer == "huggingface") identity += " Unicode " + unicode_version();
   if (all_are_texts) return identity;
   return identity + (format == "auto" ? formats : "") + kRecordMethod;
 }

@@ -19,6 +19,7 @@
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
+#include "text/pattern_split.h"
 #include "text/tokenizer.h"
 
 using namespace exprun;
@@ -380,7 +381,7 @@ TEST_CASE("prepare: the same bytes are other data where their name says another 
     const fs::path file = folder.write(name, records);
     CHECK(text_of(prepare(file, store, rule).train) == text);
     PrepareOptions options;
-    options.folder = folder.path() / "mine";
+    options.folder = folder.path() / ("of " + std::string(name));
     CHECK(text_of(prepare(file, store, rule, options).train) == text);
   }
   CHECK(std::distance(fs::directory_iterator(store), {}) == 2);
@@ -402,6 +403,17 @@ TEST_CASE("prepare: texts are known by what they always were, records by how the
   CHECK(identity("a.jsonl", "text") == known("text"));
   CHECK(identity("a.jsonl", "auto") == known("auto") + " json_lines records 2");
   CHECK(identity("a.txt", "json") == known("json") + " records 2");
+}
+
+TEST_CASE("prepare: the version of Unicode is part of data whose words PCRE2 finds") {
+  const auto identity = [](const std::string& tokenizer) {
+    const ResolvedRecipe recipe = recipe_with(
+        "a.txt", "tokenizer = \"" + tokenizer + "\"\nvocabulary = \"tokenizer.json\"\n");
+    return text_options(recipe.section("dataset"), false).identity({{{"a.txt", {}, false}}});
+  };
+  REQUIRE(unicode_version().size() >= 5);  // 9.0.0
+  CHECK(identity("huggingface").ends_with(" Unicode " + unicode_version()));
+  CHECK(identity("gpt2").find("Unicode") == std::string::npos);
 }
 
 TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
