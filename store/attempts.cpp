@@ -47,10 +47,11 @@ void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_
   const ProcessIdentity process = this_process();
   Query(connection,
         "INSERT INTO attempt (run, attempt, from_step, last_step, state, started_ms, last_beat_ms, "
-        "host, boot_id, pid, pid_started, version, git_commit, git_dirty) "
-        "VALUES (?1, ?2, ?3, ?3, 'running', ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        run, attempt, from_step, now, process.host, process.boot_id, process.pid,
-        process.pid_started, provenance.version, provenance.git_commit, provenance.git_dirty)
+        "host, boot_id, machine_id, pid, pid_started, version, git_commit, git_dirty) "
+        "VALUES (?1, ?2, ?3, ?3, 'running', ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        run, attempt, from_step, now, process.host, process.boot_id, process.machine_id,
+        process.pid, process.pid_started, provenance.version, provenance.git_commit,
+        provenance.git_dirty)
       .run();
   keep_attempt_blob(connection, run, attempt, "environment", provenance.environment_json);
   keep_attempt_blob(connection, run, attempt, "diff", provenance.git_diff);

@@ -36,7 +36,8 @@ std::optional<int> optional_int(Query& query, int column) {
 const std::string kSelectRuns =
     "SELECT run, uid, name, recipe_hash, folder, working_directory, command_line, "
     "data_fingerprint, state, seed, steps, last_step, attempt, started_ms, last_beat_ms, ended_ms, "
-    "seconds, exit_code, signal, message, host, boot_id, pid, sweep, trial, coalesce(tags, ''), "
+    "seconds, exit_code, signal, message, host, boot_id, machine_id, pid, sweep, trial, "
+    "coalesce(tags, ''), "
     "version, git_commit, git_dirty, removed_ms, "
     "(SELECT from_step FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
     "all_runs.attempt) FROM all_runs ";
@@ -58,7 +59,8 @@ RunRow read_run(Query& query) {
   row.seconds = query.real(column++);
   row.exit_code = optional_int(query, column++);
   row.signal = optional_int(query, column++);
-  for (std::string* text : {&row.message, &row.host, &row.boot_id}) *text = query.text(column++);
+  for (std::string* text : {&row.message, &row.host, &row.boot_id, &row.machine_id})
+    *text = query.text(column++);
   row.pid = query.integer(column++);
   row.sweep_id = query.optional_integer(column++);
   row.trial = query.optional_integer(column++);

@@ -81,6 +81,7 @@ struct RunRow {
   std::string message;  // why it ended, for people
   std::string host;
   std::string boot_id;
+  std::string machine_id;
   int64_t pid = 0;
   std::optional<int64_t> sweep_id, trial;
   int64_t last_beat_ms = 0;  // when its trainer last said that it lives

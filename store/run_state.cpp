@@ -13,10 +13,10 @@
 namespace exprun {
 namespace {
 
-std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
+std::string first_word(const char* file) {
+  std::string word;
+  std::ifstream(file) >> word;
+  return word;
 }
 
 // Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
@@ -34,15 +34,14 @@ int64_t start_ticks() {
 }  // namespace
 
 ProcessIdentity this_process() {
-  return {host_name(), boot_id(), static_cast<int64_t>(::getpid()), start_ticks()};
-}
-
-bool on_this_host(const std::string& host, const std::string& id) {
-  return (!id.empty() && id == boot_id()) || host == host_name();
+  return {host_name(), first_word("/proc/sys/kernel/random/boot_id"), first_word("/etc/machine-id"),
+          static_cast<int64_t>(::getpid()), start_ticks()};
 }
 
 bool on_another_host(const RunRow& row) {
-  return !on_this_host(row.host, row.boot_id);
+  const ProcessIdentity here = this_process();
+  if (!row.boot_id.empty() && row.boot_id == here.boot_id) return false;
+  return row.host != here.host || row.machine_id != here.machine_id;
 }
 
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {

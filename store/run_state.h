@@ -18,20 +18,20 @@ inline constexpr const char* kCrashMessage = "its process ended without recordin
 // that, or use Store::settle, which does.
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 
-// Whether nobody here can tell if a run recorded as running still does.
+// Whether nobody here can tell if a run recorded as running still does. This host is the kernel
+// that the run was recorded under, or the same installation under the same name after a restart; a
+// name alone is not enough, because machines and containers share names.
 bool on_another_host(const RunRow& row);
 
 // Who writes: enough to tell, later and from elsewhere, whether that process still lives.
 struct ProcessIdentity {
   std::string host;
-  std::string boot_id;  // of the kernel: a new one after every start of the machine
+  std::string boot_id;     // of the kernel: a new one after every start of the machine
+  std::string machine_id;  // of the installation (machine-id(5)); empty where it has none
   int64_t pid = 0;
   int64_t pid_started = 0;  // clock ticks after boot: tells a reused pid apart
 };
 
 ProcessIdentity this_process();
-
-// Whether locks taken by that process are seen here exactly: the same kernel, or the same host.
-bool on_this_host(const std::string& host, const std::string& boot_id);
 
 }  // namespace exprun

@@ -54,6 +54,7 @@ CREATE TABLE attempt (
   message TEXT NOT NULL DEFAULT '',
   host TEXT NOT NULL,
   boot_id TEXT NOT NULL,
+  machine_id TEXT NOT NULL DEFAULT '',
   pid INTEGER NOT NULL,
   pid_started INTEGER NOT NULL,
   version TEXT NOT NULL DEFAULT '',
@@ -201,7 +202,7 @@ SELECT r.id AS run, r.uid, r.name, a.state, r.steps, a.last_step, r.attempt,
        r.seed, r.recipe_hash, r.data_fingerprint,
        r.folder, r.working_directory, r.command_line, r.sweep, r.trial,
        a.version, a.git_commit, a.git_dirty,
-       a.host, a.boot_id, a.pid, r.started_ms, a.ended_ms, a.last_beat_ms, r.removed_ms, r.purging
+       a.host, a.boot_id, a.machine_id, a.pid, r.started_ms, a.ended_ms, a.last_beat_ms, r.removed_ms, r.purging
   FROM run AS r JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt;
 
 CREATE VIEW runs AS SELECT * FROM all_runs WHERE removed_ms IS NULL;

@@ -179,6 +179,27 @@ TEST_CASE("store: a crash is never recorded for another attempt, nor for another
   CHECK(!store.reconcile_state(elsewhere));
 }
 
+TEST_CASE("store: a machine that has this one's name, and nothing else of it, is another host") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = store.run(store.create_run(new_run("1a"))).value();
+  CHECK(!on_another_host(run));
+  run.boot_id = "after a restart";
+  CHECK(!on_another_host(run));
+  run.machine_id = "of another installation";
+  CHECK(on_another_host(run));
+  CHECK(as_observed(run, folder.path()).state == RunState::running);
+}
+
+TEST_CASE("store: a container that runs under this kernel is this host, whatever its name") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = store.run(store.create_run(new_run("1a"))).value();
+  run.host = "a-container";
+  run.machine_id = "";
+  CHECK(!on_another_host(run));
+}
+
 TEST_CASE("store: an end that was recorded is not turned into a crash") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);

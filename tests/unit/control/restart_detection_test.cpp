@@ -1,9 +1,10 @@
+#include "control/launch/ranks/restart_detection.h"
+
 #include <doctest/doctest.h>
 
 #include <map>
 
 #include "base/clock.h"
-#include "control/launch/ranks/restart_detection.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -28,13 +29,13 @@ RunRow run_begun_with(Store& store, const std::string& environment) {
 
 }  // namespace
 
-TEST_CASE("former life: torchrun and SLURM count them") {
+TEST_CASE("restart detection: torchrun and SLURM count them") {
   CHECK(lives_before(given({})) == 0);
   CHECK(lives_before(given({{"TORCHELASTIC_RESTART_COUNT", "2"}})) == 2);
   CHECK(lives_before(given({{"SLURM_RESTART_COUNT", "1"}})) == 1);
 }
 
-TEST_CASE("former life: a run of this job is one with its number, or of this torchrun") {
+TEST_CASE("restart detection: a run of this job is one with its number, or of this torchrun") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
   const RunRow of_job = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");
@@ -43,7 +44,7 @@ TEST_CASE("former life: a run of this job is one with its number, or of this tor
   CHECK_FALSE(was_begun_in_this_job(store, of_job, 1, given({})));
 }
 
-TEST_CASE("former life: an agent of torchrun knows its runs by the folder that is its own") {
+TEST_CASE("restart detection: an agent of torchrun knows its runs by the folder that is its own") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
   const RunRow run = run_begun_with(
@@ -58,7 +59,8 @@ TEST_CASE("former life: an agent of torchrun knows its runs by the folder that i
   CHECK_FALSE(was_begun_by_this_agent(store, run, 1, given({})));
 }
 
-TEST_CASE("former life: a run of this job on a machine that is silent has crashed, no other has") {
+TEST_CASE(
+    "restart detection: a run of this job on a machine that is silent has crashed, no other has") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
   RunRow run = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");
@@ -79,7 +81,7 @@ TEST_CASE("former life: a run of this job on a machine that is silent has crashe
         "its machine elsewhere is gone: the job was started anew elsewhere");
 }
 
-TEST_CASE("former life: an attempt that began elsewhere meanwhile is not ended") {
+TEST_CASE("restart detection: an attempt that began elsewhere meanwhile is not ended") {
   const TemporaryFolder folder;
   Store store(folder.path() / "exprun.db", Store::Access::read_write);
   RunRow run = run_begun_with(store, R"({"SLURM_JOB_ID": "17"})");

@@ -1,11 +1,12 @@
 // The end of a run that the store could not take.
+#include "store/end_record.h"
+
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 
 #include <fstream>
 
 #include "base/files/file_lock.h"
-#include "store/end_record.h"
 #include "store/run_state.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -20,7 +21,7 @@ EndRecord stopped(int64_t attempt) {
 
 }  // namespace
 
-TEST_CASE("last words: they are the state of the run, and are recorded when the store can") {
+TEST_CASE("end record: they are the state of the run, and are recorded when the store can") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
@@ -45,7 +46,7 @@ TEST_CASE("last words: they are the state of the run, and are recorded when the 
   CHECK(as_observed(*store.run(id), folder.path()).state == RunState::running);
 }
 
-TEST_CASE("last words: damaged or missing ones say nothing, and a long message is cut") {
+TEST_CASE("end record: damaged or missing ones say nothing, and a long message is cut") {
   const DatabaseFolder folder;
   const auto lock_file = folder.path() / "run.lock";
   CHECK(!end_record(lock_file, 1));
@@ -60,7 +61,7 @@ TEST_CASE("last words: damaged or missing ones say nothing, and a long message i
   CHECK(!end_record(lock_file, 1));
 }
 
-TEST_CASE("last words: a disk full to the last byte has room for them") {
+TEST_CASE("end record: a disk full to the last byte has room for them") {
   const DatabaseFolder folder;
   if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) return;  // root only
   {
