@@ -110,11 +110,11 @@ const std::map<std::string, Setter, std::less<>>& valued() {
 void check_complete(const Options& options) {
   if (options.task == Options::Task::evaluate &&
       (options.run.folder.path.empty() || !options.checkpoint))
-    throw wrong_usage("--run-folder and --resume-from are needed");
+    throw wrong_usage("--run-folder and --resume-from are required");
   if (options.task != Options::Task::train) return;
   if (options.run.folder.path.empty() || options.run.shown.path.empty() ||
       options.run.store.empty() || options.run.id == 0 || options.run.attempt == 0)
-    throw wrong_usage("--run-folder, --shown-folder, --store, --run-id and --attempt are needed");
+    throw wrong_usage("--run-folder, --shown-folder, --store, --run-id and --attempt are required");
 }
 
 }  // namespace
@@ -123,16 +123,16 @@ const char* const kTrainerUsage =
     R"(usage: exprun-trainer --run-folder DIR --shown-folder DIR --store FILE --run-id N
                       --attempt N [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]
                       [PLACE --rendezvous-fd FD]
-       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank but 0)
+       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank except 0)
        exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
-                      ends so itself)
-       exprun-trainer --describe   (a recipe as JSON on standard input; its plan as JSON)
+                      exits with that code itself)
+       exprun-trainer --describe   (reads a recipe, writes its plan: JSON on stdin and stdout)
        exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR
-                      (a request as JSON on standard input; its results as JSON)
+                      (reads a request, writes its results: JSON on stdin and stdout)
        exprun-trainer --version
 PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]
        [--rendezvous-served] [--meeting-seconds N] [--ranks-here N] [--joined [--job ID]]
-It is started by exprun, which takes the lock, prepares the data and records the run.)";
+exprun starts this program: it takes the lock, prepares the data and records the run.)";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {
   TrainerOptions options;

@@ -132,7 +132,7 @@ class EvalAndSample(ExprunTest):
         self.assertEqual((result.out, result.err), ("", f"exprun: error: sample: at step 1 of {self.run_folder().name} the "
                                                     "model's logits are nan or infinite: it has diverged\n"))
         said = self.exprun("eval", "@last")
-        self.assertIn("\nexprun: warning: eval: sample: the model's logits are nan or infinite: it has diverged\n", said.err)
+        self.assertIn("\nexprun: warning: eval: sample: the model has diverged: its logits are NaN or infinite\n", said.err)
         self.assertNotIn("sample", said.out)
 
     def test_a_damaged_checkpoint_is_passed_over(self):

@@ -45,7 +45,7 @@ class Ranks(ExprunTest):
             process.send_signal(signal.SIGINT)
             self.assertEqual(self.finish(process).code, 130)
         result = self.exprun(*WORDS, "run.name=\"moved\"", "steps=150", "world_size=4", "strategy=zero1")
-        self.assertIn("bits may differ from an uninterrupted run; the world size was 2, is 4; "
+        self.assertIn("results may not be bit-identical to those of an uninterrupted run; the world size was 2, is 4; "
                       "the strategy was ddp, is zero1\n", result.err)
         moved = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
                           "WHERE NOT timing ORDER BY name, step")
@@ -160,8 +160,8 @@ class Ranks(ExprunTest):
         self.assertEqual(result.code, 1)
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
-        self.assertRegex(message, f"dist: rank {1 - rank} has lost the others in all-reduce: .*; "
-                                  f"rank {rank} does not answer: it hangs, or is gone$")
+        self.assertRegex(message, f"dist: rank {1 - rank} lost contact with the other ranks in all-reduce: .*; "
+                                  f"rank {rank} does not respond: it hangs or is no longer running$")
         self.assert_gone()
 
     def test_a_rank_that_hangs_ends_all_and_is_named(self):

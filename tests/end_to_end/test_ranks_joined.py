@@ -64,7 +64,7 @@ class JoinedRanks(ExprunTest):
         ranks = [self.start_rank(1, port, *WORDS, "lr=2e-2"), self.start_rank(0, port, *WORDS)]
         self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: the recipe is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
-                            "give all ranks the same recipe and the same key=value\n?")
+                            "start all ranks with the same recipe and the same key=value arguments\n?")
 
     def test_other_data_on_a_rank_end_all(self):
         self.exprun(*WORDS, "steps=1")
@@ -74,7 +74,7 @@ class JoinedRanks(ExprunTest):
         ranks = [self.start_rank_that_sees(other, shard, port, *WORDS), self.start_rank(0, port, *WORDS)]
         self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: token shard '.*train.*' is [0-9a-f]{32} here and [0-9a-f]{32} on "
-                            "rank 0: give all machines the same files")
+                            "rank 0: use the same files on all machines")
 
     def test_another_program_on_a_rank_ends_all(self):
         trainer = BUILD / "exprun-trainer"
@@ -188,8 +188,8 @@ class JoinedRanks(ExprunTest):
         os.kill(trainer, signal.SIGKILL)
         results = [self.finish(rank) for rank in ranks]
         self.assertEqual([result.code for result in results], [1, 128 + signal.SIGKILL])
-        self.assertRegex(results[0].err, "^exprun: error: dist: rank 1 has lost the others in all-reduce: [^\n]*; "
-                         "rank 0 does not answer: it hangs, or is gone\n$")
+        self.assertRegex(results[0].err, "^exprun: error: dist: rank 1 lost contact with the other ranks in all-reduce: [^\n]*; "
+                         "rank 0 does not respond: it hangs or is no longer running\n$")
         self.assertEqual(self.rows("SELECT state, message FROM runs"),
                          [("killed", "rank 0: ended by SIGKILL (kill -9, or out of memory)")])
 

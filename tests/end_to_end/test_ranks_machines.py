@@ -95,10 +95,10 @@ class Machines(ExprunTest):
         self.assertEqual([result.code for result in results], [1, 1])
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
-        self.assertRegex(message, "dist: rank 0 has lost the others in [a-z-]+: .*; "
-                                  "rank 1 does not answer: it hangs, or is gone$")
-        self.assertRegex(results[1].err, "dist: rank 1 has lost the others in [a-z-]+: .*; "
-                                         "rank 0 does not answer: it hangs, or is gone\n")
+        self.assertRegex(message, "dist: rank 0 lost contact with the other ranks in [a-z-]+: .*; "
+                                  "rank 1 does not respond: it hangs or is no longer running$")
+        self.assertRegex(results[1].err, "dist: rank 1 lost contact with the other ranks in [a-z-]+: .*; "
+                                         "rank 0 does not respond: it hangs or is no longer running\n")
         for pid in ranks:
             self.assertFalse(pathlib.Path(f"/proc/{pid}/exe").exists(), f"rank process {pid} lives")
 

@@ -205,7 +205,7 @@ TEST_CASE("kernels of a run: a damaged file and a place that cannot be written t
   const auto file = folder.write("kernels.json", "{");
   CHECK_THROWS_WITH_AS(KernelFile{file},
                        ("kernels: '" + file.string() +
-                        "' is damaged; remove it, the newest checkpoint has its content too")
+                        "' is damaged; remove it: the newest checkpoint has the same content")
                            .c_str(),
                        Error);
   autotune::load({{"forward 7919x3x5", "onednn"}});

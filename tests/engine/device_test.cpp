@@ -73,7 +73,7 @@ TEST_CASE("device: a rank's GPU is the only one that it sees, or the one of its 
   CHECK(gpu_of_rank(5, 1) == 0);
   CHECK(gpu_of_rank(3, 4) == 3);
   CHECK_THROWS_WITH_AS(gpu_of_rank(4, 4),
-                       "gpu: rank 4 of this host is without one: 4 can be used; start fewer ranks, "
+                       "gpu: rank 4 of this host has no GPU: 4 can be used; start fewer ranks, "
                        "or show more (CUDA_VISIBLE_DEVICES)",
                        Error);
 }
@@ -110,10 +110,11 @@ TEST_CASE("device: formats that a GPU has not") {
   for (const char* format : {"fp32", "tf32", "bf16", "fp16"}) CHECK_FALSE(checked(format, 80));
   CHECK_FALSE(checked("fp16", 70));
   CHECK(checked("bf16", 70) ==
-        "Tesla V100 has no bf16 instructions: bf16 is emulated, slower than fp16");
+        "Tesla V100 has no bf16 instructions: bf16 is emulated and slower than fp16");
   CHECK_THROWS_WITH_AS(
       checked("tf32", 70),
-      doctest::Contains("Tesla V100 has no TF32: NVIDIA's GPUs have it since Ampere"), RecipeError);
+      doctest::Contains("Tesla V100 has no TF32: it needs an NVIDIA GPU of Ampere or later"),
+      RecipeError);
 }
 
 TEST_CASE("device: a batch is the same elsewhere") {
@@ -146,9 +147,11 @@ TEST_CASE("device: a resume says what may change bits on a GPU") {
   Machine then, now;
   now.device = "NVIDIA H200";
   CHECK(bits_may_differ(then, now) ==
-        "bits may differ from an uninterrupted run; the device was cpu, is NVIDIA H200");
+        "results may not be bit-identical to those of an uninterrupted run; the device was cpu, is "
+        "NVIDIA H200");
   CHECK(bits_may_differ(now, now, /*kernels_repeat=*/false) ==
-        "bits may differ from an uninterrupted run; a GPU's kernels make the same bits with "
+        "results may not be bit-identical to those of an uninterrupted run; a GPU's kernels make "
+        "the same bits with "
         "run.deterministic = true only");
   CHECK(bits_may_differ(now, now).empty());
 }

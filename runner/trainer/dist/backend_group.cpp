@@ -206,9 +206,8 @@ class BackendGroup : public ProcessGroup {
   void require_intact() override {
     const std::string trouble = parts_.watch ? parts_.watch->trouble() : "";
     if (trouble.empty()) return;
-    throw Error(
-        "dist: " + lost_in("what its GPU exchanges") + ": " + trouble + parts_.membership->cause(),
-        ExitCode::lost_ranks);
+    throw Error("dist: " + lost_in("a GPU exchange") + ": " + trouble + parts_.membership->cause(),
+                ExitCode::lost_ranks);
   }
 
   std::unique_ptr<Collective> all_reduce(at::Tensor tensor) override {
@@ -269,7 +268,7 @@ class BackendGroup : public ProcessGroup {
   }
 
   std::string lost_in(const std::string& what) const {
-    return "rank " + std::to_string(rank()) + " has lost the others in " + what;
+    return "rank " + std::to_string(rank()) + " lost contact with the other ranks in " + what;
   }
 
   // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
@@ -278,7 +277,7 @@ class BackendGroup : public ProcessGroup {
     const bool in_order = std::uncaught_exceptions() == 0 && parts_.watch->trouble().empty();
     parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
     if (in_order && is_shut_down()) return;
-    abort_or_exit("the ranks have not parted in order",
+    abort_or_exit("the ranks did not shut down in order",
                   [backend = parts_.backend] { backend->abort(); });
   }
 

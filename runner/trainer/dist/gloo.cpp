@@ -33,8 +33,7 @@ std::string own_address_towards(const std::string& host) {
         ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
       return text;
   }
-  throw Error("dist: no way leads to " + host + " (" + std::strerror(errno) +
-              "): check the network");
+  throw Error("dist: cannot reach " + host + " (" + std::strerror(errno) + "); check the network");
 }
 
 namespace {
@@ -42,7 +41,7 @@ namespace {
 using Device = std::shared_ptr<gloo::transport::Device>;
 
 std::string what_connecting(const RankPlace& place) {
-  return "rank " + std::to_string(place.rank) + " cannot connect to the others";
+  return "rank " + std::to_string(place.rank) + " cannot connect to the other ranks";
 }
 
 std::string address_key(int rank) {

@@ -127,7 +127,7 @@ std::string Peers::result() {
   round_.reset();
   const int64_t gravest = was_exchanged ? heard_.max().item<int64_t>() : 0;
   over_ = !was_exchanged || gravest > 0;
-  if (!was_exchanged) return "the process of another rank is gone";
+  if (!was_exchanged) return "the process of another rank has ended";
   return gravest == number_of(Word::failed) ? "another rank has failed" : "";
 }
 

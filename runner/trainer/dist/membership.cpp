@@ -38,11 +38,11 @@ bool MembershipReplies::settle_it() const {
 std::string MembershipReplies::sentence() const {
   if (!reason.empty()) return "; " + reason;
   if (!silent.empty())
-    return listed(silent, " does not answer: it hangs, or is gone",
-                  " do not answer: they hang, or are gone");
+    return listed(silent, " does not respond: it hangs or is no longer running",
+                  " do not respond: they hang or are no longer running");
   if (working.empty()) return "";
-  return listed(working, " lives, but has not come to the exchange",
-                " live, but have not come to the exchange");
+  return listed(working, " is running, but has not joined the exchange",
+                " are running, but have not joined the exchange");
 }
 
 void answer_for(c10d::Store& store, int rank, const std::string& text) {
@@ -104,7 +104,7 @@ bool serves_rendezvous(const RankPlace& place) {
 
 // Where the rendezvous does not answer: it is who serves it, if that is another rank.
 std::string without_answers(const RankPlace& place) {
-  if (place.rank == 0 || place.store_is_served) return "; which rank is the cause is not known";
+  if (place.rank == 0 || place.store_is_served) return "; the rank that caused this is unknown";
   MembershipReplies answers;
   answers.silent = {0};
   return answers.sentence();
@@ -181,11 +181,11 @@ bool Membership::State::is_called(c10d::Store& store) {
     lock.unlock();
     if (this_one_calls)
       set(store, kCall,
-          this_one_failed ? "another rank has failed" : "an exchange of another rank has failed");
+          this_one_failed ? "another rank has failed" : "an exchange on another rank has failed");
     else if (!prepares)
       signs.end(store);
     else if (signs.next_is_silent(store))
-      set(store, kCall, "a rank has given no sign of life for some seconds");
+      set(store, kCall, "a rank has sent no heartbeat for several seconds");
   }
   const std::lock_guard<std::mutex> lock(mutex);
   return calls || !ended;
@@ -294,7 +294,7 @@ void Membership::all_part(std::chrono::milliseconds silence) {
 std::string Membership::trouble() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   if (state_->trouble.empty() && state_->rendezvous_hangs())
-    state_->trouble = state_->the_rendezvous() + " does not answer";
+    state_->trouble = state_->the_rendezvous() + " does not respond";
   return state_->trouble;
 }
 

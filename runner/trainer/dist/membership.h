@@ -105,7 +105,7 @@ class Membership {
   std::shared_ptr<State> state_;  // with the thread, which a rendezvous that hangs may hold
 };
 
-// What the ranks of a roll call say for themselves, at the rendezvous.
+// What the ranks report about themselves, at the rendezvous.
 
 // What a rank that lives answers: that it waits in an exchange, that it has not come to it, or why
 // it failed.

@@ -52,7 +52,7 @@ void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, Membership& mem
       });
   if (connected) return;
   if (trouble.empty())
-    trouble = "some have not come within " +
+    trouble = "some ranks did not join within " +
               std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s";
   throw Error("dist: " + what + ": " + trouble + membership.cause(), ExitCode::lost_ranks);
 }
@@ -89,8 +89,8 @@ std::function<bool()> watched(const c10::intrusive_ptr<c10d::Work>& work, at::De
 
 std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::milliseconds timeout,
                                          at::Device device) {
-  const std::string what =
-      "rank " + std::to_string(rendezvous.place().rank) + " cannot connect its GPU to the others";
+  const std::string what = "rank " + std::to_string(rendezvous.place().rank) +
+                           " cannot connect its GPU to the other ranks";
   return dist_call(what, [&] {
     auto peers = gloo_peers(rendezvous, timeout);
     const auto nccl = group_of(rendezvous, timeout, device);

@@ -36,7 +36,7 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
 
 std::string what_meeting(const RankPlace& place) {
   return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size) +
-         " cannot meet the others at " + place.address + ":" + std::to_string(place.port);
+         " cannot meet the other ranks at " + place.address + ":" + std::to_string(place.port);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Rendezvous::Rendezvous(RankPlace place)
 Rendezvous::~Rendezvous() = default;
 
 void Rendezvous::set(const std::string& key, const std::string& text) {
-  dist_call("cannot tell the other ranks '" + key + "'",
+  dist_call("cannot send '" + key + "' to the other ranks",
             [&] { store_->set(key, std::vector<uint8_t>(text.begin(), text.end())); });
 }
 
@@ -72,17 +72,17 @@ std::string Rendezvous::get(const std::string& key,
 }
 
 bool Rendezvous::has(const std::string& key) {
-  return dist_call("cannot ask for '" + key + "' of the other ranks",
+  return dist_call("cannot look up '" + key + "' at the rendezvous",
                    [&] { return store_->check({key}); });
 }
 
 void Rendezvous::forget(const std::string& key) {
-  dist_call("cannot take back '" + key + "' from the other ranks",
+  dist_call("cannot remove '" + key + "' from the rendezvous",
             [&] { return store_->deleteKey(key); });
 }
 
 int64_t Rendezvous::newest_life() {
-  return dist_call("cannot ask for rank 0", [this] { return launchers_store_->add(kLives, 0); });
+  return dist_call("cannot look up rank 0", [this] { return launchers_store_->add(kLives, 0); });
 }
 
 bool Rendezvous::is_newest_life() {

@@ -26,9 +26,9 @@ void abort_or_exit(const std::string& trouble, std::function<void()> abort) {
     log(LogLevel::debug, std::string("dist: ") + error.what());
     return;
   }
-  log(LogLevel::error, "dist: " + trouble + "; what waits for the others cannot be made to end " +
+  log(LogLevel::error, "dist: " + trouble + "; pending exchanges could not be aborted " +
                            "within " + std::to_string(kAbortTakes.count()) +
-                           " s: this rank ends at once");
+                           " s; this rank exits immediately");
   std::_Exit(static_cast<int>(ExitCode::lost_ranks));
 }
 
@@ -48,7 +48,7 @@ std::string DeviceQueue::look() {
     while (const auto followed = first()) {
       if (!followed->collective.has_ended()) {
         if (!is_late(*followed)) return "";
-        return "it has not ended within " +
+        return "the exchange did not finish within " +
                std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout_).count()) + " s";
       }
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -140,7 +140,7 @@ std::string DeviceWatch::look_at_device() {
       });
   if (of_collectives) return *of_collectives;
   if (!of_peers.empty() || has_ended()) return of_peers;
-  return "the GPU does not answer";
+  return "the GPU does not respond";
 }
 
 // The others first: nothing that the device does may keep them from hearing it.

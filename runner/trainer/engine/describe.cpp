@@ -69,8 +69,8 @@ void require_known_vocabulary(const ResolvedRecipe& recipe) {
   const Value* vocabulary = recipe.find("model.vocab_size");
   if (vocabulary && !vocabulary->as<int64_t>())
     throw Error(
-        "describe: the vocabulary is known once the data is prepared; run the recipe, or "
-        "give model.vocab_size");
+        "describe: the vocabulary size is unknown until the data is prepared; run the recipe, or "
+        "set model.vocab_size");
 }
 
 json epochs(const Timeline& timeline) {

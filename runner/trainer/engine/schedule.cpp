@@ -26,9 +26,9 @@ int64_t Timeline::to_steps(const Section& section, std::string_view key) const {
   const auto period = section.get<Period>(key);
   if (period.unit == PeriodUnit::seconds)
     throw section.error(key, "'" + std::string(key) + "' cannot be a time",
-                        "give it in steps, tokens or epochs: a time would change results");
+                        "give it in steps, tokens or epochs: with a time, results depend on speed");
   if (period.unit == PeriodUnit::epochs && tokens_per_epoch == 0)
-    throw section.error(key, "epochs have no meaning for this dataset's order",
+    throw section.error(key, "epochs are not defined for this dataset's order",
                         "give '" + std::string(key) + "' in steps or tokens");
   return to_steps(period);
 }

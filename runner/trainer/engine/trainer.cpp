@@ -21,18 +21,18 @@ double seconds_since(Clock::time_point start) {
 std::string divergence(const StepResult& result, int64_t step) {
   const bool loss = !std::isfinite(result.loss);
   return std::string(loss ? "the loss" : "the gradient norm") + " of step " + std::to_string(step) +
-         " is " + shortest(loss ? result.loss : result.grad_norm) + "; the update was not made";
+         " is " + shortest(loss ? result.loss : result.grad_norm) + "; the update was not applied";
 }
 
 std::string overflow(double scale, int64_t step) {
   return "gradients of step " + std::to_string(step) +
-         " overflowed fp16; it was computed again with the loss scale " + shortest(scale);
+         " overflowed fp16; the step was computed again with loss scale " + shortest(scale);
 }
 
 std::string early_stop(const BestRule& rule, const Position& position) {
   return "ended early at step " + std::to_string(position.step) + ": " + rule.metric +
          " has not improved in " + std::to_string(position.without_best) + " evaluations" +
-         (position.best ? ", its best is " + shortest(position.best->value) + " of step " +
+         (position.best ? "; its best is " + shortest(position.best->value) + " at step " +
                               std::to_string(position.best->step)
                         : "");
 }
@@ -185,8 +185,8 @@ void Trainer::require_equal_replicas() {
   if (ranks.empty()) return;
   throw Error("dist: after step " + std::to_string(position_.step) + " the parameters of rank " +
               ranks +
-              " are not those of rank 0; if it comes again, look for faulty memory and for "
-              "libraries that differ between the machines");
+              " differ from those of rank 0; if this happens again, check for faulty memory and "
+              "for libraries that differ between the machines");
 }
 
 void Trainer::record(const StepResult& result, double seconds) {

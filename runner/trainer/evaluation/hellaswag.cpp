@@ -42,7 +42,7 @@ class HellaSwag : public Evaluation {
 
   void check(const Dataset&, const Tokenizer* tokenizer) const override {
     if (!tokenizer)
-      throw section_.error("path", "this dataset has no tokenizer to read HellaSwag with",
+      throw section_.error("path", "HellaSwag needs a tokenizer, but this dataset has none",
                            "remove this evaluation");
     try {
       completions(*tokenizer);
@@ -102,7 +102,7 @@ class HellaSwag : public Evaluation {
     if (std::filesystem::is_regular_file(name, ignored)) file.open(name);
     if (!file.is_open())
       throw section_.error("path", "there is no file '" + name + "'",
-                           "`exprun data fetch hellaswag` brings it");
+                           "run `exprun data fetch hellaswag` to download it");
     std::string line;
     for (int64_t number = 1; std::getline(file, line); ++number) {
       if (limit_ && static_cast<int64_t>(examples_.size()) == *limit_) break;

@@ -51,7 +51,7 @@ class Sample : public Evaluation {
 
   void check(const Dataset&, const Tokenizer* tokenizer) const override {
     if (!tokenizer)
-      throw section_.error("prompt", "this dataset has no tokenizer to write text with",
+      throw section_.error("prompt", "generating text needs a tokenizer, but this dataset has none",
                            "remove this evaluation");
     if (encoded(*tokenizer).empty())
       throw section_.error("prompt", "the prompt is empty", "a line break, \"\\n\", is enough");
@@ -86,7 +86,7 @@ class Sample : public Evaluation {
     for (int64_t i = 0; i < settings_.tokens; ++i) {
       const at::Tensor logits = next_logits(context.model, tokens);
       if (!logits.isfinite().all().item<bool>())
-        return EvaluationResult{{}, "", "the model's logits are nan or infinite: it has diverged"};
+        return EvaluationResult{{}, "", "the model has diverged: its logits are NaN or infinite"};
       const auto probabilities =
           token_probabilities(logits, settings_.temperature, settings_.top_k, settings_.top_p);
       const uint64_t bits =

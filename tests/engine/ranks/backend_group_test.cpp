@@ -97,7 +97,7 @@ std::string end_of(ProcessGroup& group) {
   }
 }
 
-const std::string kLost = "dist: rank 0 has lost the others in what its GPU exchanges: ";
+const std::string kLost = "dist: rank 0 lost contact with the other ranks in a GPU exchange: ";
 
 // Of one rank, whose device has been asked for a collective.
 std::string end_with(Device& device, milliseconds timeout) {
@@ -117,7 +117,7 @@ TEST_CASE(
     "backend group: a collective that a device does not end is aborted, and no other begins") {
   Device device;
   device.has_ended = [] { return false; };
-  CHECK(end_with(device, milliseconds(1000)) == kLost + "it has not ended within 1 s");
+  CHECK(end_with(device, milliseconds(1000)) == kLost + "the exchange did not finish within 1 s");
   CHECK(device.collectives == 1);
   CHECK(device.aborts >= 1);
   CHECK(device.shutdowns == 0);
@@ -137,9 +137,10 @@ TEST_CASE("backend group: an error of waiting is the loss of others, or the devi
   on_ranks(1, [&](const auto& of_cpus, Rendezvous& rendezvous) {
     const auto group = group_on(device, *of_cpus, rendezvous, std::chrono::minutes(1));
     device.synchronize = [] { TORCH_CHECK(false, "NCCL communicator was aborted"); };
-    CHECK_THROWS_WITH_AS(
-        all_reduce(*group),
-        "dist: rank 0 has lost the others in all-reduce: NCCL communicator was aborted", Error);
+    CHECK_THROWS_WITH_AS(all_reduce(*group),
+                         "dist: rank 0 lost contact with the other ranks in all-reduce: NCCL "
+                         "communicator was aborted",
+                         Error);
     device.synchronize = [] {
       throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 719, "CUDA error: launch failed");
     };

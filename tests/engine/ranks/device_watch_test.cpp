@@ -99,7 +99,7 @@ Watched watched(
 TEST_CASE(
     "peers: one that is gone, or has failed, is noticed by the others; one that leaves is not") {
   CHECK(seen_when_rank_2([](auto peers) { peers.reset(); }) ==
-        "the process of another rank is gone");
+        "the process of another rank has ended");
   CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::failed); }) ==
         "another rank has failed");
   CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::leaving); },
@@ -108,7 +108,7 @@ TEST_CASE(
 
 TEST_CASE("device watch: a collective that takes too long, or fails, is aborted once") {
   const Watched late = watched(never, milliseconds(1000));
-  CHECK(late.trouble == "it has not ended within 1 s");
+  CHECK(late.trouble == "the exchange did not finish within 1 s");
   CHECK(late.aborts == 1);
   const Watched failed = watched(
       []() -> bool { throw std::runtime_error("NCCL error: remote\nstack"); }, milliseconds(60000));
@@ -146,7 +146,7 @@ TEST_CASE("device watch: time counts from when the device has come to the collec
     has_begun = true;
     CHECK(comes_true([&] { return aborts > 0; }));
     CHECK(Clock::now() > began + milliseconds(1000));
-    CHECK(watch.trouble() == "it has not ended within 1 s");
+    CHECK(watch.trouble() == "the exchange did not finish within 1 s");
   });
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the ot
     sum_over_ranks(*group, {1});
   });
   CHECK(seen == "another rank has failed");
-  CHECK(watched(hang, milliseconds(1000)).trouble == "the GPU does not answer");
+  CHECK(watched(hang, milliseconds(1000)).trouble == "the GPU does not respond");
 }
 
 TEST_CASE("device watch: where what the device runs cannot be aborted, the process ends") {

@@ -45,7 +45,7 @@ std::string gpu_of_its_own(const RankPlace& place) {
 
 std::string no_gpu_for_the_last(const RankPlace& place) {
   if (place.rank < 2) return gpu_of_its_own(place);
-  throw Error("gpu: rank 2 of this host is without one: 2 can be used");
+  throw Error("gpu: rank 2 of this host has no GPU: 2 can be used");
 }
 
 std::string one_gpu_for_two(const RankPlace& place) {
@@ -69,17 +69,17 @@ TEST_CASE("hand-over: where a rank has no GPU of its own, all train on the CPU")
 TEST_CASE("hand-over: or none trains, where the recipe insists on GPUs") {
   CHECK(devices_of_three("cuda", no_gpu_for_the_last) ==
         Heard3(3, "dist: rank 2 on " + host_name() +
-                      ": gpu: rank 2 of this host is without one: 2 can be used"));
+                      ": gpu: rank 2 of this host has no GPU: 2 can be used"));
   CHECK(devices_of_three("cuda", one_gpu_for_two) ==
         Heard3(3,
-               "dist: ranks 0 and 2 would compute on one GPU, GPU-0; start one rank a GPU, or have "
+               "dist: ranks 0 and 2 would use the same GPU, GPU-0; start one rank a GPU, or have "
                "the launcher say which is a rank's own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
 }
 
 TEST_CASE("hand-over: ranks whose programs for GPUs differ do not train on them") {
   CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}}).empty());
   CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}, {"GPU-2", "", "bb"}}) ==
-        "dist: the program for GPUs is bb on rank 2 and aa on rank 0: install the same exprun and "
+        "dist: the GPU program is bb on rank 2 and aa on rank 0: install the same exprun and "
         "LibTorch on all machines");
 }
 
@@ -97,9 +97,9 @@ TEST_CASE(
       tell(rendezvous, hand_over);
       FAIL("they met");
     } catch (const Error& error) {
-      CHECK(std::string(error.what()) == "dist: rank 0 of 3 cannot meet the others at 127.0.0.1:" +
-                                             std::to_string(listening.port) +
-                                             ": after 1 s there is no rank 1, 2");
+      CHECK(std::string(error.what()) ==
+            "dist: rank 0 of 3 cannot meet the other ranks at 127.0.0.1:" +
+                std::to_string(listening.port) + ": waited 1 s for ranks 1, 2");
       CHECK(error.code() == (by_launcher ? ExitCode::lost_ranks : ExitCode::preempted));
     }
   }
@@ -111,12 +111,13 @@ TEST_CASE("hand-over: a rank does not join the rank 0 of another job that had th
   rank_0.set("hand-over", R"({"job": "17.0"})");
   RankPlace place = place_of(1, 2, listening);
   place.job = "15017.0";
-  CHECK_THROWS_WITH_AS(meet_rank_0(place),
-                       ("dist: rank 0 at 127.0.0.1:" + std::to_string(listening.port) +
-                        " is of job '17.0', and this rank of job '15017.0': give the ranks of each "
-                        "job a MASTER_PORT of their own")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      meet_rank_0(place),
+      ("dist: rank 0 at 127.0.0.1:" + std::to_string(listening.port) +
+       " belongs to job '17.0', but this rank belongs to job '15017.0'; use a different "
+       "MASTER_PORT for each job")
+          .c_str(),
+      Error);
   CHECK_FALSE(rank_0.has("reply/1"));
 }
 
@@ -183,8 +184,9 @@ class Teller {
 };
 
 std::string already(int rank, const ListeningSocket& listening) {
-  return "dist: there is a rank " + std::to_string(rank) +
-         " at 127.0.0.1:" + std::to_string(listening.port) + " already: each rank is started once";
+  return "dist: rank " + std::to_string(rank) +
+         " has already joined at 127.0.0.1:" + std::to_string(listening.port) +
+         "; start each rank only once";
 }
 
 // A socket from which nothing is accepted yet has something to read when somebody has connected.
@@ -198,8 +200,8 @@ uint16_t port_of_nobody() {
 }
 
 std::string cannot_meet_at(const RankPlace& place) {
-  return "dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" + std::to_string(place.port) +
-         ": ";
+  return "dist: rank 1 of 2 cannot meet the other ranks at 127.0.0.1:" +
+         std::to_string(place.port) + ": ";
 }
 
 // Of a rank 0 whose hand-over the others cannot understand.
@@ -252,7 +254,7 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   RankPlace place = place_of(1, 2, *listening);
   place.handshake_timeout = std::chrono::seconds(1);
   const std::string remedy =
-      "; give the command to the machine with --node-rank=0, and to this one again";
+      "; run the command on the machine with --node-rank=0, and run it again on this machine";
   const std::string cannot_meet = cannot_meet_at(place);
   Follower first(place);
   wait_until_connected(*listening);
@@ -262,7 +264,7 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   nowhere.handshake_timeout = std::chrono::seconds(3);
   nowhere.port = port_of_nobody();
   CHECK(Follower(nowhere).outcome() ==
-        cannot_meet_at(nowhere) + "nobody has listened there for 3 s" + remedy);
+        cannot_meet_at(nowhere) + "no process has listened there for 3 s" + remedy);
   SUBCASE("until rank 0 comes") {
     Rendezvous rank_0(place_of(0, 2, *listening));
     dismiss(rank_0, {ExitCode::preempted, ""});
@@ -271,8 +273,10 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
   SUBCASE("or its launcher ends") {
     listening.reset();
     CHECK(first.outcome() ==
-          cannot_meet + "who has listened there has said nothing and is gone for 1 s" + remedy);
-    CHECK(Follower(place).outcome() == cannot_meet + "nobody has listened there for 1 s" + remedy);
+          cannot_meet + "a process listened there, but sent nothing and has been gone for 1 s" +
+              remedy);
+    CHECK(Follower(place).outcome() ==
+          cannot_meet + "no process has listened there for 1 s" + remedy);
   }
 }
 

@@ -218,9 +218,10 @@ TEST_CASE("parallel: a rank whose parameters are not those of rank 0 is named") 
     }
   });
   for (const std::string& message : messages)
-    CHECK(message ==
-          "dist: after step 1 the parameters of rank 2 are not those of rank 0; if it comes again, "
-          "look for faulty memory and for libraries that differ between the machines");
+    CHECK(
+        message ==
+        "dist: after step 1 the parameters of rank 2 differ from those of rank 0; if this happens "
+        "again, check for faulty memory and for libraries that differ between the machines");
 }
 
 // As machines that round differently would measure: rank 0 finds no improvement, the others do.

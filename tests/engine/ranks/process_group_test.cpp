@@ -176,11 +176,11 @@ TEST_CASE(
     for (int rank = 0; rank < gone.world_size; ++rank) {
       if (rank == gone.rank) continue;
       const std::string& message = messages[static_cast<size_t>(rank)];
-      const std::string last =
-          "; rank " + std::to_string(gone.rank) + " does not answer: it hangs, or is gone";
+      const std::string last = "; rank " + std::to_string(gone.rank) +
+                               " does not respond: it hangs or is no longer running";
       INFO(message);
       CHECK(message.find("dist: rank " + std::to_string(rank) +
-                         " has lost the others in all-reduce: ") == 0);
+                         " lost contact with the other ranks in all-reduce: ") == 0);
       CHECK(message.find("; rank") == message.size() - last.size());
       CHECK(message.ends_with(last));
       CHECK(message.find("imed out") == std::string::npos);
@@ -212,12 +212,12 @@ TEST_CASE("process group: a rank that dies before the first exchange is named") 
     for (auto& thread : threads) thread.join();
     for (const int rank : {0, 2}) {
       const std::string what =
-          is_reachable ? "rank " + std::to_string(rank) + " cannot connect to the others"
+          is_reachable ? "rank " + std::to_string(rank) + " cannot connect to the other ranks"
                        : "cannot get 'address/1' from the other ranks";
       CHECK(messages[static_cast<size_t>(rank)] ==
             "dist: " + what +
-                ": a rank has given no sign of life for some seconds; rank 1 does not answer: it "
-                "hangs, or is gone");
+                ": a rank has sent no heartbeat for several seconds; rank 1 does not respond: it "
+                "hangs or is no longer running");
     }
   }
 }
@@ -238,8 +238,8 @@ TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges
     return 0;
   };
   CHECK_THROWS_WITH_AS(membership.while_waiting("rank 1 waits", std::chrono::minutes(10), for_ever),
-                       "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not answer; rank 0 "
-                       "does not answer: it hangs, or is gone",
+                       "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not respond; rank "
+                       "0 does not respond: it hangs or is no longer running",
                        Error);
 }
 
@@ -282,10 +282,11 @@ TEST_CASE("process group: a rank that lives and does not come to an exchange is 
     }
     others.count_down();
   });
-  const std::string named = "; rank 1 lives, but has not come to the exchange";
+  const std::string named = "; rank 1 is running, but has not joined the exchange";
   CHECK(messages[2] == named);
   CHECK(messages[0] ==
-        "dist: rank 0 has lost the others in all-reduce: an exchange of another rank has failed" +
+        "dist: rank 0 lost contact with the other ranks in all-reduce: an exchange on another rank "
+        "has failed" +
             named);
 }
 
@@ -299,7 +300,7 @@ TEST_CASE("process group: a rank that fails for a reason of its own tells the ot
       message = error.what();
     }
   });
-  CHECK(message.find("dist: rank 0 has lost the others in all-reduce: ") == 0);
+  CHECK(message.find("dist: rank 0 lost contact with the other ranks in all-reduce: ") == 0);
   CHECK(message.ends_with("; rank 1: memory: there is not enough"));
 }
 
@@ -321,7 +322,7 @@ TEST_CASE("rendezvous: a rank 0 that does not come is an error that says where")
     FAIL("they met");
   } catch (const Error& error) {
     CHECK(std::string(error.what())
-              .find("dist: rank 1 of 2 cannot meet the others at 127.0.0.1:" +
+              .find("dist: rank 1 of 2 cannot meet the other ranks at 127.0.0.1:" +
                     std::to_string(alone.port) + ": ") == 0);
   }
 }

@@ -75,13 +75,13 @@ TEST_CASE("checkpoint: a flipped byte, a missing file, another recipe or data ar
   const std::string quoted = "checkpoint: '" + folder.string() + "'";
 
   CHECK_THROWS_WITH_AS(open_checkpoint(folder, "ffffffff00000000", fingerprint),
-                       (quoted + " was made with another recipe (" + hash.substr(0, 8) +
+                       (quoted + " was made with a different recipe (" + hash.substr(0, 8) +
                         ", now ffffffff); start a new run for the changed recipe")
                            .c_str(),
                        Error);
   CHECK_THROWS_WITH_AS(
       open_checkpoint(folder, hash, "ffffffff00000000"),
-      (quoted + " was made with another data (01234567, now ffffffff); restore the files that it "
+      (quoted + " was made with different data (01234567, now ffffffff); restore the files that it "
                 "was trained on, or start a new run")
           .c_str(),
       Error);
@@ -104,7 +104,7 @@ TEST_CASE("checkpoint: tensors of another model are refused by name") {
   const std::string file = "'" + (folder / "model.safetensors").string() + "'";
   CHECK_THROWS_WITH_AS(load_tensors(folder, wide.build()),
                        ("checkpoint: 'token_embedding.weight' in " + file +
-                        " has another shape or dtype than the model of the recipe")
+                        " has a different shape or dtype than in the recipe's model")
                            .c_str(),
                        Error);
   CHECK_THROWS_AS(load_tensors(folder, deep.build()), Error);
@@ -116,12 +116,13 @@ TEST_CASE("checkpoint: a newer format is refused") {
   fs::create_directories(folder);
   const fs::path file = folder / "state.json";
   std::ofstream(file) << R"({"format_version": 99})";
-  CHECK_THROWS_WITH_AS(read_checkpoint_state(folder),
-                       ("checkpoint: '" + file.string() +
-                        "' has format 99, this exprun reads up to 1; use the exprun that wrote "
-                        "it, or a newer one")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      read_checkpoint_state(folder),
+      ("checkpoint: '" + file.string() +
+       "' has format 99, but this exprun reads formats up to 1; use the exprun that wrote "
+       "it, or a newer one")
+          .c_str(),
+      Error);
 }
 
 TEST_CASE_FIXTURE(
@@ -149,7 +150,7 @@ TEST_CASE_FIXTURE(
   CHECK_THROWS_AS(writer.save_last(pipeline, at_step(20)), Error);
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with(
-      "warning checkpoint: the checkpoint of step 10 was not written, training goes on: "));
+      "warning checkpoint: the checkpoint of step 10 was not written; training continues: "));
 }
 
 TEST_CASE_FIXTURE(

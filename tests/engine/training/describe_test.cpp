@@ -80,8 +80,8 @@ TEST_CASE("describe: with ZeRO-1 a rank has its part of the optimizer's memory")
 TEST_CASE("describe: what the facts must say is asked for") {
   const RecipeText text{{std::make_shared<SourceFile>(SourceFile{"a.toml", kCharacters})}, {}};
   CHECK_THROWS_WITH_AS(describe(request(text, nlohmann::json::object())),
-                       "describe: the vocabulary is known once the data is prepared; run the "
-                       "recipe, or give model.vocab_size",
+                       "describe: the vocabulary size is unknown until the data is prepared; run "
+                       "the recipe, or set model.vocab_size",
                        Error);
   CHECK(describe(request(text, {{"vocab_size", 65}}))["parameters_by_part"][0]["count"] == 65 * 8);
   CHECK_THROWS_WITH_AS(describe("{"), "describe: the request is not a JSON object with a recipe",

@@ -93,8 +93,8 @@ TEST_CASE("resume: what may change bits is said") {
   now.instruction_set = "AVX2";
   now.libtorch = "2.12.0";
   CHECK(bits_may_differ(then, now) ==
-        "bits may differ from an uninterrupted run; LibTorch was 2.11.0, is 2.12.0; the "
-        "instruction set was AVX512, is AVX2");
+        "results may not be bit-identical to those of an uninterrupted run; LibTorch was 2.11.0 "
+        "and is now 2.12.0; the instruction set was AVX512 and is now AVX2");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string problem(const std::string& bytes) {
     Safetensors read(file);
   } catch (const Error& error) {
     const std::string text = error.what();
-    return text.substr(text.find("such file: ") + 11);
+    return text.substr(text.find("safetensors file: ") + 18);
   }
   return "none";
 }
@@ -71,22 +71,22 @@ TEST_CASE("safetensors: the layout is the published one") {
 }
 
 TEST_CASE("safetensors: a damaged file is an error that says what is wrong") {
-  CHECK(problem("abc") == "it has 3 bytes");
+  CHECK(problem("abc") == "it has only 3 bytes");
   CHECK(problem(std::string(8, '\xff')) ==
-        "its header should have 18446744073709551615 bytes, the file has 8");
-  CHECK(problem(with_header("{\"w\"", "")).starts_with("its header is not as it should be"));
-  CHECK(problem(with_header(R"({"w":{"dtype":"F32"}})", ""))
-            .starts_with("its header is not as it should be"));
+        "its header should have 18446744073709551615 bytes, but the file has 8");
+  CHECK(problem(with_header("{\"w\"", "")).starts_with("its header is invalid"));
+  CHECK(problem(with_header(R"({"w":{"dtype":"F32"}})", "")).starts_with("its header is invalid"));
   CHECK(problem(with_header(R"({"w":{"dtype":"F9","shape":[],"data_offsets":[0,4]}})", "1234")) ==
-        "'w' has the dtype \"F9\"");
+        "'w' has the unsupported dtype \"F9\"");
   const std::string f32 = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   CHECK(problem(with_header(f32, "12345678")) == "none");
   CHECK(problem(with_header(f32, "1234")) ==
-        "the offsets of 'w' do not fit its shape and the file");
+        "the offsets of 'w' do not match its shape or the file size");
   CHECK(problem(with_header(f32, "123456789")) ==
-        "its tensors have 8 bytes, the file 9 behind its header");
+        "its tensors have 8 bytes, but the file has 9 after its header");
   CHECK(problem(with_header(R"({"w":{"dtype":"F32","shape":[-1,-2],"data_offsets":[0,8]}})",
-                            "12345678")) == "the offsets of 'w' do not fit its shape and the file");
+                            "12345678")) ==
+        "the offsets of 'w' do not match its shape or the file size");
   CHECK(problem(with_header(R"({"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
                             R"("v":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
                             "123456")) == "its tensors overlap or leave a gap");

@@ -170,5 +170,5 @@ TEST_CASE("schedule: epochs of an order without epochs are an error at their pla
   const Timeline endless{10, 8, 0};
   CHECK_THROWS_WITH_AS(
       Registry<Schedule>::instance().find("cosine")(recipe.section("schedule"), endless),
-      doctest::Contains("epochs have no meaning for this dataset's order"), RecipeError);
+      doctest::Contains("epochs are not defined for this dataset's order"), RecipeError);
 }

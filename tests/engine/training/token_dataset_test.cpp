@@ -87,12 +87,13 @@ TEST_CASE("token reader: a shard that changed its size is an error, not a crash"
   const TemporaryFolder folder;
   const auto shards = shards_of(folder, some_tokens(50), {});
   std::filesystem::resize_file(shards[0].path, 1100);
-  CHECK_THROWS_WITH_AS(TokenReader{shards},
-                       ("token shard: '" + shards[0].path +
-                        "' has 1100 bytes, but 1124 when it was prepared; restore it, or start a "
-                        "new run with --new")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      TokenReader{shards},
+      ("token shard: '" + shards[0].path +
+       "' has 1100 bytes, but had 1124 when it was prepared; restore it, or start a "
+       "new run with --new")
+          .c_str(),
+      Error);
 }
 
 TEST_CASE("token dataset: a global batch is the same in any pieces") {

@@ -81,7 +81,7 @@ TEST_CASE("trainer: a loss that is no number stops before the update") {
   MemoryRecorder recorder;
   const TrainingResult result = Trainer(pipeline, {recorder}).run();
   CHECK((result.end == End::diverged));
-  CHECK(result.message == "the loss of step 1 is nan; the update was not made");
+  CHECK(result.message == "the loss of step 1 is nan; the update was not applied");
   CHECK(result.position.step == 0);
   CHECK_FALSE(result.position.best);  // the validation loss before training was no number either
   for (const auto& [name, tensor] : all_tensors(pipeline))

@@ -110,7 +110,7 @@ TEST_CASE("training: a run without a new best for too long ends early, as finish
   CHECK(result.position.best->step == 0);
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with(
-      "info early_stop: ended early at step 10: val/loss has not improved in 2 evaluations, its "
+      "info early_stop: ended early at step 10: val/loss has not improved in 2 evaluations; its "
       "best is 4."));
 }
 

@@ -21,11 +21,11 @@ bool was_begun_by_this_agent(const Store& store, const RunRow& run, int64_t atte
                              const Variables& variables);
 
 // Records that the run has crashed, if it is recorded as running on another machine, was begun
-// there in this very job, whose former life is over, and has given no sign of life for 30 s.
+// there in this very job, whose earlier attempt is over, and has given no sign of life for 30 s.
 void give_up_lost_machine(Store& store, const RunRow& run, const Variables& variables);
 
 // As launch(); a command that its launcher has started anew goes on with the run that it began in
-// its former life, also with `always_new`, and with one that failed there.
+// its earlier attempt, also with `always_new`, and with one that failed there.
 Launch launch_in_this_life(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                            bool always_new);
 

@@ -168,8 +168,9 @@ std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
   if (met) return std::move(*met);
   if (stop_requested() != StopRequest::none) return nullptr;
   throw Error("dist: rank 0 of " + std::to_string(place.world_size) +
-                  " cannot meet the others at " + place.address + ":" + std::to_string(place.port) +
-                  ": nothing answers there; it must be an address of this machine",
+                  " cannot meet the other ranks at " + place.address + ":" +
+                  std::to_string(place.port) +
+                  ": nothing responds there; the address must belong to this machine",
               ExitCode::lost_ranks);
 }
 
@@ -265,7 +266,7 @@ void dismiss_others(const RankPlace& place, const ShutdownNotice& shutdown_notic
     Rendezvous rendezvous(place);
     dismiss(rendezvous, shutdown_notice);
   } catch (const Error& error) {
-    log_warning(std::string(error.what()) + ": ranks that come later wait until they are stopped");
+    log_warning(std::string(error.what()) + "; ranks that start later wait until they are stopped");
   }
 }
 

@@ -22,8 +22,9 @@ namespace exprun {
 namespace {
 
 constexpr const char* kInstall = "install the same exprun and LibTorch on all machines";
-constexpr const char* kSameRecipe = "give all ranks the same recipe and the same key=value";
-constexpr const char* kSameFiles = "give all machines the same files";
+constexpr const char* kSameRecipe =
+    "start all ranks with the same recipe and the same key=value arguments";
+constexpr const char* kSameFiles = "use the same files on all machines";
 
 template <class Function>
 std::string value_or_reason(Function&& function) {
@@ -38,7 +39,7 @@ std::string value_or_reason(Function&& function) {
 // train on them is not known yet (GpuClaim has that one).
 std::filesystem::path program() {
   const auto self = own_program();
-  if (self.empty()) throw Error("/proc/self/exe cannot be read");
+  if (self.empty()) throw Error("cannot read /proc/self/exe");
   return self.parent_path() / "exprun-trainer";
 }
 
@@ -74,7 +75,7 @@ std::string difference_from_rank_0(const std::vector<ConsistencyRecord>& here,
   for (const auto& [what, value, remedy] : here) {
     const std::string there = rank_0.value(what, "unknown");
     if (value != there)
-      return what + " is " + value + " here and " + there + " on rank 0: " + remedy;
+      return what + " is " + value + " here and " + there + " on rank 0; " + remedy;
   }
   return "";
 }
@@ -100,8 +101,8 @@ std::string gpu_problem(const std::vector<GpuClaim>& claims) {
     const auto [first, is_free] = taken.emplace(claims[rank].uuid, rank);
     if (!is_free)
       return "dist: ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
-             " would compute on one GPU, " + first->first +
-             "; start one rank a GPU, or have the launcher say which is a rank's own "
+             " would use the same GPU, " + first->first +
+             "; start one rank per GPU, or make the launcher assign a GPU to each rank "
              "(CUDA_VISIBLE_DEVICES, LOCAL_RANK)";
   }
   return "";
@@ -110,9 +111,9 @@ std::string gpu_problem(const std::vector<GpuClaim>& claims) {
 std::string program_problem(const std::vector<GpuClaim>& claims) {
   for (size_t rank = 1; rank < claims.size(); ++rank)
     if (claims[rank].program != claims[0].program)
-      return "dist: the program for GPUs is " + claims[rank].program + " on rank " +
+      return "dist: the GPU program is " + claims[rank].program + " on rank " +
              std::to_string(rank) + " and " + claims[0].program +
-             " on rank 0: install the same exprun and LibTorch on all machines";
+             " on rank 0; install the same exprun and LibTorch on all machines";
   return "";
 }
 
@@ -145,7 +146,7 @@ KernelFile::KernelFile(std::filesystem::path file) : file_(std::move(file)) {
   auto choices = parse_json_or_discard<json>(read_file(file_));
   if (!choices.is_object())
     throw Error("kernels: '" + file_.string() +
-                "' is damaged; remove it, the newest checkpoint has its content too");
+                "' is damaged; remove it: the newest checkpoint has the same content");
   autotune::load(choices);
   kept_ = std::move(choices);
 }
@@ -162,7 +163,7 @@ void KernelFile::write(const json& choices) {
     write_file_atomically(file_, json_text(choices, 1) + "\n");
   } catch (const Error& error) {
     if (kept_.is_null()) throw;
-    log_warning(std::string(error.what()) + "; a resume may choose other kernels");
+    log_warning(std::string(error.what()) + "; a resumed run may choose other kernels");
   }
 }
 

@@ -51,7 +51,7 @@ constexpr std::chrono::milliseconds kLookForVerdict{
 constexpr std::chrono::seconds kBreath{2};
 
 std::string listed(const std::vector<int>& ranks) {
-  std::string text = "rank ";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
   return text;
 }
@@ -66,10 +66,10 @@ std::vector<int> missing_ranks(Rendezvous& rendezvous) {
 [[noreturn]] void give_up(Rendezvous& rendezvous) {
   const RankPlace& place = rendezvous.place();
   const std::string text = "dist: rank 0 of " + std::to_string(place.world_size) +
-                           " cannot meet the others at " + place.address + ":" +
-                           std::to_string(place.port) + ": after " +
-                           std::to_string(place.handshake_timeout.count() / 1000) +
-                           " s there is no " + listed(missing_ranks(rendezvous));
+                           " cannot meet the other ranks at " + place.address + ":" +
+                           std::to_string(place.port) + ": waited " +
+                           std::to_string(place.handshake_timeout.count() / 1000) + " s for " +
+                           listed(missing_ranks(rendezvous));
   const bool by_people = !place.joined && place.ranks_here < place.world_size;
   const ExitCode code = by_people ? ExitCode::preempted : ExitCode::lost_ranks;
   call_off(rendezvous, {code, text});
@@ -111,7 +111,7 @@ class Round {
     if (has_said_it_) return;
     has_said_it_ = true;
     log_warning("dist: " + listed(missing_ranks(rendezvous_)) +
-                " has come and is gone: the others wait until it is started again");
+                " stopped responding after joining; the other ranks wait for a restart");
   }
 
   Rendezvous& rendezvous_;
@@ -153,7 +153,7 @@ void write_down(const RankPlace& place, const std::string& text) {
   if (!place.restarts_fd) return;
   if (::ftruncate(*place.restarts_fd, 0) != 0 ||
       ::pwrite(*place.restarts_fd, text.data(), text.size(), 0) < 0)
-    log_warning("this rank's launcher cannot be told about restarts");
+    log_warning("cannot report restarts to the launcher of this rank");
 }
 
 }  // namespace
@@ -216,8 +216,8 @@ HandOver read_message(const json& message) {
   std::error_code error;
   std::filesystem::current_path(directory, error);
   if (error)
-    throw Error("cannot enter " + directory + ", where rank 0 works (" + error.message() +
-                "): the ranks need a folder that all machines share");
+    throw Error("cannot enter " + directory + ", the working folder of rank 0 (" + error.message() +
+                "); the ranks need a folder that all machines share");
   HandOver hand_over{{message.at("folder").get<std::string>()},
                      message.at("recipe"),
                      PreparedData::from_json(message.at("data")),
@@ -235,8 +235,9 @@ std::string device_of(const json& verdict, const Reply& own, const RankPlace& pl
   if (!handshake_keys::begins(verdict)) throw Error(verdict.at("problem"), ExitCode::lost_ranks);
   const auto processes = verdict.at("processes").get<std::vector<std::string>>();
   if (processes.at(static_cast<size_t>(place.rank)) != own.process)
-    throw Error("dist: there is a rank " + std::to_string(place.rank) + " at " + place.address +
-                    ":" + std::to_string(place.port) + " already: each rank is started once",
+    throw Error("dist: rank " + std::to_string(place.rank) + " has already joined at " +
+                    place.address + ":" + std::to_string(place.port) +
+                    "; start each rank only once",
                 ExitCode::lost_ranks);
   return verdict.at("device");
 }

@@ -58,7 +58,7 @@ void wait_until_heard(Rendezvous& rendezvous, const std::vector<int>& ranks,
   for (const int rank : ranks)
     while (!rendezvous.has(handshake_keys::heard_key(rank))) {
       if (Clock::now() > late)
-        throw Error("dist: rank " + std::to_string(rank) + " has not come within " +
+        throw Error("dist: rank " + std::to_string(rank) + " did not join within " +
                     std::to_string(patience.count() / 1000) + " s");
       std::this_thread::sleep_for(kLookForHearing);
     }
@@ -69,7 +69,7 @@ void wait_for_who_hears(Rendezvous& rendezvous, const std::vector<int>& ranks,
   try {
     wait_until_heard(rendezvous, ranks, patience);
   } catch (const Error&) {
-    log(LogLevel::debug, "a rank has not heard that none begins");
+    log(LogLevel::debug, "a rank did not receive the message that training does not start");
   }
 }
 
@@ -95,9 +95,9 @@ std::string who(const RankPlace& place) {
 void require_own_job(const RankPlace& place, const json& word) {
   const std::string job = word.value("job", "");
   if (job != place.job)
-    throw Error("dist: rank 0 at " + where(place) + " is of job '" + job +
-                    "', and this rank of job '" + place.job +
-                    "': give the ranks of each job a MASTER_PORT of their own",
+    throw Error("dist: rank 0 at " + where(place) + " belongs to job '" + job +
+                    "', but this rank belongs to job '" + place.job +
+                    "'; use a different MASTER_PORT for each job",
                 ExitCode::lost_ranks);
 }
 
@@ -126,11 +126,11 @@ class Obstacle {
 
   void is_that_others_have_begun() {
     const std::string there =
-        "there is a rank " + std::to_string(place_.rank) + " at " + where(place_) + " already";
+        "rank " + std::to_string(place_.rank) + " has already joined at " + where(place_);
     if (kind_ != Kind::begun && place_.local_rank == 0)
-      log_warning("dist: " + there + "; this one waits until all ranks are started again");
+      log_warning("dist: " + there + "; this process waits until all ranks are restarted");
     if (is_too_long(Kind::begun))
-      throw Error("dist: " + there + ": each rank is started once", ExitCode::lost_ranks);
+      throw Error("dist: " + there + "; start each rank only once", ExitCode::lost_ranks);
   }
 
   // Somebody has listened for so long, for whom this rank waits.
@@ -140,9 +140,9 @@ class Obstacle {
     was_there_ = true;
     if (time < kSilence || has_spoken_ || place_.local_rank > 0) return;
     has_spoken_ = true;
-    log_warning("dist: " + who(place_) + " waits: who listens at " + where(place_) +
-                " has said nothing for " + std::to_string(kSilence.count()) +
-                " s; rank 0 may be preparing data, or another program has the port");
+    log_warning("dist: " + who(place_) + " is waiting: the process that listens at " +
+                where(place_) + " has sent nothing for " + std::to_string(kSilence.count()) +
+                " s; rank 0 may be preparing data, or another program may be using the port");
   }
 
  private:
@@ -156,13 +156,14 @@ class Obstacle {
 
   std::string absence() const {
     const std::string seconds = std::to_string(place_.handshake_timeout.count() / 1000) + " s";
-    return "dist: " + who(place_) + " cannot meet the others at " + where(place_) + ": " +
-           (was_there_ ? "who has listened there has said nothing and is gone for " + seconds
-                       : "nobody has listened there for " + seconds) +
-           (place_.joined ? "; rank 0 has said why if it has failed, and MASTER_ADDR and "
-                            "MASTER_PORT must lead to its machine"
-                          : "; give the command to the machine with --node-rank=0, and to this "
-                            "one again");
+    return "dist: " + who(place_) + " cannot meet the other ranks at " + where(place_) + ": " +
+           (was_there_
+                ? "a process listened there, but sent nothing and has been gone for " + seconds
+                : "no process has listened there for " + seconds) +
+           (place_.joined ? "; if rank 0 has failed, its output says why; MASTER_ADDR and "
+                            "MASTER_PORT must point to its machine"
+                          : "; run the command on the machine with --node-rank=0, and run it "
+                            "again on this machine");
   }
 
   const RankPlace& place_;

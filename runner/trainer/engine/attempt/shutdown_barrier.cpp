@@ -41,7 +41,7 @@ void release_others(Rendezvous& rendezvous) try {
   for (int rank = 1; rank < rendezvous.place().world_size; ++rank)
     if (!leaves_before(late, rank, rendezvous))
       log_warning("dist: rank " + std::to_string(rank) +
-                  " does not say that it leaves: it hangs, or is gone; the run is saved");
+                  " does not confirm its exit: it hangs or is no longer running; the run is saved");
 } catch (const Error& error) {
   log_warning(std::string(error.what()) + "; the run is saved");
 }

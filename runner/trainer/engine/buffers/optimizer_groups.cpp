@@ -102,8 +102,8 @@ std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
     check_takes(result.front(), "type");
   } else if (!left.empty()) {
     throw optimizer.error(
-        "groups", "parameter '" + left.front().name + "' is in no group of [optimizer.groups]",
-        "match it in a group, or give [optimizer] a type for the rest");
+        "groups", "parameter '" + left.front().name + "' is not in any group of [optimizer.groups]",
+        "match it in a group, or set the type of [optimizer] for the remaining parameters");
   }
   return result;
 }

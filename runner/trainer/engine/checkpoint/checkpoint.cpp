@@ -87,7 +87,7 @@ void check_format_version(const json& json, const fs::path& file) {
   const int version = json.at("format_version");
   if (version > kFormatVersion)
     throw Error("checkpoint: '" + file.string() + "' has format " + std::to_string(version) +
-                ", this exprun reads up to " + std::to_string(kFormatVersion) +
+                ", but this exprun reads formats up to " + std::to_string(kFormatVersion) +
                 "; use the exprun that wrote it, or a newer one");
 }
 
@@ -99,13 +99,13 @@ class StoredTensors {
     at::Tensor found = stored_.tensor(name);
     if (found.sizes() == shape && found.scalar_type() == dtype) return found;
     throw Error("checkpoint: '" + name + "' in '" + file_.string() +
-                "' has another shape or dtype than the model of the recipe");
+                "' has a different shape or dtype than in the recipe's model");
   }
 
   void require_count(size_t expected) const {
     if (const size_t count = stored_.names().size(); count != expected)
       throw Error("checkpoint: '" + file_.string() + "' has " + std::to_string(count) +
-                  " tensors, the recipe's has " + std::to_string(expected));
+                  " tensors, but the recipe needs " + std::to_string(expected));
   }
 
  private:
@@ -140,7 +140,7 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
     return from_json(parsed);
   } catch (const json::exception& error) {
     throw Error("checkpoint: '" + file.string() + "' is damaged (" + error.what() +
-                "); remove its folder to continue from the one before");
+                "); remove its folder to continue from the previous checkpoint");
   }
 }
 

@@ -95,7 +95,7 @@ void CheckpointWriter::wait() {
   } catch (const std::exception& error) {
     recorder_.event("warning", "checkpoint",
                     "the checkpoint of step " + std::to_string(being_written_.step) +
-                        " was not written, training goes on: " + error.what());
+                        " was not written; training continues: " + error.what());
   }
 }
 

@@ -9,12 +9,12 @@ namespace {
 void check_same(const std::filesystem::path& folder, const char* what, const std::string& then,
                 const std::string& now, const char* remedy) {
   if (then == now) return;
-  throw Error("checkpoint: '" + folder.string() + "' was made with another " + what + " (" +
+  throw Error("checkpoint: '" + folder.string() + "' was made with " + what + " (" +
               then.substr(0, 8) + ", now " + now.substr(0, 8) + "); " + remedy);
 }
 
 std::string difference(const char* what, const std::string& then, const std::string& now) {
-  return then == now ? "" : std::string("; ") + what + " was " + then + ", is " + now;
+  return then == now ? "" : std::string("; ") + what + " was " + then + " and is now " + now;
 }
 
 }  // namespace
@@ -23,11 +23,11 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
                                 const std::string& data_fingerprint) {
   if (const auto problem = manifest_problem(folder, Verify::hashes))
     throw Error("checkpoint: '" + folder.string() + "' is damaged: " + *problem +
-                "; remove the folder to continue from the checkpoint before it");
+                "; remove the folder to continue from the previous checkpoint");
   CheckpointState state = read_checkpoint_state(folder);
-  check_same(folder, "recipe", state.recipe_hash, recipe_hash,
+  check_same(folder, "a different recipe", state.recipe_hash, recipe_hash,
              "start a new run for the changed recipe");
-  check_same(folder, "data", state.data_fingerprint, data_fingerprint,
+  check_same(folder, "different data", state.data_fingerprint, data_fingerprint,
              "restore the files that it was trained on, or start a new run");
   return state;
 }
@@ -41,9 +41,10 @@ std::string bits_may_differ(const Machine& then, const Machine& now, bool kernel
                  std::to_string(now.world_size)) +
       difference("the strategy", then.strategy, now.strategy) +
       difference("the device", then.device, now.device) +
-      (kernels_repeat ? ""
-                      : "; a GPU's kernels make the same bits with run.deterministic = true only");
-  return differences.empty() ? "" : "bits may differ from an uninterrupted run" + differences;
+      (kernels_repeat ? "" : "; GPU kernels are reproducible only with run.deterministic = true");
+  return differences.empty()
+             ? ""
+             : "results may not be bit-identical to those of an uninterrupted run" + differences;
 }
 
 }  // namespace exprun

@@ -62,17 +62,18 @@ std::string make_header(const std::vector<NamedTensor>& tensors) {
 }
 
 Error damaged(const std::filesystem::path& file, const std::string& what) {
-  return Error("safetensors: '" + file.string() + "' is damaged or no such file: " + what);
+  return Error("safetensors: '" + file.string() +
+               "' is damaged or not a safetensors file: " + what);
 }
 
 uint64_t header_length(std::span<const std::byte> bytes, const std::filesystem::path& file) {
   uint64_t length = 0;
   if (bytes.size() < kLengthBytes)
-    throw damaged(file, "it has " + std::to_string(bytes.size()) + " bytes");
+    throw damaged(file, "it has only " + std::to_string(bytes.size()) + " bytes");
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kLargestHeader || length > bytes.size() - kLengthBytes)
     throw damaged(file, "its header should have " + std::to_string(length) +
-                            " bytes, the file has " + std::to_string(bytes.size()));
+                            " bytes, but the file has " + std::to_string(bytes.size()));
   return length;
 }
 
@@ -123,17 +124,19 @@ void Safetensors::parse(std::string_view header, size_t data_size) {
       if (name == kMetadata) continue;
       const auto dtype = dtype_named(value.at("dtype").get<std::string>());
       if (!dtype)
-        throw damaged(file_, "'" + name + "' has the dtype " + json_text(value.at("dtype")));
+        throw damaged(file_,
+                      "'" + name + "' has the unsupported dtype " + json_text(value.at("dtype")));
       Entry entry{*dtype, value.at("shape").get<std::vector<int64_t>>(),
                   value.at("data_offsets").at(0).get<size_t>(),
                   value.at("data_offsets").at(1).get<size_t>()};
       const auto bytes = byte_count(entry.shape, entry.dtype);
       if (entry.end < entry.begin || entry.end > data_size || bytes != entry.end - entry.begin)
-        throw damaged(file_, "the offsets of '" + name + "' do not fit its shape and the file");
+        throw damaged(file_,
+                      "the offsets of '" + name + "' do not match its shape or the file size");
       entries_.emplace(name, std::move(entry));
     }
   } catch (const json::exception& error) {
-    throw damaged(file_, std::string("its header is not as it should be (") + error.what() + ")");
+    throw damaged(file_, std::string("its header is invalid (") + error.what() + ")");
   }
 }
 
@@ -147,8 +150,9 @@ void Safetensors::check_coverage(size_t data_size) const {
     covered = end;
   }
   if (covered != data_size)
-    throw damaged(file_, "its tensors have " + std::to_string(covered) + " bytes, the file " +
-                             std::to_string(data_size) + " behind its header");
+    throw damaged(file_, "its tensors have " + std::to_string(covered) +
+                             " bytes, but the file has " + std::to_string(data_size) +
+                             " after its header");
 }
 
 std::vector<std::string> Safetensors::names() const {

@@ -21,8 +21,8 @@ MappedFile map_shard(const TokenShard& shard) {
   const auto size = static_cast<int64_t>(file.bytes().size());
   // A page behind the end of a mapped file is a SIGBUS: compare before anything is read.
   if (size != expected)
-    throw Error("token shard: '" + shard.path + "' has " + std::to_string(size) + " bytes, but " +
-                std::to_string(expected) +
+    throw Error("token shard: '" + shard.path + "' has " + std::to_string(size) +
+                " bytes, but had " + std::to_string(expected) +
                 " when it was prepared; restore it, or start a new run with --new");
   return file;
 }

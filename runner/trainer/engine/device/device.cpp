@@ -47,8 +47,8 @@ int gpu_of_rank(int local_rank, int gpus) {
   if (gpus == 1) return 0;  // a launcher may show each rank its own
   if (local_rank < gpus) return local_rank;
   throw Error("gpu: rank " + std::to_string(local_rank) +
-              " of this host is without one: " + std::to_string(gpus) +
-              " can be used; start fewer ranks, or show more (CUDA_VISIBLE_DEVICES)");
+              " of this host has no GPU: " + std::to_string(gpus) +
+              " can be used; start fewer ranks, or make more visible (CUDA_VISIBLE_DEVICES)");
 }
 
 at::Device device_of_rank(at::DeviceType type, int local_rank) {

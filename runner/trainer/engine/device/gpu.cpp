@@ -23,19 +23,19 @@ int driver_version() {
 std::string old_driver() {
   if (driver_version() == 0)
     return "this machine has no NVIDIA driver; install one, or train with run.device=cpu";
-  return "the NVIDIA driver runs CUDA up to " + text_of(driver_version()) +
-         ", this program needs " + cuda_version() +
+  return "the NVIDIA driver supports CUDA up to " + text_of(driver_version()) +
+         ", but this program needs " + cuda_version() +
          "; install a newer driver, or train with run.device=cpu";
 }
 
 std::string why_none(cudaError_t error) {
   if (error == cudaErrorInsufficientDriver) return old_driver();
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::string otherwise = "; train with run.device=cpu, or look at what nvidia-smi says";
+  const std::string otherwise = "; train with run.device=cpu, or check the output of nvidia-smi";
   if (error == cudaSuccess || error == cudaErrorNoDevice)
-    return std::string("there is no GPU that this process may use") +
+    return std::string("there is no GPU that this process can use") +
            (visible ? std::string(" (CUDA_VISIBLE_DEVICES is '") + visible + "')" : "") + otherwise;
-  return std::string("CUDA says: ") + cudaGetErrorString(error) + otherwise;
+  return std::string("CUDA reports: ") + cudaGetErrorString(error) + otherwise;
 }
 
 std::string uuid_of(const cudaDeviceProp& properties) {
@@ -59,7 +59,7 @@ std::vector<GpuFacts> usable_gpus() {
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     if (const cudaError_t asked = cudaGetDeviceProperties(&properties, i); asked != cudaSuccess)
-      throw Error("gpu: number " + std::to_string(i) + " does not answer: " + why_none(asked));
+      throw Error("gpu: GPU " + std::to_string(i) + " does not respond: " + why_none(asked));
     gpus.push_back({properties.name, uuid_of(properties),
                     static_cast<int64_t>(properties.totalGlobalMem),
                     10 * properties.major + properties.minor});

@@ -5,8 +5,8 @@ namespace exprun {
 
 std::vector<GpuFacts> usable_gpus() {
   throw Error(
-      "gpu: this exprun-trainer has no CUDA in it; tools/exprun builds exprun-trainer-cuda, which "
-      "exprun starts where there are GPUs");
+      "gpu: this exprun-trainer is built without CUDA; tools/exprun builds exprun-trainer-cuda, "
+      "which exprun starts on machines with GPUs");
 }
 
 std::string cuda_version() {

@@ -40,8 +40,8 @@ std::string explain_torch_error(const c10::Error& error) {
     return "memory: " + message + "; lower batch.micro_batch or the model's size";
   if (message.find("CUDA error") != message.npos)
     return "gpu: " + message +
-           "; nvidia-smi and the kernel's log (dmesg, Xid) may say more, and the run can be "
-           "continued";
+           "; check nvidia-smi and the kernel log (dmesg, Xid) for details; the run can be "
+           "resumed";
   return bug(message);
 }
 
@@ -49,7 +49,7 @@ std::string explain_failure(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error) || dynamic_cast<const RecipeError*>(&error))
     return error.what();
   if (dynamic_cast<const std::bad_alloc*>(&error))
-    return "memory: there is not enough; lower batch.micro_batch or the model's size";
+    return "memory: out of memory; lower batch.micro_batch or the model's size";
   if (const auto* torch = dynamic_cast<const c10::Error*>(&error))
     return explain_torch_error(*torch);
   return bug(error.what());

@@ -55,17 +55,18 @@ std::optional<std::string> check_formats(const Section& precision, const std::st
                           "use fp32, or bf16 if the processor has it");
   if (multiplies_in(compute, processor)) return std::nullopt;
   return "this processor has no " + compute + " instructions: " + compute +
-         " is emulated, slower than fp32";
+         " is emulated and slower than fp32";
 }
 
 std::optional<std::string> check_formats(const Section& precision, const GpuFacts& gpu) {
   const auto compute = precision.get<std::string>("compute");
   if (gpu.is_ampere_or_newer()) return std::nullopt;
   if (compute == "tf32")
-    throw precision.error("compute", gpu.name + " has no TF32: NVIDIA's GPUs have it since Ampere",
+    throw precision.error("compute",
+                          gpu.name + " has no TF32: it needs an NVIDIA GPU of Ampere or later",
                           "use fp32 or fp16");
   if (compute != "bf16") return std::nullopt;
-  return gpu.name + " has no bf16 instructions: bf16 is emulated, slower than fp16";
+  return gpu.name + " has no bf16 instructions: bf16 is emulated and slower than fp16";
 }
 
 void use_formats(const Section& precision) {

@@ -123,12 +123,12 @@ std::string gpu_line(at::Device device) {
   const GpuFacts gpu = facts_of(device);
   const DeviceMemory memory = device_memory(device);
   return gpu.name + " (" + gpu.uuid + "), " + binary_bytes(memory.total) + ", " +
-         binary_bytes(memory.free) + " of them free, CUDA " + cuda_version();
+         binary_bytes(memory.free) + " free, CUDA " + cuda_version();
 }
 
 std::string data_line(const Pipeline& pipeline, const PreparedData& data) {
-  return "data: " + plural(token_count(data.train), "token") + " to train on, " +
-         with_thousands(token_count(data.validation)) + " to validate, vocabulary " +
+  return "data: " + plural(token_count(data.train), "training token") + ", " +
+         plural(token_count(data.validation), "validation token") + ", vocabulary " +
          with_thousands(pipeline.model().vocab_size());
 }
 

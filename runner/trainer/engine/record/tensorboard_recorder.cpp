@@ -25,8 +25,8 @@ void LiveEventFile::write(const std::function<void(EventFile&)>& what) try {
 void LiveEventFile::warn_once(const std::exception& error) {
   if (!warned_.exchange(true))
     log_warning(std::string(error.what()) +
-                ". Training goes on, and TensorBoard's file lacks what could not be written "
-                "(`exprun export RUN --tensorboard DIR` writes it all from the store)");
+                ". Training continues, but the TensorBoard file lacks the values that could not be "
+                "written (`exprun export RUN --tensorboard DIR` writes all values from the store)");
 }
 
 namespace {

@@ -1,9 +1,10 @@
 // What ranks compare before they begin.
+#include "engine/attempt/consistency_check.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "engine/attempt/consistency_check.h"
 #include "support/temporary_folder.h"
 #include "text/prepared_data.h"
 
@@ -20,15 +21,15 @@ TokenShard shard(const TemporaryFolder& folder, const std::string& name, const s
 
 }  // namespace
 
-TEST_CASE("evidence: what differs from rank 0 is named with both values and a remedy") {
+TEST_CASE("consistency check: what differs from rank 0 is named with both values and a remedy") {
   CHECK(difference_from_rank_0(kHere, to_json(kHere)).empty());
   CHECK(difference_from_rank_0(kHere, {{"the program", "aa"}, {"token shard 'a.bin'", "cc"}}) ==
-        "token shard 'a.bin' is bb here and cc on rank 0: copy it");
+        "token shard 'a.bin' is bb here and cc on rank 0; copy it");
   CHECK(difference_from_rank_0(kHere, nlohmann::json::object()) ==
-        "the program is aa here and unknown on rank 0: install it anew");
+        "the program is aa here and unknown on rank 0; install it anew");
 }
 
-TEST_CASE("evidence: data that cannot be read differ from data that can") {
+TEST_CASE("consistency check: data that cannot be read differ from data that can") {
   PreparedData data;
   data.train = {{"no/such.bin", 8, 0, 2}};
   const auto here = consistency_record("hash", data, std::nullopt);

@@ -10,7 +10,7 @@
 
 using namespace exprun;
 
-TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind them") {
+TEST_CASE("shutdown: the others leave when rank 0 has saved, and rank 0 behind them") {
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 3, listening));
   std::vector<std::thread> others;
@@ -29,7 +29,7 @@ TEST_CASE("parting: the others leave when rank 0 has saved, and rank 0 behind th
   for (std::thread& other : others) other.join();
 }
 
-TEST_CASE("parting: a rank that died while rank 0 saved keeps nobody" *
+TEST_CASE("shutdown: a rank that died while rank 0 saved keeps nobody" *
           doctest::test_suite("slow")) {
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 3, listening));
@@ -45,7 +45,7 @@ TEST_CASE("parting: a rank that died while rank 0 saved keeps nobody" *
   second.join();
 }
 
-TEST_CASE("parting: what is saved stays saved where the launcher with the rendezvous is gone") {
+TEST_CASE("shutdown: what is saved stays saved where the launcher with the rendezvous is gone") {
   const ListeningSocket listening = listen_on_loopback();
   std::optional<Rendezvous> launcher(std::in_place, place_of(0, 2, listening));
   Rendezvous rank_0(served_place(0, 2, listening));
