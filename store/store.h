@@ -116,6 +116,10 @@ class Store {
   void each_value(int64_t run, bool archived,
                   const std::function<void(const ValueRow&)>& visit) const;
 
+  // Results of `exprun eval` at a step, as the series eval/NAME: those of the run's own evaluations
+  // stay as they are. A second result of the same step replaces the first.
+  void record_evaluation(int64_t run, int64_t step, const std::map<std::string, double>& metrics);
+
   // --- checkpoints, events -----------------------------------------------------------------
   void record_checkpoint(const CheckpointRow& checkpoint);  // durable when it returns
   void forget_checkpoint(int64_t run, int64_t step);        // its folder was removed

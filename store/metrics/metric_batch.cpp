@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "base/clock.h"
 #include "store/database/connection.h"
 #include "store/metrics/series.h"
+#include "store/store_impl.h"
 
 namespace exprun {
 namespace {
@@ -90,6 +93,23 @@ void write_batch(Connection& connection, int64_t run, int64_t attempt,
     batch[i].erase(overtaken, batch[i].end());
     insert_live(connection, series, batch[i]);
   }
+}
+
+void Store::record_evaluation(int64_t run, int64_t step,
+                              const std::map<std::string, double>& metrics) {
+  Connection& connection = *impl_->connection;
+  connection.write("record an evaluation in", Connection::Durability::synced, [&] {
+    Query query(connection, "SELECT attempt, started_ms FROM run WHERE id = ?", run);
+    if (!query.step()) return;  // it was purged meanwhile
+    const int64_t attempt = query.integer(0), time_ms = now_ms() - query.integer(1);
+    std::vector<SeriesName> names;
+    std::vector<MetricPoint> points;
+    for (const auto& [name, value] : metrics) {
+      points.push_back({step, time_ms, value, static_cast<uint32_t>(names.size())});
+      names.push_back({"eval/" + name});
+    }
+    write_batch(connection, run, attempt, names, points);
+  });
 }
 
 void write_beat(Connection& connection, int64_t run, int64_t attempt, int64_t last_step,

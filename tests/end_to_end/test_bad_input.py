@@ -120,7 +120,7 @@ bad.toml:1:5: error: expected ']', but the line ends
         self.assert_refused(["tiny.toml"], 2, """\
 tiny.toml:7:2: error: [model] needs 'num_heads'
     [model]
-     ^^^^^ attention heads of a block; they divide hidden_size (heads)
+     ^^^^^ attention heads per block; must divide hidden_size (heads)
 tiny.toml:10:1: error: unknown key 'num_head' in [model]
     num_head = 2
     ^^^^^^^^ did you mean 'num_heads'?
@@ -309,9 +309,9 @@ class BadDisk(BadInput):
         process.send_signal(signal.SIGINT)
         result = self.finish(process)
         self.assertEqual(result.code, 130, result.err)
-        self.assertEqual(result.err.count("No space left on device; free some space. Training goes on, and TensorBoard's "
-                                          "file lacks what could not be written (`exprun export RUN --tensorboard DIR` "
-                                          "writes it all from the store)\n"), 1, result.err)
+        self.assertEqual(result.err.count("No space left on device; free some space. Training continues, but the "
+                                          "TensorBoard file lacks the values that could not be written (`exprun export "
+                                          "RUN --tensorboard DIR` writes all values from the store)\n"), 1, result.err)
 
     def test_a_disk_too_full_for_a_store(self):
         self.mount("size=40k")

@@ -42,7 +42,7 @@ class WithDriver(ExprunTest):
                          "               ^^^^ install a newer driver; run.device=cpu trains on the CPU\n")
 
     def test_no_gpu_that_may_be_used(self):
-        self.assertIn("error: there is no GPU that this process can use (CUDA_VISIBLE_DEVICES is '7')\n",
+        self.assertIn("error: there is no GPU that this process may use (CUDA_VISIBLE_DEVICES is '7')\n",
                       self.refusal("run.device=cuda", CUDA_VISIBLE_DEVICES="7"))
 
     def test_of_a_gpu_that_is_cut_a_run_sees_one_instance(self):
@@ -53,7 +53,7 @@ class WithDriver(ExprunTest):
                       self.refusal("run.device=cuda", "world_size=2", FAKE_NVML_CUT="1"))
 
     def test_a_gpu_that_is_named_twice_leaves_none(self):
-        self.assertIn("error: there is no GPU that this process can use (CUDA_VISIBLE_DEVICES is '1,1')\n",
+        self.assertIn("error: there is no GPU that this process may use (CUDA_VISIBLE_DEVICES is '1,1')\n",
                       self.refusal("run.device=cuda", CUDA_VISIBLE_DEVICES="1,1"))
 
     def test_a_run_says_which_gpus_it_could_use(self):

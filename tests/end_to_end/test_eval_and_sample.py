@@ -26,6 +26,16 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(results["metrics"], {"val/loss": recorded})
         self.assertEqual(self.exprun("eval", "@last").out, f"step 150: val/loss {recorded!r}\n")
 
+    def test_results_of_eval_are_series_of_their_own(self):
+        own = self.rows("SELECT * FROM metrics WHERE name = 'val/loss'")
+        for tokens in 64, 128:  # the second result replaces the first
+            results = json.loads(self.exprun("eval", "@last", "--json", f"evaluation.val_loss.tokens={tokens}").out)
+            self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'eval/val/loss'"),
+                             [(150, results["metrics"]["val/loss"])])
+        self.assertEqual(self.rows("SELECT * FROM metrics WHERE name = 'val/loss'"), own)
+        ((last, steps),) = self.rows("SELECT last, last_step FROM series WHERE name = 'eval/val/loss'")
+        self.assertEqual((last, steps), (results["metrics"]["val/loss"], 150))
+
     def test_eval_of_something_that_the_recipe_has_not(self):
         self.write("hellaswag.jsonl", LINES)
         results = json.loads(self.exprun("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl").out)
@@ -129,8 +139,8 @@ class EvalAndSample(ExprunTest):
     def test_weights_that_are_nan_write_no_text(self):
         self.exprun("tiny.toml", "lr=1e38", "steps=2", "evaluation.sample.prompt=7", code=3)
         result = self.exprun("sample", "@last", code=1)
-        self.assertEqual((result.out, result.err), ("", f"exprun: error: sample: at step 1 of {self.run_folder().name} the "
-                                                    "model's logits are nan or infinite: it has diverged\n"))
+        self.assertEqual((result.out, result.err), ("", f"exprun: error: sample: at step 1 of {self.run_folder().name}, the "
+                                                    "model has diverged: its logits are NaN or infinite\n"))
         said = self.exprun("eval", "@last")
         self.assertIn("\nexprun: warning: eval: sample: the model has diverged: its logits are NaN or infinite\n", said.err)
         self.assertNotIn("sample", said.out)

@@ -45,8 +45,8 @@ class Ranks(ExprunTest):
             process.send_signal(signal.SIGINT)
             self.assertEqual(self.finish(process).code, 130)
         result = self.exprun(*WORDS, "run.name=\"moved\"", "steps=150", "world_size=4", "strategy=zero1")
-        self.assertIn("results may not be bit-identical to those of an uninterrupted run; the world size was 2, is 4; "
-                      "the strategy was ddp, is zero1\n", result.err)
+        self.assertIn("results may not be bit-identical to those of an uninterrupted run; the world size was 2 and is now 4; "
+                      "the strategy was ddp and is now zero1\n", result.err)
         moved = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
                           "WHERE NOT timing ORDER BY name, step")
         self.assert_close(self.train(1, "steps=150")[0], moved)

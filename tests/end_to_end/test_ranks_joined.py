@@ -63,7 +63,7 @@ class JoinedRanks(ExprunTest):
         port = free_port()
         ranks = [self.start_rank(1, port, *WORDS, "lr=2e-2"), self.start_rank(0, port, *WORDS)]
         self.assert_all_say([self.finish(rank) for rank in ranks],
-                            r"dist: rank 1 on \S+: the recipe is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
+                            r"dist: rank 1 on \S+: the recipe is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0; "
                             "start all ranks with the same recipe and the same key=value arguments\n?")
 
     def test_other_data_on_a_rank_end_all(self):
@@ -74,7 +74,7 @@ class JoinedRanks(ExprunTest):
         ranks = [self.start_rank_that_sees(other, shard, port, *WORDS), self.start_rank(0, port, *WORDS)]
         self.assert_all_say([self.finish(rank) for rank in ranks],
                             r"dist: rank 1 on \S+: token shard '.*train.*' is [0-9a-f]{32} here and [0-9a-f]{32} on "
-                            "rank 0: use the same files on all machines")
+                            "rank 0; use the same files on all machines")
 
     def test_another_program_on_a_rank_ends_all(self):
         trainer = BUILD / "exprun-trainer"
@@ -84,7 +84,7 @@ class JoinedRanks(ExprunTest):
         port = free_port()
         ranks = [self.start_rank_that_sees(other, trainer, port, *WORDS), self.start_rank(0, port, *WORDS)]
         self.assert_all_say([self.finish(rank) for rank in ranks],
-                            r"dist: rank 1 on \S+: the program is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0: "
+                            r"dist: rank 1 on \S+: the program is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0; "
                             "install the same exprun and LibTorch on all machines")
 
     def test_rank_0_that_is_stopped_while_it_prepares_dismisses_the_others(self):

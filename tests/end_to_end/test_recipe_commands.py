@@ -211,8 +211,8 @@ class Schema(ExprunTest):
     def test_one_key_as_it_is_shown(self):
         self.assertIn("""\
   betas               array of 2 x float >= 0, < 1; default [0.9, 0.95]
-                      decay of the running means of the gradient and of its
-                      square
+                      decay rates of the running means of the gradient and of
+                      its square
 """, self.exprun("schema", "optimizer/adamw").out)
 
     def test_without_a_name(self):
@@ -226,8 +226,8 @@ class Schema(ExprunTest):
             self.assertEqual(self.exprun("schema", name).out, """\
 [model]  of model "gpt"
   dropout             float >= 0, < 1; default 0.0
-                      probability that an activation is dropped in training,
-                      never in evaluation [probability]
+                      probability that an activation is dropped during training;
+                      evaluations never drop [probability]
 """)
         text = self.exprun("schema", "betas").out
         self.assertIn('[optimizer]  of optimizer "adam" or "adamw"\n  betas ', text)

@@ -1,4 +1,6 @@
 // exprun eval RUN [evaluation.NAME.key=value...]
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -46,6 +48,18 @@ void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
     log_warning("eval: " + name + ": " + problem.get<std::string>());
 }
 
+// Shown by report as eval/NAME. Results that cannot be recorded are printed all the same.
+void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_json& results) try {
+  std::map<std::string, double> metrics;
+  for (const auto& [metric, value] : results.at("metrics").items())
+    metrics[metric] = value.is_number() ? value.get<double>() : std::nan("");
+  if (metrics.empty()) return;
+  open_store_to_change(globals.store)
+      .record_evaluation(run.id, results.at("step").get<int64_t>(), metrics);
+} catch (const Error& error) {
+  log_warning(std::string("eval: the results were not recorded: ") + error.what());
+}
+
 Words offered_evaluation_keys(const Typed& typed) {
   Words changes = offer::changes(typed);
   std::erase_if(
@@ -60,7 +74,7 @@ int run_eval(const Words& words, const Globals& globals) {
   Words overrides;
   bool json = false;
   Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
-                      "Evaluates a run's newest checkpoint.");
+                      "Evaluates a run's newest checkpoint, and records the results as eval/NAME.");
   arguments.run_word(reference)
       .words("key=value...", overrides, "changes of [evaluation], or additional evaluations",
              offered_evaluation_keys)
@@ -81,6 +95,7 @@ int run_eval(const Words& words, const Globals& globals) {
   auto results = evaluate(globals.store, run, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
+  record(globals, run, *results);
   results->erase("problems");
   json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;

@@ -130,7 +130,7 @@ int run_sample(const Words& words, const Globals& globals) {
   const auto results = evaluate(globals.store, run, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   for (const auto& [name, problem] : results->at("problems").items())
-    throw Error("sample: at step " + json_text(results->at("step")) + " of " + run.folder + ' ' +
+    throw Error("sample: at step " + json_text(results->at("step")) + " of " + run.folder + ", " +
                 problem.get<std::string>());
   print_foreign(results->at("texts").at("sample").get<std::string>() + "\n");
   return 0;

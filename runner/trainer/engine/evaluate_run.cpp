@@ -9,6 +9,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
+#include "engine/precision/precision.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -74,6 +75,7 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
   const Section settings = recipe.section("run");
   const at::Device device = device_of_rank(chosen_device(settings), 0);
   use_device(device, settings.get<bool>("deterministic"));
+  use_formats(recipe.section("precision"));
   use_threads(state.machine.threads);
   choose_kernels(recipe, state);
   const Pipeline pipeline = build_pipeline(recipe, data, single_process(), device);

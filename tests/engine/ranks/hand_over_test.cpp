@@ -72,14 +72,14 @@ TEST_CASE("hand-over: or none trains, where the recipe insists on GPUs") {
                       ": gpu: rank 2 of this host has no GPU: 2 can be used"));
   CHECK(devices_of_three("cuda", one_gpu_for_two) ==
         Heard3(3,
-               "dist: ranks 0 and 2 would use the same GPU, GPU-0; start one rank a GPU, or have "
-               "the launcher say which is a rank's own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
+               "dist: ranks 0 and 2 would use the same GPU, GPU-0; start one rank per GPU, or make "
+               "the launcher assign a GPU to each rank (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
 }
 
 TEST_CASE("hand-over: ranks whose programs for GPUs differ do not train on them") {
   CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}}).empty());
   CHECK(program_problem({{"GPU-0", "", "aa"}, {"GPU-1", "", "aa"}, {"GPU-2", "", "bb"}}) ==
-        "dist: the GPU program is bb on rank 2 and aa on rank 0: install the same exprun and "
+        "dist: the GPU program is bb on rank 2 and aa on rank 0; install the same exprun and "
         "LibTorch on all machines");
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("overrides: errors of the recipe stay at the recipe, not at an overrid
   CHECK(error_of(recipe_text(text, {"weight_decay=0.2"})) ==
         "recipes/tiny.toml:18:2: error: [optimizer] needs 'lr'\n"
         "    [optimizer]\n"
-        "     ^^^^^^^^^ peak learning rate; the schedule scales it\n");
+        "     ^^^^^^^^^ peak learning rate, which the schedule scales\n");
 }
 
 TEST_CASE("overrides: a table may be named by its end, where no key has that name") {
