@@ -83,9 +83,10 @@ std::map<int64_t, std::string> read_parameter(Connection& connection, const std:
   return values;
 }
 
-std::vector<std::string> read_parameter_paths(Connection& connection) {
+std::vector<std::string> read_parameter_paths(Connection& connection, const char* which) {
   std::vector<std::string> paths;
-  Query query(connection, "SELECT path FROM parameter_key ORDER BY path");
+  Query query(connection,
+              std::string("SELECT path FROM parameter_key AS k ") + which + " ORDER BY path");
   while (query.step()) paths.push_back(query.text(0));
   return paths;
 }
@@ -186,7 +187,15 @@ std::map<int64_t, std::string> Store::parameter_by_run(const std::string& path) 
 
 std::vector<std::string> Store::parameter_paths() const {
   Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return read_parameter_paths(connection); });
+  return connection.guarded("read", [&] { return read_parameter_paths(connection, ""); });
+}
+
+std::vector<std::string> Store::changed_parameter_paths() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    return read_parameter_paths(
+        connection, "WHERE EXISTS (SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed)");
+  });
 }
 
 namespace {

@@ -69,6 +69,8 @@ class Store {
   // The TOML text of one parameter of every run that has it, and all paths that any run has had.
   std::map<int64_t, std::string> parameter_by_run(const std::string& path) const;
   std::vector<std::string> parameter_paths() const;
+  // Those that a run has changed: that tell runs apart and are not at their default.
+  std::vector<std::string> changed_parameter_paths() const;
   std::vector<AttemptRow> attempts(int64_t run) const;
   // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; empty when it has none.
   std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;
@@ -111,6 +113,11 @@ class Store {
   // The series of that name of every run that has it.
   std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
   std::vector<std::string> series_names() const;  // of all runs, each once
+  // The live values of that series at a step, by run.
+  std::map<int64_t, double> values_at(const std::string& name, int64_t step) const;
+  // At most `most` live values of a series, the first and the last among them, at about equal
+  // distances of steps; however long it is, no more are read.
+  std::vector<MetricRow> thinned_metrics(int64_t series, int64_t most) const;
   // Every value of a run, a row at a time, by series and step; before them those of the series that
   // later attempts replaced, by attempt and step, when `archived`.
   void each_value(int64_t run, bool archived,
@@ -133,6 +140,9 @@ class Store {
   void end_sweep(int64_t sweep, const std::string& state);
   void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);  // known ones stay
   void record_trial_run(int64_t sweep, int64_t trial, int64_t run);
+  // The runs of a sweep by its id, the beginning of its uid, or its name (the newest of that name);
+  // removed runs are not among them. Throws Error with ExitCode::no_such_run.
+  std::vector<int64_t> runs_of_sweep(const std::string& reference) const;
 
   // --- any SQL, read-only --------------------------------------------------------------------
   struct Result {

@@ -1,6 +1,8 @@
 // Sweeps: one a name and space, so that running it again continues it.
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/strings.h"
+#include "base/suggest.h"
 #include "store/blobs.h"
 #include "store/run_state.h"
 #include "store/store_impl.h"
@@ -69,6 +71,48 @@ void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
   connection.write("record a trial in", Connection::Durability::synced, [&] {
     Query(connection, "UPDATE trial SET run = ? WHERE sweep = ? AND trial = ?", run, sweep, trial)
         .run();
+  });
+}
+
+namespace {
+
+// What a person types: a name means its newest sweep.
+std::optional<int64_t> sweep_meant(Connection& connection, const std::string& reference) {
+  Query query(connection,
+              "SELECT id FROM sweep WHERE CAST(id AS TEXT) = ?1 OR name = ?1 "
+              "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) "
+              "ORDER BY CAST(id AS TEXT) = ?1 DESC, name = ?1 DESC, id DESC LIMIT 1",
+              reference);
+  if (!query.step()) return std::nullopt;
+  return query.integer(0);
+}
+
+std::string advice(Connection& connection, const std::string& reference) {
+  std::vector<std::string> names;
+  Query query(connection, "SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC");
+  while (query.step()) names.push_back(query.text(0));
+  if (names.empty()) return "; it has no sweeps yet";
+  const auto near = nearest(reference, names);
+  return near ? "; did you mean '" + *near + "'?" : "; there are " + listed(names);
+}
+
+}  // namespace
+
+std::vector<int64_t> Store::runs_of_sweep(const std::string& reference) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    const auto sweep = sweep_meant(connection, reference);
+    if (!sweep)
+      throw Error("store: no sweep '" + reference + "' in '" + connection.file().string() + "'" +
+                      advice(connection, reference),
+                  ExitCode::no_such_run);
+    std::vector<int64_t> runs;
+    Query query(connection,
+                "SELECT t.run FROM trial AS t JOIN run AS r ON r.id = t.run "
+                "WHERE t.sweep = ? AND r.removed_ms IS NULL ORDER BY t.trial",
+                *sweep);
+    while (query.step()) runs.push_back(query.integer(0));
+    return runs;
   });
 }
 

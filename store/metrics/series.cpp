@@ -1,5 +1,6 @@
 #include "store/metrics/series.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -136,6 +137,49 @@ std::vector<SeriesRow> Store::series(int64_t run) const {
     std::vector<SeriesRow> rows;
     Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
     while (query.step()) rows.push_back(read_series(query));
+    return rows;
+  });
+}
+
+std::map<int64_t, double> Store::values_at(const std::string& name, int64_t step) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::map<int64_t, double> values;
+    Query query(connection,
+                "SELECT s.run, m.value FROM series AS s CROSS JOIN metric AS m "
+                "ON m.series = s.id AND m.step = ?2 WHERE s.name = ?1 ORDER BY s.run",
+                name, step);
+    while (query.step()) values.emplace_hint(values.end(), query.integer(0), query.real_or_nan(1));
+    return values;
+  });
+}
+
+namespace {
+
+// The first value at a step or after it.
+std::optional<MetricRow> first_from(Connection& connection, int64_t series, int64_t step) {
+  Query query(connection,
+              "SELECT step, value FROM metric WHERE series = ? AND step >= ? ORDER BY step LIMIT 1",
+              series, step);
+  if (!query.step()) return std::nullopt;
+  return MetricRow{query.integer(0), query.real_or_nan(1)};
+}
+
+}  // namespace
+
+std::vector<MetricRow> Store::thinned_metrics(int64_t series, int64_t most) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<MetricRow> rows;
+    Query ends(connection, "SELECT min(step), max(step) FROM metric WHERE series = ?", series);
+    if (!ends.step() || ends.is_null(0)) return rows;
+    const int64_t first = ends.integer(0), last = ends.integer(1);
+    const int64_t spans = std::max<int64_t>(most - 1, 1);
+    for (int64_t i = 0; i < most; ++i) {
+      const int64_t step = first + (last - first) / spans * i + (last - first) % spans * i / spans;
+      if (!rows.empty() && rows.back().step >= step) continue;
+      if (const auto row = first_from(connection, series, step)) rows.push_back(*row);
+    }
     return rows;
   });
 }

@@ -248,7 +248,7 @@ class Fetch(FetchTest):
             result = self.fetch(option, *value, code=2)
             self.assertEqual((result.stdout, result.stderr), ("", f"exprun: error: data fetch: {option} needs a NAME\n"))
         result = self.fetch("alpaca", "--json", "--csv", code=2)
-        self.assertEqual(result.stderr, "exprun: error: command line: give one of --json, --csv and --markdown\n")
+        self.assertEqual(result.stderr, "exprun: error: command line: give one of --json, --csv, --markdown and --latex\n")
         for number in "0", "65":
             self.assertEqual(self.fetch("alpaca", "--parallel", number, code=2).stderr,
                              f"exprun: error: data fetch: --parallel takes 1 to 64, not {number}\n")

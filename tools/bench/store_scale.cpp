@@ -53,9 +53,6 @@ void measure_tables(const StoreFolder& folder) {
     const Store store = open_store(folder);
     return to_plain(ls_table(all_runs(store, folder, store.runs()), kNow), {}).size();
   });
-  print_time_of("report of 10,000 runs with 20 parameters each, bytes", [&] {
-    return to_plain(report_table(reported_runs(open_store(folder), folder, {})), {}).size();
-  });
   print_time_of("@best among 10,000 runs, its id",
                 [&] { return static_cast<size_t>(open_store(folder).find_run("@best").id); });
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 #include "control/report/runs_table.h"
@@ -16,11 +17,6 @@ struct Wanted {
   bool removed = false;
 };
 
-bool has_tag(const RunRow& run, const std::string& tag) {
-  const auto tags = words_of_list(run.tags);
-  return tag.empty() || std::find(tags.begin(), tags.end(), tag) != tags.end();
-}
-
 std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
                                  const Words& references, bool removed) {
   return all_runs(store, folder,
@@ -33,7 +29,7 @@ std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted
   std::erase_if(runs, [&](const ReportedRun& reported) {
     const bool stands = states.empty() || std::find(states.begin(), states.end(),
                                                     to_string(reported.run.state)) != states.end();
-    return !stands || !has_tag(reported.run, wanted.tag);
+    return !stands || !(wanted.tag.empty() || has_tag(reported.run, wanted.tag));
   });
   return runs;
 }
@@ -46,14 +42,25 @@ Words keys_of_columns() {
 
 // Parameters and series are columns too where they are asked for.
 void add_column(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
-                const std::string& option, const std::string& name) {
+                const std::shared_ptr<const SourceFile>& source, Extent part) {
+  const std::string name = text_of(*source, part);
   if (find_column(table, name)) return;
-  const RunValues values = values_named(store, runs, name, option + " " + name);
-  const bool right = std::all_of(values.cells.begin(), values.cells.end(), [](const Cell& cell) {
-    return !std::holds_alternative<std::string>(cell.value);
-  });
-  table.columns.push_back({name, name, right});
+  const ValueName value = parse_value_name(source, part);
+  const RunValues values = values_of(store, runs, value, span_of(source, part.begin, part.size));
+  table.columns.push_back({name, name, all_numbers(values.cells)});
   for (size_t i = 0; i < runs.size(); ++i) table.rows[i].push_back(values.cells[i]);
+}
+
+// Of a list of columns, those that the table lacks. Returns the names.
+Words add_columns(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
+                  const std::string& option, const std::string& list) {
+  const auto source = source_of(option, list);
+  Words names;
+  for (const Extent part : parts_of_list(list)) {
+    add_column(table, store, runs, source, part);
+    names.push_back(text_of(*source, part));
+  }
+  return names;
 }
 
 }  // namespace
@@ -84,8 +91,8 @@ int run_ls(const Words& words, const Globals& globals) {
       .example("exprun ls --state killed,crashed", "runs that ended badly")
       .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
                "the five best runs, with the code that they ran")
-      .example("exprun ls --where 'lr>1e-4' --where 'val/loss<3.2' --where optimizer.type=muon",
-               "by settings and results");
+      .example("exprun ls --where 'lr>1e-4 and val/loss<3.2 and not tag(old)'",
+               "by settings, results and tags");
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   if (columns == "help") {
@@ -96,10 +103,12 @@ int run_ls(const Words& words, const Globals& globals) {
   auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
   wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
-  const Words shown = columns.empty() ? ls_columns(runs) : words_of_list(columns);
-  for (const std::string& name : shown) add_column(table, store, runs, "--columns", name);
-  if (!sort.empty()) add_column(table, store, runs, "--sort", sort);
-  if (!sort.empty()) sort_rows(table, sort, reverse);
+  const Words shown =
+      columns.empty() ? ls_columns(runs) : add_columns(table, store, runs, "--columns", columns);
+  if (!sort.empty()) {
+    add_column(table, store, runs, source_of("--sort", sort), {0, sort.size()});
+    sort_rows(table, sort, reverse);
+  }
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, shown);
   format.print(table, "no runs");

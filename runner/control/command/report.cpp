@@ -1,29 +1,265 @@
 // exprun report
+#include <algorithm>
+
+#include "base/strings.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/report/comparison.h"
+#include "control/report/terminal.h"
 
 namespace exprun {
+namespace {
 
-int run_report(const Words& words, const Globals& globals) {
+constexpr const char* kSeedPath = "run.seed";
+constexpr size_t kMostCurves = 200;  // rows for which curves are read without being asked for
+constexpr int64_t kCurveWidth = 12;
+
+struct Asked {
   Words references;
   Where where;
+  std::string sweep, sort, columns;
+  Words metrics, group_by;
+  bool reverse = false, all_parameters = false, over_seeds = false, each_run = false;
+  bool curves = false;
+  std::optional<int64_t> top;
   TableFormat format;
+};
+
+void declare(Asked& asked, Arguments& arguments) {
+  arguments.words("NAME...", asked.references, "only these runs: names, ids or folders",
+                  offer::runs);
+  asked.where.declare(arguments);
+  arguments
+      .option("--sweep", "ID", asked.sweep,
+              "only the runs of this sweep: its id, name or uid; runs that differ in run.seed "
+              "only are one row")
+      .option("--metric", "NAME[:WHICH]", asked.metrics,
+              "show this series instead of val/loss and train/loss; WHICH is last (default), min, "
+              "max or at(STEP); may be repeated")
+      .option("--columns", "A,B", asked.columns,
+              "show these columns only; parameters and series are columns too")
+      .flag("--all-parameters", asked.all_parameters,
+            "show parameters that are the same in all runs too")
+      .option("--sort", "COLUMN", asked.sort,
+              "sort by a column, parameter or series: a metric best first, others lowest first "
+              "(default: the first metric)")
+      .flag("--reverse", asked.reverse, "sort the other way around")
+      .number("--top", asked.top, "show the first N rows only", 1)
+      .option("--group-by", "A,B", asked.group_by,
+              "a row for all runs with the same values of these parameters, with mean ± standard "
+              "deviation (number of runs) of the metrics")
+      .flag("--over-seeds", asked.over_seeds,
+            "a row for all runs that differ in run.seed only; --sweep does so by itself")
+      .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")
+      .flag("--sparkline", asked.curves,
+            "add the curve of the first metric (default on a terminal with room for it)");
+  asked.format.declare(arguments);
+  arguments.exit_codes(kFindsRuns)
+      .example("exprun report", "every run of the store")
+      .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
+               "the five best of some runs")
+      .example(
+          "exprun report --metric val/loss:min --metric 'train/loss:at(2)' --sort val/loss:min",
+          "other metrics")
+      .example("exprun report --over-seeds --latex", "mean and deviation over seeds, for a paper")
+      .example("exprun report quickstart --csv > runs.csv",
+               "the runs of one name, for a spreadsheet");
+}
+
+std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) {
+  std::vector<RunRow> rows;
+  for (const int64_t id : store.runs_of_sweep(sweep)) rows.push_back(*store.run(id));
+  return rows;
+}
+
+std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& folder,
+                                     const Asked& asked) {
+  if (!asked.sweep.empty() && !asked.references.empty())
+    throw Error("command line: give names of runs or --sweep", ExitCode::bad_recipe);
+  auto runs = all_runs(store, folder,
+                       asked.sweep.empty() ? referred_runs(store, folder, asked.references)
+                                           : rows_of_sweep(store, asked.sweep));
+  asked.where.keep_matching(store, runs);
+  return runs;
+}
+
+// A name alone is a series here, never a parameter.
+ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>& runs,
+                             const std::string& text) {
+  const auto source = source_of("--metric", text);
+  const Extent whole{0, text.size()};
+  ValueName name = parse_value_name(source, whole);
+  if (name.which == ValueName::Which::plain) name.which = ValueName::Which::last;
+  ComparedColumn column{{text, text, true, 1},
+                        values_of(store, runs, name, span_of(source, 0, text.size())).cells,
+                        goal_of(name.name)};
+  if (name.which == ValueName::Which::min) column.goal = Goal::lowest;
+  if (name.which == ValueName::Which::max) column.goal = Goal::highest;
+  return column;
+}
+
+std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<ReportedRun>& runs,
+                                       const Words& names) {
+  if (names.empty()) return usual_metrics(runs);
+  std::vector<ComparedColumn> columns;
+  for (const std::string& name : names) {
+    columns.push_back(metric_column(store, runs, name));
+    if (columns.size() > 1) columns.back().column.rank = 5;
+  }
+  return columns;
+}
+
+std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
+                                          bool all) {
+  const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths();
+  std::vector<std::vector<Cell>> cells;
+  for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
+  if (runs.empty()) return {};
+  return parameter_columns(paths, std::move(cells), all);
+}
+
+// What --group-by names.
+std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<ReportedRun>& runs,
+                                         const Words& lists) {
+  std::vector<std::string> paths;
+  std::vector<std::vector<Cell>> cells;
+  for (const std::string& list : lists) {
+    const auto source = source_of("--group-by", list);
+    for (const Extent part : parts_of_list(list)) {
+      const std::string name = text_of(*source, part);
+      paths.push_back(parameter_named(store, name, span_of(source, part.begin, part.size)));
+      cells.push_back(parameter_values(store, runs, paths.back()).cells);
+    }
+  }
+  return parameter_columns(paths, std::move(cells), true);
+}
+
+bool is_seed(const ComparedColumn& column) {
+  return column.column.key == kSeedPath;
+}
+
+// Rows: runs, or groups of runs.
+struct Rows {
+  std::vector<ComparedColumn> columns;
+  bool are_runs = true;
+};
+
+Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
+  auto metrics = metrics_of(store, runs, asked.metrics);
+  auto parameters = parameters_of(store, runs, asked.all_parameters);
+  const bool named = !asked.group_by.empty();
+  const bool seeds = std::any_of(parameters.begin(), parameters.end(), is_seed);
+  std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
+  if (!named) std::erase_if(by, is_seed);
+  const auto groups = groups_of(by, runs.size());
+  const bool by_itself =
+      !asked.sweep.empty() && seeds && !asked.each_run && groups.size() < runs.size();
+  if (named || asked.over_seeds || by_itself)
+    return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false};
+  return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true};
+}
+
+std::optional<size_t> place_of(const std::vector<ComparedColumn>& columns,
+                               const std::string& name) {
+  for (const auto part : {&Column::key, &Column::title})
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].column.*part == name) return i;
+  return std::nullopt;
+}
+
+// The column of this name; of runs, a value that is none yet becomes one.
+size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
+                    const std::shared_ptr<const SourceFile>& source, Extent part) {
+  const std::string name = text_of(*source, part);
+  if (const auto place = place_of(rows.columns, name)) return *place;
+  const SourceSpan where = span_of(source, part.begin, part.size);
+  if (!rows.are_runs) {
+    std::vector<std::string> names;
+    for (const ComparedColumn& column : rows.columns) names.push_back(column.column.title);
+    throw RecipeError(where, "groups have no column '" + name + "'", "there are " + listed(names));
+  }
+  const ValueName value = parse_value_name(source, part);
+  auto cells = values_of(store, runs, value, where).cells;
+  const bool right = all_numbers(cells);
+  rows.columns.push_back({{name, name, right, 3}, std::move(cells)});
+  return rows.columns.size() - 1;
+}
+
+std::vector<size_t> order_of(const ComparedColumn& column, const Asked& asked) {
+  auto order = sorted_order(column.cells, (column.goal == Goal::highest) != asked.reverse);
+  if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
+  return order;
+}
+
+// The first metric orders, unless --sort says another column.
+size_t ordering_column(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
+                       const std::string& sort) {
+  if (!sort.empty())
+    return column_named(store, runs, rows, source_of("--sort", sort), {0, sort.size()});
+  const auto has_goal = [](const ComparedColumn& column) { return column.goal != Goal::none; };
+  return static_cast<size_t>(std::find_if(rows.columns.begin(), rows.columns.end(), has_goal) -
+                             rows.columns.begin());
+}
+
+std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
+                                   const std::vector<size_t>& places) {
+  std::vector<ComparedColumn> some;
+  for (const size_t place : places) some.push_back(columns[place]);
+  return some;
+}
+
+// The series of the first metric, as a line of bars.
+void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
+                const std::vector<size_t>& order, const Asked& asked) {
+  const std::string metric = asked.metrics.empty() ? "val/loss" : asked.metrics.front();
+  const std::string name = parse_value_name(source_of("--metric", metric), {0, metric.size()}).name;
+  const auto series = store.series_by_run(name);
+  table.columns.push_back({"curve", name, false, 9, !asked.curves});
+  for (size_t row = 0; row < order.size(); ++row) {
+    std::vector<double> values;
+    const auto found = series.find(runs[order[row]].run.id);
+    if (found != series.end())
+      for (const MetricRow& point : store.thinned_metrics(found->second.id, kCurveWidth))
+        values.push_back(point.value);
+    table.rows[row].push_back(values.empty() ? Cell::none() : Cell::word(sparkline(values)));
+  }
+}
+
+bool wants_curves(const Asked& asked, const Rows& rows, size_t count) {
+  if (!rows.are_runs || asked.format.is_for_programs() || asked.format.latex) return false;
+  return asked.curves || (asked.format.is_plain() && asked.columns.empty() &&
+                          terminal_width() > 0 && count <= kMostCurves);
+}
+
+ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
+  Rows rows = rows_of(store, runs, asked);
+  const auto order = order_of(rows.columns[ordering_column(store, runs, rows, asked.sort)], asked);
+  const auto source = source_of("--columns", asked.columns);
+  std::vector<size_t> places;
+  for (const Extent part : parts_of_list(asked.columns))
+    places.push_back(column_named(store, runs, rows, source, part));
+  const bool curves = wants_curves(asked, rows, order.size());
+  ResultTable table =
+      table_of(places.empty() ? std::move(rows.columns) : chosen(rows.columns, places), order);
+  if (curves) add_curves(table, store, runs, order, asked);
+  return table;
+}
+
+}  // namespace
+
+int run_report(const Words& words, const Globals& globals) {
+  Asked asked;
   Arguments arguments(
       "report [NAME...]",
       "Compares runs, best val loss first. Shows only the settings that differ between the runs.");
-  arguments.words("NAME...", references, "only these runs: names, ids or folders", offer::runs);
-  where.declare(arguments);
-  format.declare(arguments);
-  arguments.exit_codes(kFindsRuns)
-      .example("exprun report", "every run of the store")
-      .example("exprun report quickstart --csv > runs.csv",
-               "the runs of one name, for a spreadsheet")
-      .example("exprun report --where lr=3e-3 --where state=finished", "the results of a setting");
+  declare(asked, arguments);
   if (!arguments.parse(words)) return 0;
+  asked.format.check();
   const Store store = open_store(globals.store);
-  auto runs = reported_runs(store, globals.store, references);
-  where.keep_matching(store, runs);
-  format.print(report_table(std::move(runs)), where.conditions.empty() ? "no runs yet" : "no runs");
+  const auto runs = wanted_runs(store, globals.store, asked);
+  const bool all = asked.where.expressions.empty() && asked.sweep.empty();
+  asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no runs");
   return 0;
 }
 

@@ -59,33 +59,6 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
                                        const Words& references);
 
-// What a name says of each run: a column of ls, a parameter or a series.
-struct RunValues {
-  std::vector<Cell> cells;   // one a run
-  bool are_numbers = false;  // in every run that has one; a parameter may be anything
-};
-
-// `name` is a column of ls, else a parameter by its path or its end ("lr"), else a series:
-// "val/loss" is its last value, "val/loss.min" its lowest, "val/loss.max" its highest. "last(lr)"
-// is a series whatever else has the name. Throws Error "command line: SAID: ..." where it is none
-// of them, or several.
-RunValues values_named(const Store& store, const std::vector<ReportedRun>& runs,
-                       const std::string& name, const std::string& said);
-
-// --where of the commands that list runs: only those of which every condition holds.
-struct Where {
-  std::vector<std::string> conditions;
-
-  void declare(Arguments& arguments);
-  // Reads the parameters and series that are asked about. Throws Error that names the condition and
-  // what is wrong with it.
-  void keep_matching(const Store& store, std::vector<ReportedRun>& runs) const;
-};
-
-// Names of states, as users write them.
-
-std::vector<std::string> state_names();
-
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);
 

@@ -22,12 +22,14 @@ void print_plain(const ResultTable& table) {
 void TableFormat::declare(Arguments& arguments) {
   arguments.flag("--json", json, "print a JSON array of objects")
       .flag("--csv", csv, "print comma-separated values")
-      .flag("--markdown", markdown, "print a Markdown table");
+      .flag("--markdown", markdown, "print a Markdown table")
+      .flag("--latex", latex, "print a LaTeX table (booktabs)");
 }
 
 void TableFormat::check() const {
-  if (json + csv + markdown > 1)
-    throw Error("command line: give one of --json, --csv and --markdown", ExitCode::bad_recipe);
+  if (json + csv + markdown + latex > 1)
+    throw Error("command line: give one of --json, --csv, --markdown and --latex",
+                ExitCode::bad_recipe);
 }
 
 void TableFormat::print(const ResultTable& table, const std::string& empty) const {
@@ -35,6 +37,7 @@ void TableFormat::print(const ResultTable& table, const std::string& empty) cons
   if (json) return exprun::print(to_json(table));
   if (csv) return exprun::print(to_csv(table));
   if (markdown) return exprun::print(to_markdown(table));
+  if (latex) return exprun::print(to_latex(table));
   if (table.rows.empty()) return log_info(empty);
   print_plain(table);
 }

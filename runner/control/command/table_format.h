@@ -1,4 +1,4 @@
-// --json, --csv and --markdown of the commands that print a table.
+// --json, --csv, --markdown and --latex of the commands that print a table.
 #pragma once
 
 #include "control/command/arguments.h"
@@ -7,7 +7,7 @@
 namespace exprun {
 
 struct TableFormat {
-  bool json = false, csv = false, markdown = false;
+  bool json = false, csv = false, markdown = false, latex = false;
 
   // Declares the options; at most one may be given.
   void declare(Arguments& arguments);
@@ -15,7 +15,9 @@ struct TableFormat {
   // before it prints.
   void check() const;
   // For people: none of them was given.
-  bool is_plain() const { return !json && !csv && !markdown; }
+  bool is_plain() const { return !json && !csv && !markdown && !latex; }
+  // For programs: numbers in full, one a cell.
+  bool is_for_programs() const { return json || csv; }
   // To standard output. `empty` is said on standard error instead of a table without rows, where a
   // person reads.
   void print(const ResultTable& table, const std::string& empty) const;

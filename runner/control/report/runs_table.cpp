@@ -6,57 +6,6 @@
 #include "store/run_state.h"
 
 namespace exprun {
-namespace {
-
-const std::string* value_of(const ReportedRun& run, const std::string& path) {
-  for (const ParameterRow& parameter : run.parameters)
-    if (parameter.path == path) return &parameter.toml;
-  return nullptr;
-}
-
-// Runs are told apart by their settings, and compared by the best loss: the rest goes before them.
-std::vector<Column> report_columns(const std::vector<std::string>& paths) {
-  std::vector<Column> columns = {{"run", "run"}};
-  for (const std::string& path : paths)
-    columns.push_back({path, short_title(path, paths), true, 2});
-  columns.insert(columns.end(), {{"val_loss_best", "best val loss", true, 1},
-                                 {"val_loss_best_step", "at step", true, 5},
-                                 {"val_loss_last", "val loss", true, 6},
-                                 {"train_loss_last", "train loss", true, 4},
-                                 {"step", "step", true, 3},
-                                 {"state", "state", false, 7},
-                                 {"seconds", "time", true, 8}});
-  return columns;
-}
-
-std::vector<Cell> report_row(const ReportedRun& reported, const std::vector<std::string>& paths) {
-  const RunRow& run = reported.run;
-  std::vector<Cell> row = {Cell::word(run.folder)};
-  for (const std::string& path : paths) row.push_back(parameter_cell(reported, path));
-  row.insert(row.end(),
-             {best_loss(reported.val_loss), best_step(reported.val_loss),
-              last_loss(reported.val_loss), last_loss(reported.train_loss), steps_cell(run),
-              state_cell(run.state), Cell::number(run.seconds, duration(run.seconds))});
-  return row;
-}
-
-bool better(const ReportedRun& a, const ReportedRun& b) {
-  const auto has = [](const ReportedRun& run) {
-    return best_loss(run.val_loss).value.index() != 0;
-  };
-  if (has(a) != has(b)) return has(a);
-  if (has(a) && a.val_loss->min != b.val_loss->min) return a.val_loss->min < b.val_loss->min;
-  return a.run.id > b.run.id;
-}
-
-bool all_numbers(const ResultTable& table, size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-    return !std::holds_alternative<std::string>(row[column].value);
-  });
-}
-
-}  // namespace
-
 std::string bare_text(const std::string& toml) {
   const bool quoted = toml.size() >= 2 && toml.front() == '"' && toml.back() == '"';
   return quoted ? toml.substr(1, toml.size() - 2) : toml;
@@ -69,11 +18,6 @@ Cell value_cell(const std::string& toml) {
   if (const auto number = parse_number<double>(text))
     return Cell::number(*number, shortest(*number));
   return text.empty() ? Cell::none() : Cell::word(text);
-}
-
-Cell parameter_cell(const ReportedRun& run, const std::string& path) {
-  const std::string* value = value_of(run, path);
-  return value ? value_cell(*value) : Cell::none();
 }
 
 Cell state_cell(RunState state) {
@@ -116,20 +60,16 @@ Cell steps_cell(const RunRow& run) {
   return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
 }
 
-std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs) {
-  std::vector<std::string> paths;
-  for (const ReportedRun& run : runs)
-    for (const auto& [path, value, changed] : run.parameters)
-      if (changed && std::find(paths.begin(), paths.end(), path) == paths.end())
-        paths.push_back(path);
-  std::erase_if(paths, [&](const std::string& path) {
-    const std::string* first = value_of(runs.front(), path);
-    return std::all_of(runs.begin(), runs.end(), [&](const ReportedRun& run) {
-      const std::string* value = value_of(run, path);
-      return (value == nullptr) == (first == nullptr) && (!value || *value == *first);
-    });
-  });
-  return paths;
+std::vector<std::string> state_names() {
+  std::vector<std::string> names;
+  for (int state = 0; state <= static_cast<int>(RunState::pruned); ++state)
+    names.emplace_back(to_string(static_cast<RunState>(state)));
+  return names;
+}
+
+bool has_tag(const RunRow& run, const std::string& tag) {
+  const auto tags = words_of_list(run.tags);
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
 std::string short_title(const std::string& path, const std::vector<std::string>& all) {
@@ -141,15 +81,6 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
     if (same == 1) return tail.substr(1);
   }
   return path;
-}
-
-ResultTable report_table(std::vector<ReportedRun> runs) {
-  std::sort(runs.begin(), runs.end(), better);
-  const std::vector<std::string> paths = changed_paths(runs);
-  ResultTable table{report_columns(paths), {}};
-  for (const ReportedRun& run : runs) table.rows.push_back(report_row(run, paths));
-  for (size_t i = 1; i <= paths.size(); ++i) table.columns[i].right = all_numbers(table, i);
-  return table;
 }
 
 namespace {
@@ -253,6 +184,20 @@ ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
     for (const LsColumn& each : all_ls_columns()) row.push_back(each.cell(reported, now_ms));
   }
   return table;
+}
+
+std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const std::string& name,
+                                  int64_t now_ms) {
+  const auto& all = all_ls_columns();
+  for (const auto part : {&Column::key, &Column::title}) {
+    for (const LsColumn& each : all) {
+      if (each.column.*part != name) continue;
+      RunValues values{{}, each.column.right};
+      for (const ReportedRun& run : runs) values.cells.push_back(each.cell(run, now_ms));
+      return values;
+    }
+  }
+  return std::nullopt;
 }
 
 ResultTable ls_columns_explained() {

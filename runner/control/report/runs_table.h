@@ -1,4 +1,4 @@
-// Runs as rows: `report` says what was changed and what came of it.
+// Runs as `ls` lists them, and the cells that tables of runs share.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,14 @@ struct ReportedRun {
   std::optional<SeriesRow> val_loss, train_loss;
 };
 
-// The best val loss first; runs without one last, newest first.
-ResultTable report_table(std::vector<ReportedRun> runs);
+// What a name says of each run.
+struct RunValues {
+  std::vector<Cell> cells;   // one a run; without a value where the run has none
+  bool are_numbers = false;  // in every run that has one; a parameter may be anything
+};
 
-// Paths that a run changed and whose value is not the same in all, in the order first seen.
-std::vector<std::string> changed_paths(const std::vector<ReportedRun>& runs);
+std::vector<std::string> state_names();
+bool has_tag(const RunRow& run, const std::string& tag);
 
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
@@ -29,8 +32,6 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
 std::string bare_text(const std::string& toml);  // without the quotes of a string
 // A value as TOML writes it, without the quotes of a string.
 Cell value_cell(const std::string& toml);
-// That of the key with this path, if the run has it.
-Cell parameter_cell(const ReportedRun& run, const std::string& path);
 
 Cell state_cell(RunState state);
 // A run of another host that nobody can ask is "unknown", with its last sign of life.
@@ -45,6 +46,10 @@ Cell steps_cell(const RunRow& run);  // "250/300"
 // Every column that `ls` knows, and the keys of those that it shows by itself.
 ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms);
 std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs);
+
+// The cells of one column, by its key or header; nothing if `ls` has no such column.
+std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const std::string& name,
+                                  int64_t now_ms);
 
 // A row for each column: its name, its header and what it is.
 ResultTable ls_columns_explained();

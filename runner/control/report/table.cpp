@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
@@ -116,10 +117,65 @@ std::string to_markdown(const ResultTable& table) {
   std::string out = titles + '\n' + rule + '\n';
   for (const auto& row : table.rows) {
     out += '|';
-    for (const Cell& cell : row) out += ' ' + escaped(cell.text) + " |";
+    for (const Cell& cell : row) {
+      const char* const bold = cell.tone == Tone::best ? "**" : "";
+      out += ' ' + (bold + escaped(cell.text)) + bold + " |";
+    }
     out += '\n';
   }
   return out;
+}
+
+namespace {
+
+// A table for a paper.
+
+std::string latex_escaped(const std::string& text) {
+  std::string out;
+  for (const CodePoint& c : code_points(text)) {
+    if (c.value == U'\u00b1')
+      out += "$\\pm$";
+    else if (c.value == U'\\')
+      out += "\\textbackslash{}";
+    else if (c.value == U'~')
+      out += "\\textasciitilde{}";
+    else if (c.value == U'^')
+      out += "\\textasciicircum{}";
+    else if (c.value < 0x80 &&
+             std::string_view("&%$#_{}").find(static_cast<char>(c.value)) != std::string_view::npos)
+      (out += '\\') += static_cast<char>(c.value);
+    else
+      out += is_control(c.value) || !c.valid ? " " : std::string(c.bytes);
+  }
+  return out;
+}
+
+// "3.000e-05" as a power of ten; any other text as it is.
+std::string latex_cell(const Cell& cell) {
+  const size_t e = cell.text.find('e');
+  std::string text = latex_escaped(cell.text);
+  if (cell.as_number() && e != std::string::npos)
+    if (const auto exponent = parse_number<int64_t>(
+            std::string_view(cell.text).substr(cell.text[e + 1] == '+' ? e + 2 : e + 1)))
+      text = "$" + cell.text.substr(0, e) + " \\times 10^{" + std::to_string(*exponent) + "}$";
+  return cell.tone == Tone::best ? "\\textbf{" + text + "}" : text;
+}
+
+}  // namespace
+
+std::string to_latex(const ResultTable& table) {
+  std::string form, titles;
+  for (const Column& column : table.columns) {
+    form += column.right ? 'r' : 'l';
+    titles += (titles.empty() ? "" : " & ") + latex_escaped(column.title);
+  }
+  std::string out = "% \\usepackage{booktabs}\n\\begin{tabular}{" + form + "}\n\\toprule\n" +
+                    titles + " \\\\\n\\midrule\n";
+  for (const auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) out += (i ? " & " : "") + latex_cell(row[i]);
+    out += " \\\\\n";
+  }
+  return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
 namespace {
@@ -184,13 +240,14 @@ void drop_what_does_not_fit(ResultTable& table, size_t width, std::vector<std::s
   const std::vector<bool> stays = fitting(table, width);
   for (size_t i = table.columns.size(); i-- > 0;) {
     if (stays[i]) continue;
-    if (left_out) left_out->insert(left_out->begin(), table.columns[i].title);
+    if (left_out && !table.columns[i].extra)
+      left_out->insert(left_out->begin(), table.columns[i].title);
     drop_column(table, i);
   }
 }
 
 std::string coloured(const std::string& text, Tone tone) {
-  const char* const codes[] = {"", "\033[32m", "\033[31m", "\033[36m"};
+  const char* const codes[] = {"", "\033[32m", "\033[31m", "\033[36m", "\033[1;32m"};
   if (tone == Tone::plain) return text;
   return codes[static_cast<size_t>(tone)] + text + "\033[0m";
 }
@@ -271,13 +328,31 @@ std::vector<std::string> column_names(const ResultTable& table) {
   return names;
 }
 
+bool all_numbers(const std::vector<Cell>& cells) {
+  return std::none_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    return std::holds_alternative<std::string>(cell.value);
+  });
+}
+
+std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_first) {
+  std::vector<size_t> order(cells.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) {
+    const Cell &a = cells[i], &b = cells[j];
+    const Place of_a = place_of(a), of_b = place_of(b);
+    if (of_a != of_b || of_a != Place::comparable) return of_a < of_b;
+    return highest_first ? is_less(b, a) : is_less(a, b);
+  });
+  return order;
+}
+
 void sort_rows(ResultTable& table, const std::string& name, bool reverse) {
   const size_t column = column_of(table, name);
-  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
-    const Place of_a = place_of(a[column]), of_b = place_of(b[column]);
-    if (of_a != of_b || of_a != Place::comparable) return of_a < of_b;
-    return reverse ? is_less(b[column], a[column]) : is_less(a[column], b[column]);
-  });
+  std::vector<Cell> cells;
+  for (const auto& row : table.rows) cells.push_back(row[column]);
+  std::vector<std::vector<Cell>> rows;
+  for (const size_t row : sorted_order(cells, reverse)) rows.push_back(std::move(table.rows[row]));
+  table.rows = std::move(rows);
 }
 
 void choose_columns(ResultTable& table, const std::vector<std::string>& names) {

@@ -11,7 +11,8 @@
 namespace exprun {
 
 // How a cell is coloured on a terminal.
-enum class Tone { plain, good, bad, active };
+// `best` is the best of its column: bold in documents too.
+enum class Tone { plain, good, bad, active, best };
 
 struct Cell {
   std::variant<std::monostate, int64_t, double, std::string> value;  // for machines
@@ -32,6 +33,7 @@ struct Column {
   std::string title;   // for people: "best val loss"
   bool right = false;  // numbers stand right
   size_t rank = 0;     // on a narrow terminal the lowest have the room first; 0 always stays
+  bool extra = false;  // left out without a word
 };
 
 struct ResultTable {
@@ -53,6 +55,7 @@ std::string to_csv(const ResultTable& table);     // RFC 4180, numbers in full
 std::string csv_quoted(const std::string& text);  // a field of it, in quotes where they are needed
 std::string to_json(const ResultTable& table);    // an array of objects, one a line
 std::string to_markdown(const ResultTable& table);  // as for people
+std::string to_latex(const ResultTable& table);     // the same; a tabular, with booktabs' rules
 
 // Which rows and columns of a table are shown, and in what order.
 
@@ -61,6 +64,13 @@ std::optional<size_t> find_column(const ResultTable& table, const std::string& n
 
 // What a column may be called: the keys, then the titles.
 std::vector<std::string> column_names(const ResultTable& table);
+
+// Whether cells stand right: none of them is a text.
+bool all_numbers(const std::vector<Cell>& cells);
+
+// The order of these cells, the lowest first, or the highest: NaN behind what can be compared, and
+// what has no value last, either way. Equal ones stay in their order.
+std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_first);
 
 // By the values of the column of this name, the lowest first; cells without a value come last
 // either way. Throws Error that names the columns.

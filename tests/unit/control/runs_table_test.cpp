@@ -36,68 +36,6 @@ ReportedRun reported(int64_t id, const std::string& lr, double best) {
 
 }  // namespace
 
-TEST_CASE("report: only what differs is a column, and the best run stands first") {
-  CHECK(
-      to_plain(report_table({reported(2, "0.0003", 2.5), reported(1, "0.001", 1.9149)}), {}) ==
-      "run                      lr  best val loss  at step  val loss  train loss     step  state"
-      "       time\n"
-      "quickstart-00000001   0.001          1.915      250     2.015              300/300  finished"
-      "  1m 12s\n"
-      "quickstart-00000002  0.0003          2.500      250     2.600              300/300  finished"
-      "  1m 12s\n");
-}
-
-TEST_CASE("report: on a narrow terminal the settings that differ are left out last") {
-  std::vector<ReportedRun> runs = {reported(1, "0.001", 1.9149), reported(2, "0.0003", 2.5)};
-  for (ReportedRun& run : runs) {
-    run.run.folder = "slow-" + std::to_string(run.run.id);
-    run.parameters[0].toml = std::to_string(run.run.id);
-    run.parameters.push_back({"run.seed", std::to_string(run.run.id + 6)});
-  }
-  const ResultTable table = report_table(runs);
-  CHECK(to_plain(table, {80, false}) ==
-        "run     num_layers      lr  seed  best val loss  at step  train loss     step\n"
-        "slow-1           1   0.001     7          1.915      250              300/300\n"
-        "slow-2           2  0.0003     8          2.500      250              300/300\n");
-  CHECK(to_plain(table, {60, false}) ==
-        "run     num_layers      lr  seed  best val loss     step\n"
-        "slow-1           1   0.001     7          1.915  300/300\n"
-        "slow-2           2  0.0003     8          2.500  300/300\n");
-  CHECK(to_plain(table, {40, false}) ==
-        "run     num_layers  seed  best val loss\n"
-        "slow-1           1     7          1.915\n"
-        "slow-2           2     8          2.500\n");
-  CHECK(to_plain(table, {20, false}) ==
-        "run     num_layers\n"
-        "slow-1           1\n"
-        "slow-2           2\n");
-}
-
-TEST_CASE("report: a run without a val loss stands last") {
-  ReportedRun early = reported(3, "0.1", 0);
-  early.val_loss.reset();
-  early.run.state = RunState::interrupted;
-  const ResultTable table = report_table({early, reported(1, "0.2", 9.0)});
-  CHECK(table.rows[0][0].text == "quickstart-00000001");
-  CHECK(table.rows[1][2].text.empty());
-}
-
-TEST_CASE("report: a key that one run changed is shown for all, one that none changed is not") {
-  ReportedRun changed = reported(1, "0.1", 1), plain = reported(2, "0.1", 2);
-  changed.parameters.push_back({"run.seed", "7"});
-  changed.parameters.push_back({"schedule.warmup", "\"20 steps\""});
-  changed.parameters.push_back({"run.name", "\"a\"", false});
-  plain.parameters.push_back({"run.seed", "1337", false});
-  plain.parameters.push_back({"run.name", "\"b\"", false});
-  const ResultTable table = report_table({changed, plain});
-  CHECK(table.columns[1].title == "seed");
-  CHECK(table.rows[0][1].text == "7");
-  CHECK(table.rows[1][1].text == "1337");
-  CHECK(table.rows[0][2].text == "20 steps");
-  CHECK(table.rows[1][2].text.empty());
-  CHECK(table.columns[3].title == "best val loss");
-}
-
 TEST_CASE("report: titles are as short as they can be told apart") {
   const std::vector<std::string> paths = {"optimizer.lr", "optimizer.groups.a.lr",
                                           "evaluation.b.every", "checkpoint.every", "run.seed"};
@@ -105,12 +43,6 @@ TEST_CASE("report: titles are as short as they can be told apart") {
   CHECK(short_title("optimizer.lr", paths) == "optimizer.lr");
   CHECK(short_title("optimizer.groups.a.lr", paths) == "a.lr");
   CHECK(short_title("checkpoint.every", paths) == "checkpoint.every");
-}
-
-TEST_CASE("report: values are numbers for machines") {
-  const ResultTable table = report_table({reported(1, "1e-3", 1), reported(2, "3", 2)});
-  CHECK(to_json(table).find("\"optimizer.lr\":0.001,") != std::string::npos);
-  CHECK(to_json(table).find("\"optimizer.lr\":3,") != std::string::npos);
 }
 
 TEST_CASE("ls: how runs stand, by the columns that are wanted") {
@@ -156,12 +88,6 @@ TEST_CASE("ls: a column is known by its header too") {
   CHECK(explained.find("name                header         what it is\n") == 0);
   CHECK(explained.find("\nseconds             time           how long it ran, in seconds\n") !=
         std::string::npos);
-}
-
-TEST_CASE("report: a column that ls has too has the same header") {
-  for (const Column& column : report_table({reported(1, "0.1", 1)}).columns)
-    for (const Column& listed : ls_table({}, 0).columns)
-      if (column.key == listed.key) CHECK(column.title == listed.title);
 }
 
 TEST_CASE("ls: a narrow terminal has the run and what tells most of it") {

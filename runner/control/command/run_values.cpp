@@ -1,0 +1,178 @@
+#include "control/command/run_values.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "base/suggest.h"
+#include "recipe/key_path.h"
+
+namespace exprun {
+namespace {
+
+using Runs = std::vector<ReportedRun>;
+using Which = ValueName::Which;
+
+// An empty text is a value here.
+Cell cell_of_parameter(const std::string& toml) {
+  return toml == "\"\"" ? Cell::word("") : value_cell(toml);
+}
+
+Cell summary_cell(const SeriesRow& series, Which which) {
+  if (which == Which::plain || which == Which::last)
+    return series.count ? Cell::number(series.last) : Cell::none();
+  if (series.count == series.non_finite) return Cell::none();
+  return Cell::number(which == Which::min ? series.min : series.max);
+}
+
+// In the order of `runs`, from what a store tells by run.
+template <typename ByRun, typename MakeCell>
+RunValues in_order_of(const Runs& runs, const ByRun& by_run, bool are_numbers, MakeCell&& cell) {
+  RunValues values{{}, are_numbers};
+  values.cells.reserve(runs.size());
+  for (const ReportedRun& run : runs) {
+    const auto found = by_run.find(run.run.id);
+    values.cells.push_back(found == by_run.end() ? Cell::none() : cell(found->second));
+  }
+  return values;
+}
+
+// Nothing if no run has such a series.
+std::optional<RunValues> series_values(const Store& store, const Runs& runs,
+                                       const ValueName& name) {
+  const auto series = store.series_by_run(name.name);
+  if (series.empty()) return std::nullopt;
+  if (name.which == Which::at)
+    return in_order_of(runs, store.values_at(name.name, name.step), true,
+                       [](double value) { return Cell::number(value); });
+  return in_order_of(runs, series, true,
+                     [&](const SeriesRow& row) { return summary_cell(row, name.which); });
+}
+
+// The paths that a name may mean, as overrides take it.
+std::vector<std::string> paths_named(const std::string& name, std::vector<std::string> paths) {
+  if (std::find(paths.begin(), paths.end(), name) != paths.end()) return {name};
+  std::erase_if(paths, [&](const std::string& path) { return !path.ends_with('.' + name); });
+  return preferred_paths(std::move(paths));
+}
+
+std::string meant(const std::string& name, std::vector<std::string> names) {
+  const auto near = nearest(name, names);
+  return near ? "did you mean '" + *near + "'?" : "";
+}
+
+void add_parameters(std::vector<std::string>& names, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    names.push_back(path);
+    names.push_back(path.substr(path.rfind('.') + 1));
+  }
+}
+
+[[noreturn]] void refuse_unknown(const Store& store, const std::string& name,
+                                 const std::vector<std::string>& paths, const SourceSpan& where) {
+  std::vector<std::string> names = store.series_names();
+  for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
+  add_parameters(names, paths);
+  throw RecipeError(where, "no run has a parameter or series '" + name + "', and ls no such column",
+                    parse_number<double>(name) ? "the name stands left of the sign, as in lr>1e-4"
+                                               : meant(name, std::move(names)));
+}
+
+[[noreturn]] void refuse_several(const Store& store, const std::string& name,
+                                 std::vector<std::string> paths, const SourceSpan& where) {
+  std::string things = "parameters";
+  if (!store.series_by_run(name).empty()) {
+    things += " and a series";
+    paths.push_back("last(" + name + ")");
+  }
+  throw RecipeError(where, "'" + name + "' names several " + things,
+                    "write " + alternatives(paths));
+}
+
+}  // namespace
+
+std::shared_ptr<const SourceFile> source_of(const std::string& option, const std::string& text) {
+  return std::make_shared<SourceFile>(SourceFile{option, text});
+}
+
+std::vector<Extent> parts_of_list(const std::string& list) {
+  std::vector<Extent> parts;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '(') ++depth;
+    if (at < list.size() && list[at] == ')') --depth;
+    if (at < list.size() && (list[at] != ',' || depth > 0)) continue;
+    const std::string_view part = trimmed(std::string_view(list).substr(begin, at - begin));
+    if (!part.empty())
+      parts.push_back({static_cast<size_t>(part.data() - list.data()), part.size()});
+    begin = at + 1;
+  }
+  return parts;
+}
+
+std::string text_of(const SourceFile& source, Extent part) {
+  return source.text.substr(part.begin, part.size);
+}
+
+std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where) {
+  const auto paths = store.parameter_paths();
+  const auto found = paths_named(name, paths);
+  if (found.size() > 1) refuse_several(store, name, found, where);
+  if (found.size() == 1) return found.front();
+  std::vector<std::string> names;
+  add_parameters(names, paths);
+  throw RecipeError(where, "no run has a parameter '" + name + "'", meant(name, std::move(names)));
+}
+
+RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {
+  return in_order_of(runs, store.parameter_by_run(path), false, cell_of_parameter);
+}
+
+RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
+                    const SourceSpan& where) {
+  if (name.which == Which::plain) {
+    if (auto cells = ls_cells(runs, name.name, now_ms())) return std::move(*cells);
+    const auto paths = store.parameter_paths();
+    const auto found = paths_named(name.name, paths);
+    if (found.size() > 1) refuse_several(store, name.name, found, where);
+    if (found.size() == 1) return parameter_values(store, runs, found.front());
+    if (auto values = series_values(store, runs, name)) return *values;
+    refuse_unknown(store, name.name, paths, where);
+  }
+  if (auto values = series_values(store, runs, name)) return *values;
+  throw RecipeError(where, "no run has a series '" + name.name + "'",
+                    meant(name.name, store.series_names()));
+}
+
+void Where::declare(Arguments& arguments) {
+  arguments
+      .option("--where", "EXPRESSION", expressions,
+              "only runs for which it is true: compare parameters (lr, optimizer.type), series "
+              "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or a "
+              "pattern (~); join with and, or, not and brackets; if repeated, all must be true")
+      .note(
+          "In EXPRESSION, a series is its last value; min(val/loss), max(val/loss), last(lr) and "
+          "at(val/loss, 100) are others. tag(WORD) asks for a tag, has(NAME) for any value. A "
+          "parameter comes before a series of the same name. A comparison with a value that a run "
+          "does not have is false.");
+}
+
+void Where::keep_matching(const Store& store, std::vector<ReportedRun>& runs) const {
+  std::vector<bool> kept(runs.size(), true);
+  for (const std::string& text : expressions) {
+    const auto source = source_of("--where", text);
+    const RunFacts facts{
+        [&](const ValueName& name) {
+          return values_of(store, runs, name, span_of(source, name.where.begin, name.where.size));
+        },
+        [&](size_t run, const std::string& tag) { return has_tag(runs[run].run, tag); }};
+    const auto held = holds(parse_expression(source), source, runs.size(), facts);
+    for (size_t i = 0; i < runs.size(); ++i) kept[i] = kept[i] && held[i];
+  }
+  size_t i = 0;
+  std::erase_if(runs, [&](const ReportedRun&) { return !kept[i++]; });
+}
+
+}  // namespace exprun

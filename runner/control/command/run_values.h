@@ -1,0 +1,46 @@
+// What names say of runs: in --where, --columns, --sort, --metric and --group-by.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/command/arguments.h"
+#include "control/report/expression.h"
+#include "control/report/filter.h"
+#include "control/report/runs_table.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// The words of an option as a text that mistakes point into.
+std::shared_ptr<const SourceFile> source_of(const std::string& option, const std::string& text);
+
+// "run,at(val/loss, 100)" of an option's value, without the blanks around each; the commas in
+// brackets separate nothing.
+std::vector<Extent> parts_of_list(const std::string& list);
+
+std::string text_of(const SourceFile& source, Extent part);
+
+// A plain name is a column of ls, else a parameter by its path or its end ("lr"), else the last
+// value of a series. Throws RecipeError at `where` if it is none of them, or several.
+RunValues values_of(const Store& store, const std::vector<ReportedRun>& runs, const ValueName& name,
+                    const SourceSpan& where);
+
+// The path of the parameter that a name means. Throws RecipeError at `where`.
+std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where);
+
+// The values of a parameter that any run may have, by its whole path.
+RunValues parameter_values(const Store& store, const std::vector<ReportedRun>& runs,
+                           const std::string& path);
+
+// --where of the commands that list runs: only those of which every expression holds.
+struct Where {
+  std::vector<std::string> expressions;
+
+  void declare(Arguments& arguments);
+  // Throws RecipeError, which points into the expression.
+  void keep_matching(const Store& store, std::vector<ReportedRun>& runs) const;
+};
+
+}  // namespace exprun

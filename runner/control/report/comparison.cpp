@@ -1,0 +1,267 @@
+#include "control/report/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "base/format_units.h"
+
+namespace exprun {
+namespace {
+
+// Who has room first on a narrow terminal; the run itself always has.
+enum Rank : size_t { kBest = 1, kState, kParameter, kStep, kMetric, kLater, kLast, kTime };
+
+}  // namespace
+
+Goal goal_of(std::string_view series) {
+  const std::string_view last = series.substr(series.rfind('/') + 1);
+  for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
+    if (last.find(word) != last.npos) return Goal::highest;
+  return Goal::lowest;
+}
+
+std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
+  std::vector<ComparedColumn> columns = {
+      {{"val_loss_best", "best val loss", true, kBest}, {}, Goal::lowest},
+      {{"val_loss_best_step", "at step", true, kLater}, {}, Goal::none, false},
+      {{"val_loss_last", "val loss", true, kLast}, {}, Goal::lowest},
+      {{"train_loss_last", "train loss", true, kMetric}, {}, Goal::lowest}};
+  for (const ReportedRun& run : runs) {
+    columns[0].cells.push_back(best_loss(run.val_loss));
+    columns[1].cells.push_back(best_step(run.val_loss));
+    columns[2].cells.push_back(last_loss(run.val_loss));
+    columns[3].cells.push_back(last_loss(run.train_loss));
+  }
+  return columns;
+}
+
+std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
+                                              std::vector<std::vector<Cell>> cells, bool all) {
+  std::vector<ComparedColumn> columns;
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto differs = [&](const Cell& cell) { return cell.value != cells[i].front().value; };
+    if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
+    kept.push_back(paths[i]);
+    const bool right = all_numbers(cells[i]);
+    columns.push_back({{paths[i], "", right, kParameter}, std::move(cells[i])});
+  }
+  for (ComparedColumn& each : columns) each.column.title = short_title(each.column.key, kept);
+  return columns;
+}
+
+std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
+                                            std::vector<ComparedColumn> parameters,
+                                            std::vector<ComparedColumn> metrics) {
+  std::vector<ComparedColumn> columns = {{{"run", "run"}, {}}};
+  const auto append = [&](std::vector<ComparedColumn>& more) {
+    std::move(more.begin(), more.end(), std::back_inserter(columns));
+  };
+  append(parameters);
+  append(metrics);
+  const size_t step = columns.size(), state = step + 1, time = step + 2;
+  columns.push_back({{"step", "step", true, kStep}, {}});
+  columns.push_back({{"state", "state", false, kState}, {}});
+  columns.push_back({{"seconds", "time", true, kTime}, {}});
+  for (const size_t column : {size_t{0}, step, state, time})
+    columns[column].cells.reserve(runs.size());
+  for (const ReportedRun& reported : runs) {
+    const RunRow& run = reported.run;
+    columns[0].cells.push_back(Cell::word(run.folder));
+    columns[step].cells.push_back(steps_cell(run));
+    columns[state].cells.push_back(state_cell(run.state));
+    columns[time].cells.push_back(Cell::number(run.seconds, duration(run.seconds)));
+  }
+  return columns;
+}
+
+std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs) {
+  std::vector<std::vector<size_t>> groups;
+  std::map<std::vector<std::string>, size_t> known;
+  for (size_t run = 0; run < runs; ++run) {
+    std::vector<std::string> values;
+    for (const ComparedColumn& column : by) {
+      const Cell& cell = column.cells[run];
+      values.push_back(cell.value.index() == 0 ? "" : "=" + cell.text);
+    }
+    const auto [group, added] = known.emplace(std::move(values), groups.size());
+    if (added) groups.emplace_back();
+    groups[group->second].push_back(run);
+  }
+  return groups;
+}
+
+Spread spread_of(std::vector<double> values) {
+  // The same sums in whatever order the runs stand; NaN has no place in an order.
+  if (std::none_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+    std::sort(values.begin(), values.end());
+  Spread spread{0, 0, values.size()};
+  const auto n = static_cast<double>(values.size());
+  for (const double value : values) spread.mean += value / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
+  spread.deviation = std::sqrt(squares / (n - 1));
+  if (values.size() < 2) spread.deviation = std::numeric_limits<double>::quiet_NaN();
+  return spread;
+}
+
+namespace {
+
+constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
+constexpr int kMostDecimals = 8;
+
+// Two significant digits of the deviation.
+int decimals_for(double deviation) {
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(deviation)));
+  return std::clamp(decimals, 0, kMostDecimals);
+}
+
+std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const Spread& spread) {
+  if (spread.count == 0) return "";
+  const std::string count = " (" + std::to_string(spread.count) + ")";
+  if (spread.count == 1) return four_digits(spread.mean) + count;
+  const double size = std::abs(spread.mean);
+  const bool plain = std::isfinite(spread.deviation) && spread.deviation > 0 && size < kLargest &&
+                     (size >= kSmallest || size == 0) && spread.deviation < kLargest;
+  const auto shown = [&](double value) {
+    return plain ? with_decimals(value, decimals_for(spread.deviation)) : four_digits(value);
+  };
+  return shown(spread.mean) + " ± " + (spread.deviation == 0 ? "0" : shown(spread.deviation)) +
+         count;
+}
+
+namespace {
+
+// "finished", or "2 of 3 finished"
+Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group) {
+  const RunState first = runs[group.front()].run.state;
+  const auto like = [&](RunState state) {
+    return static_cast<size_t>(std::count_if(
+        group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
+  };
+  if (like(first) == group.size()) return state_cell(first);
+  return Cell::word(std::to_string(like(RunState::finished)) + " of " +
+                    std::to_string(group.size()) + " finished");
+}
+
+Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {
+  std::vector<double> values;
+  for (const size_t run : group)
+    if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
+  return exprun::spread_of(std::move(values));
+}
+
+void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
+                 const std::vector<Spread>& spreads, bool for_programs) {
+  ComparedColumn mean{metric.column, {}, metric.goal};
+  ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
+  ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
+  for (const Spread& spread : spreads) {
+    const bool some = spread.count > 0, several = spread.count > 1;
+    mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
+    deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
+    count.cells.push_back(Cell::integer(static_cast<int64_t>(spread.count)));
+  }
+  columns.push_back(std::move(mean));
+  if (!for_programs) return;
+  columns.push_back(std::move(deviation));
+  columns.push_back(std::move(count));
+}
+
+}  // namespace
+
+std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
+                                              const std::vector<std::vector<size_t>>& groups,
+                                              const std::vector<ComparedColumn>& by,
+                                              const std::vector<ComparedColumn>& metrics,
+                                              bool for_programs) {
+  std::vector<ComparedColumn> columns;
+  for (const ComparedColumn& parameter : by) {
+    ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
+    column.column.rank = 0;
+    for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
+  }
+  ComparedColumn sizes{{"runs", "runs", true, kStep}, {}};
+  for (const auto& group : groups)
+    sizes.cells.push_back(Cell::integer(static_cast<int64_t>(group.size())));
+  columns.push_back(std::move(sizes));
+  for (const ComparedColumn& metric : metrics) {
+    if (!metric.averaged) continue;
+    std::vector<Spread> spreads;
+    for (const auto& group : groups) spreads.push_back(spread_of(metric, group));
+    add_spreads(columns, metric, spreads, for_programs);
+  }
+  ComparedColumn states{{"state", "state", false, kState}, {}};
+  for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));
+  columns.push_back(std::move(states));
+  return columns;
+}
+
+namespace {
+
+void mark_best(ComparedColumn& metric) {
+  if (metric.goal == Goal::none) return;
+  const auto finite = [](const Cell& cell) {
+    const auto number = cell.as_number();
+    return number && std::isfinite(*number);
+  };
+  if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
+  Cell* best = nullptr;
+  for (Cell& cell : metric.cells) {
+    if (!finite(cell)) continue;
+    const bool better =
+        best && (metric.goal == Goal::lowest ? *cell.as_number() < *best->as_number()
+                                             : *cell.as_number() > *best->as_number());
+    if (!best || better) best = &cell;
+  }
+  best->tone = Tone::best;
+}
+
+}  // namespace
+
+ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order) {
+  ResultTable table;
+  table.rows.resize(order.size());
+  for (auto& row : table.rows) row.reserve(columns.size());
+  for (ComparedColumn& each : columns) {
+    mark_best(each);
+    table.columns.push_back(each.column);
+    for (size_t row = 0; row < order.size(); ++row)
+      table.rows[row].push_back(std::move(each.cells[order[row]]));
+  }
+  return table;
+}
+
+std::string sparkline(const std::vector<double>& values) {
+  constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr int kSteps = 7, kMiddle = 3;
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  std::string line;
+  for (const double value : values) {
+    // Halves, because the difference of two large values may not be finite.
+    const double height = (value / 2 - least / 2) / (most / 2 - least / 2);
+    if (!std::isfinite(value))
+      line += "×";
+    else
+      line += kBars[most > least ? static_cast<int>(std::lround(height * kSteps)) : kMiddle];
+  }
+  return line;
+}
+
+}  // namespace exprun

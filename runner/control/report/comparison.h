@@ -1,0 +1,69 @@
+// `report`: runs side by side, or groups of them with mean and standard deviation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/report/runs_table.h"
+#include "control/report/table.h"
+
+namespace exprun {
+
+enum class Goal { none, lowest, highest };
+
+struct ComparedColumn {
+  Column column;
+  std::vector<Cell> cells;  // one a run, or one a group
+  Goal goal = Goal::none;   // of a metric: which of its values is best
+  bool averaged = true;     // of a metric: groups have it
+};
+
+// Whether a larger value of a series is better: an accuracy, a rate; else it is a loss.
+Goal goal_of(std::string_view series);
+
+// The lowest, its step and the last of val/loss, and the last train/loss.
+std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs);
+
+// A column a path, titles as short as they can be told apart; `cells` has those of each path.
+// Unless `all`, those that are the same in all runs are left out.
+std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
+                                              std::vector<std::vector<Cell>> cells, bool all);
+
+// The run, its parameters and metrics, and how it stands.
+std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
+                                            std::vector<ComparedColumn> parameters,
+                                            std::vector<ComparedColumn> metrics);
+
+// Groups.
+
+// Runs with the same values of all these parameters, by their places in the list of runs; groups
+// and runs in the order of the runs.
+std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs);
+
+// Of a sample: the standard deviation divides by n - 1, and is NaN of one value.
+struct Spread {
+  double mean = 0, deviation = 0;
+  size_t count = 0;
+};
+Spread spread_of(std::vector<double> values);
+
+// "1.915 ± 0.012 (3)"; two significant digits of the deviation, as many decimals of the mean.
+std::string to_string(const Spread& spread);
+
+// The parameters of each group, how many runs it has, its metrics and how its runs stand. Runs
+// without a value of a metric do not count for it. For programs a metric is three columns: KEY (the
+// mean), KEY_std and KEY_n.
+std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
+                                              const std::vector<std::vector<size_t>>& groups,
+                                              const std::vector<ComparedColumn>& by,
+                                              const std::vector<ComparedColumn>& metrics,
+                                              bool for_programs);
+
+// The rows in this order; the best of each metric is marked where there is another one.
+ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order);
+
+// A curve in one line, a character a value: "█▅▃▂▁"; '×' is a value that is not finite.
+std::string sparkline(const std::vector<double>& values);
+
+}  // namespace exprun

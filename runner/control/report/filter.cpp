@@ -1,0 +1,200 @@
+#include "control/report/filter.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+
+#include "base/strings.h"
+#include "base/suggest.h"
+
+namespace exprun {
+namespace {
+
+using Kind = Expression::Kind;
+
+// One side of a comparison. A number that is written like one may also be meant as a text: a run
+// may be named 2024.
+struct Side {
+  std::optional<int64_t> integer;
+  std::optional<double> number;
+  std::string text;
+
+  explicit Side(const Literal& literal)
+      : integer(literal.integer), number(literal.number), text(literal.text) {}
+  explicit Side(const Cell& cell) : number(cell.as_number()), text(cell.text) {
+    if (const auto* whole = std::get_if<int64_t>(&cell.value)) integer = *whole;
+    if (const auto* word = std::get_if<std::string>(&cell.value)) text = *word;
+  }
+};
+
+bool is_empty(const Cell& cell) {
+  return cell.value.index() == 0;
+}
+
+// Whole numbers exactly, beyond 2^53 too.
+std::partial_ordering compared(const Side& a, const Side& b) {
+  if (a.integer && b.integer) return *a.integer <=> *b.integer;
+  return *a.number <=> *b.number;
+}
+
+bool equal_numbers(const Side& a, const Side& b) {
+  return (std::isnan(*a.number) && std::isnan(*b.number)) || is_eq(compared(a, b));
+}
+
+// Items of arrays: 1 is 1.0, and a text is itself with quotes or without.
+bool equal_items(const Literal& a, const Literal& b) {
+  if (a.is_array != b.is_array) return false;
+  if (a.is_array)
+    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), equal_items);
+  return a.number && b.number ? equal_numbers(Side(a), Side(b)) : a.text == b.text;
+}
+
+bool equals(const Cell& cell, const Literal& literal) {
+  if (const auto* word = std::get_if<std::string>(&cell.value)) {
+    if (!literal.is_array) return *word == literal.text;
+    const auto array = parse_array(*word);
+    return array && equal_items(*array, literal);
+  }
+  return literal.number && equal_numbers(Side(cell), Side(literal));
+}
+
+bool equals(const Cell& a, const Cell& b) {
+  const Side x(a), y(b);
+  return x.number && y.number ? equal_numbers(x, y) : x.text == y.text;
+}
+
+bool in_order(const std::string& sign, std::partial_ordering order) {
+  if (sign == "<") return is_lt(order);
+  if (sign == "<=") return is_lteq(order);
+  return sign == ">" ? is_gt(order) : is_gteq(order);
+}
+
+template <typename Right>
+bool compares(const std::string& sign, const Cell& cell, const Right& right) {
+  if (is_empty(cell)) return false;
+  if (sign == "=") return equals(cell, right);
+  if (sign == "!=") return !equals(cell, right);
+  const Side a(cell), b(right);
+  return a.number && b.number && in_order(sign, compared(a, b));
+}
+
+// Every character of what people see, '/' too.
+bool matches(const Cell& cell, const std::string& pattern) {
+  return !is_empty(cell) && ::fnmatch(pattern.c_str(), Side(cell).text.c_str(), 0) == 0;
+}
+
+class Filter {
+ public:
+  Filter(std::shared_ptr<const SourceFile> source, size_t runs, const RunFacts& facts)
+      : source_(std::move(source)), runs_(runs), facts_(facts) {}
+
+  std::vector<bool> of(const Expression& expression) const {
+    switch (expression.kind) {
+      case Kind::all_of:
+      case Kind::any_of:
+        return joined(expression);
+      case Kind::negation: {
+        std::vector<bool> held = of(expression.parts[0]);
+        held.flip();
+        return held;
+      }
+      case Kind::has_tag:
+        return each([&](size_t run) { return facts_.has_tag(run, expression.literals[0].text); });
+      default:
+        return compared_values(expression);
+    }
+  }
+
+ private:
+  template <typename Holds>
+  std::vector<bool> each(Holds&& holds) const {
+    std::vector<bool> held(runs_);
+    for (size_t run = 0; run < runs_; ++run) held[run] = holds(run);
+    return held;
+  }
+
+  std::vector<bool> joined(const Expression& expression) const {
+    const bool all = expression.kind == Kind::all_of;
+    std::vector<bool> held(runs_, all);
+    for (const Expression& part : expression.parts) {
+      const std::vector<bool> one = of(part);
+      for (size_t run = 0; run < runs_; ++run)
+        held[run] = all ? held[run] && one[run] : held[run] || one[run];
+    }
+    return held;
+  }
+
+  std::vector<bool> compared_values(const Expression& expression) const {
+    const RunValues values = facts_.values(expression.value);
+    check(expression, values);
+    const auto& cells = values.cells;
+    const auto& literals = expression.literals;
+    if (expression.kind == Kind::has_value)
+      return each([&](size_t run) { return !is_empty(cells[run]); });
+    if (expression.kind == Kind::matches)
+      return each([&](size_t run) { return matches(cells[run], literals[0].text); });
+    if (expression.kind == Kind::is_in)
+      return each([&](size_t run) {
+        return std::any_of(literals.begin(), literals.end(),
+                           [&](auto& item) { return compares("=", cells[run], item); });
+      });
+    if (!expression.right_name)
+      return each([&](size_t run) { return compares(expression.sign, cells[run], literals[0]); });
+    const auto right = facts_.values(*expression.right_name).cells;
+    return each([&](size_t run) {
+      return !is_empty(right[run]) && compares(expression.sign, cells[run], right[run]);
+    });
+  }
+
+  [[noreturn]] void refuse(Extent where, const std::string& message,
+                           const std::string& help) const {
+    throw RecipeError(span_of(source_, where.begin, where.size), message, help);
+  }
+
+  void check(const Expression& expression, const RunValues& values) const {
+    const std::string& name = expression.value.name;
+    const bool equality = expression.sign == "=" || expression.sign == "!=";
+    const bool pattern = expression.kind == Kind::matches;
+    if (pattern || expression.kind == Kind::has_value) return;
+    if (name == "tags")
+      refuse(expression.value.where, "a run may have several tags", "write tag(\"WORD\")");
+    for (const Literal& literal : expression.literals) {
+      const std::string shown = "'" + literal.text + "'";
+      if (name == "state") {
+        check_state(literal);
+      } else if (values.are_numbers && !literal.number) {
+        refuse(literal.where,
+               to_string(expression.value) + " is a number, and " + shown + " is none", "");
+      } else if (!equality && expression.kind == Kind::comparison && !literal.number) {
+        refuse(literal.where, expression.sign + " compares numbers, and " + shown + " is none",
+               "use = or !=");
+      }
+    }
+  }
+
+  void check_state(const Literal& literal) const {
+    const std::vector<std::string> names = state_names();
+    // ls says "unknown" of a run of another host.
+    if (literal.text == "unknown") return;
+    if (std::find(names.begin(), names.end(), literal.text) != names.end()) return;
+    const auto near = nearest(literal.text, names);
+    refuse(literal.where, "there is no state '" + literal.text + "'",
+           near ? "did you mean '" + *near + "'?" : "there are " + listed(names));
+  }
+
+  std::shared_ptr<const SourceFile> source_;
+  size_t runs_;
+  const RunFacts& facts_;
+};
+
+}  // namespace
+
+std::vector<bool> holds(const Expression& expression,
+                        const std::shared_ptr<const SourceFile>& source, size_t runs,
+                        const RunFacts& facts) {
+  return Filter(source, runs, facts).of(expression);
+}
+
+}  // namespace exprun

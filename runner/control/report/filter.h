@@ -1,0 +1,27 @@
+// Which runs an expression of --where holds of.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/report/expression.h"
+#include "control/report/runs_table.h"
+
+namespace exprun {
+
+// Where a filter reads. Both throw RecipeError with the place of a name that means nothing.
+struct RunFacts {
+  std::function<RunValues(const ValueName& name)> values;
+  std::function<bool(size_t run, const std::string& tag)> has_tag;
+};
+
+// For each run whether the expression holds. A comparison with a value that a run does not have is
+// false; nan equals nan; numbers are compared with numbers, and texts as they are written. Throws
+// RecipeError: a comparison of numbers with a text, a state that does not exist.
+std::vector<bool> holds(const Expression& expression,
+                        const std::shared_ptr<const SourceFile>& source, size_t runs,
+                        const RunFacts& facts);
+
+}  // namespace exprun

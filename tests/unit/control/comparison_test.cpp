@@ -1,0 +1,272 @@
+// exprun report: runs side by side, groups of runs, and every form of the table.
+#include "control/report/comparison.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace exprun;
+
+namespace {
+
+SeriesRow losses(double last, double min, int64_t min_step) {
+  SeriesRow series;
+  series.count = 7;
+  series.last = last;
+  series.last_step = 300;
+  series.min = min;
+  series.min_step = min_step;
+  return series;
+}
+
+ReportedRun reported(int64_t id, double best, RunState state = RunState::finished) {
+  ReportedRun reported;
+  reported.run.id = id;
+  reported.run.folder = "slow-0000000" + std::to_string(id);
+  reported.run.state = state;
+  reported.run.steps = reported.run.last_step = 300;
+  reported.run.seconds = 72;
+  reported.val_loss = losses(best + 0.1, best, 250);
+  return reported;
+}
+
+std::vector<Cell> cells(const std::vector<std::string>& values) {
+  std::vector<Cell> cells;
+  for (const std::string& value : values) cells.push_back(value_cell(value));
+  return cells;
+}
+
+std::vector<ComparedColumn> lr(const std::vector<std::string>& values) {
+  return parameter_columns({"optimizer.lr"}, {cells(values)}, false);
+}
+
+// As `report` orders them: the first metric's best first.
+ResultTable table(const std::vector<ReportedRun>& runs, std::vector<ComparedColumn> parameters) {
+  auto metrics = usual_metrics(runs);
+  const auto order = sorted_order(metrics[0].cells, false);
+  return table_of(columns_of_runs(runs, std::move(parameters), std::move(metrics)), order);
+}
+
+ResultTable two_runs() {
+  return table({reported(2, 2.5), reported(1, 1.9149)}, lr({"3e-5", "0.001"}));
+}
+
+// A run in every state, one of them with wide characters, a NaN, and one without a loss.
+ResultTable every_state() {
+  std::vector<ReportedRun> runs;
+  std::vector<std::string> rates;
+  for (int state = 0; state <= static_cast<int>(RunState::pruned); ++state) {
+    runs.push_back(reported(state + 1, 1 + state % 3, static_cast<RunState>(state)));
+    rates.push_back("0.00" + std::to_string(state));
+  }
+  runs[1].run.folder = "größe-日本";
+  runs[2].val_loss->last = std::nan("");
+  runs[2].run.last_step = 17;
+  runs[3].val_loss.reset();
+  runs[4].val_loss->min = runs[4].val_loss->max = std::nan("");
+  runs[4].val_loss->non_finite = runs[4].val_loss->count;
+  return table(runs, lr(rates));
+}
+
+}  // namespace
+
+TEST_CASE("report: the best run stands first, and its state stays on a narrow terminal") {
+  CHECK(to_plain(two_runs(), {200, false}) ==
+        "run               lr  best val loss  at step  val loss  train loss     step  state       "
+        "time\n"
+        "slow-00000001  0.001          1.915      250     2.015              300/300  finished  "
+        "1m 12s\n"
+        "slow-00000002   3e-5          2.500      250     2.600              300/300  finished  "
+        "1m 12s\n");
+  std::vector<std::string> left_out;
+  CHECK(to_plain(two_runs(), {80, false}, &left_out) ==
+        "run               lr  best val loss  at step  train loss     step  state\n"
+        "slow-00000001  0.001          1.915      250              300/300  finished\n"
+        "slow-00000002   3e-5          2.500      250              300/300  finished\n");
+  CHECK(left_out == std::vector<std::string>{"val loss", "time"});
+  CHECK(to_plain(two_runs(), {40, false}) ==
+        "run            best val loss  state\n"
+        "slow-00000001          1.915  finished\n"
+        "slow-00000002          2.500  finished\n");
+}
+
+TEST_CASE("report: the best of each metric is bold on a terminal and in documents") {
+  const std::string coloured = to_plain(two_runs(), {0, true});
+  CHECK(coloured.find("\033[1;32m1.915\033[0m") != std::string::npos);
+  CHECK(coloured.find("\033[1;32m2.500\033[0m") == std::string::npos);
+  CHECK(coloured.find("\033[1;32m250\033[0m") == std::string::npos);
+  CHECK(to_plain(table({reported(1, 1)}, {}), {0, true}).find("\033[1;32m") == std::string::npos);
+  auto accuracy = usual_metrics({reported(1, 1), reported(2, 2)});
+  accuracy.resize(1);
+  accuracy[0].goal = Goal::highest;
+  CHECK(to_plain(table_of(std::move(accuracy), {0, 1}), {0, true}) ==
+        "best val loss\n        1.000\n        \033[1;32m2.000\033[0m\n");
+}
+
+TEST_CASE("report: CSV, JSON, Markdown and LaTeX") {
+  CHECK(to_csv(two_runs()) ==
+        "run,optimizer.lr,val_loss_best,val_loss_best_step,val_loss_last,train_loss_last,step,"
+        "state,seconds\n"
+        "slow-00000001,0.001,1.9149,250,2.0149,,300,finished,72\n"
+        "slow-00000002,3e-5,2.5,250,2.6,,300,finished,72\n");
+  CHECK(to_json(two_runs()) ==
+        "[\n"
+        " {\"run\":\"slow-00000001\",\"optimizer.lr\":0.001,\"val_loss_best\":1.9149,"
+        "\"val_loss_best_step\":250,\"val_loss_last\":2.0149,\"train_loss_last\":null,\"step\":300,"
+        "\"state\":\"finished\",\"seconds\":72.0},\n"
+        " {\"run\":\"slow-00000002\",\"optimizer.lr\":3e-05,\"val_loss_best\":2.5,"
+        "\"val_loss_best_step\":250,\"val_loss_last\":2.6,\"train_loss_last\":null,\"step\":300,"
+        "\"state\":\"finished\",\"seconds\":72.0}\n"
+        "]\n");
+  CHECK(to_markdown(two_runs()) ==
+        "| run | lr | best val loss | at step | val loss | train loss | step | state | time |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |\n"
+        "| slow-00000001 | 0.001 | **1.915** | 250 | **2.015** |  | 300/300 | finished | 1m 12s |\n"
+        "| slow-00000002 | 3e-5 | 2.500 | 250 | 2.600 |  | 300/300 | finished | 1m 12s |\n");
+  CHECK(to_latex(two_runs()) ==
+        "% \\usepackage{booktabs}\n"
+        "\\begin{tabular}{lrrrrrrlr}\n"
+        "\\toprule\n"
+        "run & lr & best val loss & at step & val loss & train loss & step & state & time \\\\\n"
+        "\\midrule\n"
+        "slow-00000001 & 0.001 & \\textbf{1.915} & 250 & \\textbf{2.015} &  & 300/300 & finished & "
+        "1m 12s \\\\\n"
+        "slow-00000002 & $3 \\times 10^{-5}$ & 2.500 & 250 & 2.600 &  & 300/300 & finished & "
+        "1m 12s \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n");
+}
+
+TEST_CASE("report: LaTeX takes no character for a command") {
+  const ResultTable table{{{"a", "50 % & more_"}}, {{Cell::word("{x}~^\\#$ größe\n")}}};
+  CHECK(to_latex(table).find("\n50 \\% \\& more\\_ \\\\\n\\midrule\n\\{x\\}\\textasciitilde{}"
+                             "\\textasciicircum{}\\textbackslash{}\\#\\$ größe  \\\\\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("report: every state, NaN, no loss, and wide characters") {
+  CHECK(to_plain(every_state(), {80, false}) ==
+        "run               lr  best val loss  at step  train loss     step  state\n"
+        "slow-00000001      0          1.000      250              300/300  running\n"
+        "slow-00000007  0.006          1.000      250              300/300  killed\n"
+        "größe-日本     0.001          2.000      250              300/300  finished\n"
+        "slow-00000008  0.007          2.000      250              300/300  crashed\n"
+        "slow-00000003  0.002          3.000      250               17/300  diverged\n"
+        "slow-00000006  0.005          3.000      250              300/300  preempted\n"
+        "slow-00000009  0.008          3.000      250              300/300  pruned\n"
+        "slow-00000004  0.003                                      300/300  failed\n"
+        "slow-00000005  0.004                                      300/300  interrupted\n");
+  const std::string csv = to_csv(every_state());
+  CHECK(csv.find("slow-00000003,0.002,3,250,nan,,17,diverged,72\n") != std::string::npos);
+  CHECK(csv.find("slow-00000004,0.003,,,,,300,failed,72\n") != std::string::npos);
+  CHECK(to_json(every_state()).find("\"val_loss_last\":\"nan\"") != std::string::npos);
+}
+
+TEST_CASE("report: of no run there is a table without rows, of one there are no parameters") {
+  CHECK(to_csv(table({}, {})) ==
+        "run,val_loss_best,val_loss_best_step,val_loss_last,train_loss_last,step,state,seconds\n");
+  CHECK(to_json(table({}, {})) == "[]\n");
+  CHECK(lr({"0.1"}).empty());
+  CHECK(parameter_columns({"optimizer.lr"}, {cells({"0.1"})}, true).size() == 1);
+}
+
+TEST_CASE("report: a value is the same however its number is written") {
+  CHECK(lr({"1e-3", "0.001", "0.0010"}).empty());
+  CHECK(lr({"1e-3", "0.002"}).size() == 1);
+  const auto missing = parameter_columns({"a.b"}, {{Cell::none(), Cell::integer(1)}}, false);
+  CHECK(missing.size() == 1);
+}
+
+TEST_CASE("report: groups have the mean and the standard deviation of their runs") {
+  std::vector<ReportedRun> runs;
+  for (const double best : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0}) runs.push_back(reported(1, best));
+  runs[4].val_loss.reset();
+  runs[3].run.state = RunState::killed;
+  const auto by = lr({"0.1", "0.2", "0.1", "0.2", "0.2", "0.3"});
+  const auto groups = groups_of(by, runs.size());
+  CHECK(groups == std::vector<std::vector<size_t>>{{0, 2}, {1, 3, 4}, {5}});
+  const auto grouped = [&](bool for_programs) {
+    return table_of(columns_of_groups(runs, groups, by, usual_metrics(runs), for_programs),
+                    {0, 1, 2});
+  };
+  CHECK(to_plain(grouped(false), {200, false}) ==
+        " lr  runs    best val loss         val loss  train loss  state\n"
+        "0.1     2  1.50 ± 0.71 (2)  1.60 ± 0.71 (2)              finished\n"
+        "0.2     3    2.2 ± 1.1 (2)    2.4 ± 1.1 (2)              2 of 3 finished\n"
+        "0.3     1        7.000 (1)        7.100 (1)              finished\n");
+  CHECK(to_plain(grouped(false), {80, false}) == to_plain(grouped(false), {200, false}));
+  CHECK(to_csv(grouped(true))
+            .starts_with(
+                "optimizer.lr,runs,val_loss_best,val_loss_best_std,val_loss_best_n,val_loss_last,"
+                "val_loss_last_std,val_loss_last_n,train_loss_last,train_loss_last_std,train_loss_"
+                "last_n,"
+                "state\n"));
+  CHECK(to_csv(grouped(true)).find("\n0.1,2,1.5,0.7071067811865476,2,") != std::string::npos);
+  CHECK(to_csv(grouped(true)).find("\n0.3,1,7,,1,7.1,,1,,,0,finished\n") != std::string::npos);
+  CHECK(to_latex(grouped(false)).find("\\textbf{1.50 $\\pm$ 0.71 (2)}") != std::string::npos);
+}
+
+TEST_CASE("report: mean and deviation as they are computed with all digits at hand") {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> value(0, 3);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> values(2 + random() % 40);
+    for (double& each : values) each = value(random) * (random() % 2 ? 1 : -1);
+    long double sum = 0, squares = 0;
+    for (const double each : values) sum += each;
+    const long double mean = sum / values.size();
+    for (const double each : values) squares += (each - mean) * (each - mean);
+    const auto deviation = static_cast<double>(std::sqrt(squares / (values.size() - 1)));
+    const Spread spread = spread_of(values);
+    CHECK(spread.count == values.size());
+    CHECK(std::abs(spread.mean - static_cast<double>(mean)) <= 1e-13 * deviation);
+    CHECK(std::abs(spread.deviation - deviation) <= 1e-13 * deviation);
+  }
+  // By hand: squares of 32 over 7.
+  const Spread spread = spread_of({2, 4, 4, 4, 5, 5, 7, 9});
+  CHECK(spread.mean == 5);
+  CHECK(spread.deviation == doctest::Approx(2.138089935299395).epsilon(1e-15));
+  CHECK(std::isnan(spread_of({1}).deviation));
+  CHECK(std::isnan(spread_of({1, std::nan("")}).mean));
+}
+
+TEST_CASE("report: a deviation has two significant digits, and the mean as many decimals") {
+  const auto text = [](double mean, double deviation) {
+    return to_string(Spread{mean, deviation, 3});
+  };
+  CHECK(text(1.91494, 0.00234) == "1.9149 ± 0.0023 (3)");
+  CHECK(text(1.91494, 0.5) == "1.91 ± 0.50 (3)");
+  CHECK(text(123.456, 12.3) == "123 ± 12 (3)");
+  CHECK(text(123.456, 1234) == "123 ± 1234 (3)");
+  CHECK(text(2, 0) == "2.000 ± 0 (3)");
+  CHECK(text(0, 0.1) == "0.00 ± 0.10 (3)");
+  CHECK(text(2.5e7, 1.5e6) == "2.50e7 ± 1.50e6 (3)");
+  CHECK(text(3e-5, 1e-6) == "3.000e-05 ± 1.000e-06 (3)");
+  CHECK(text(std::nan(""), std::nan("")) == "nan ± nan (3)");
+  CHECK(to_string(Spread{2, std::nan(""), 1}) == "2.000 (1)");
+  CHECK(to_string(Spread{}) == "");
+}
+
+TEST_CASE("report: a curve in one line") {
+  CHECK(sparkline({7, 6, 5, 4, 3, 2, 1, 0}) == "█▇▆▅▄▃▂▁");
+  CHECK(sparkline({1, std::nan(""), 2, INFINITY}) == "▁×█×");
+  CHECK(sparkline({5}) == "▄");
+  CHECK(sparkline({5, 5}) == "▄▄");
+  CHECK(sparkline({-1.7e308, 1.7e308}) == "▁█");
+  CHECK(sparkline({std::nan("")}) == "×");
+  CHECK(sparkline({}) == "");
+}
+
+TEST_CASE("report: accuracies and rates are better when they are higher") {
+  CHECK(goal_of("val/loss") == Goal::lowest);
+  CHECK(goal_of("train/grad_norm") == Goal::lowest);
+  CHECK(goal_of("hellaswag/acc_norm") == Goal::highest);
+  CHECK(goal_of("throughput/tokens_per_second") == Goal::highest);
+}
+
+TEST_CASE("report: a column that ls has too has the same header") {
+  for (const Column& column : two_runs().columns)
+    for (const Column& listed : ls_table({}, 0).columns)
+      if (column.key == listed.key) CHECK(column.title == listed.title);
+}

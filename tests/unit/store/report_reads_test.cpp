@@ -1,0 +1,98 @@
+// What tables of runs read besides whole rows: values at a step, thinned curves, runs of a sweep.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "store/metrics/metric_writer.h"
+#include "support/refusal.h"
+#include "tests/unit/store/store_fixture.h"
+
+using namespace exprun;
+
+namespace {
+
+// A run with these values of val/loss at the steps 10, 20, ...
+int64_t add_run(Store& store, const std::string& uid, const std::vector<double>& losses) {
+  const int64_t run = store.create_run(new_run(uid));
+  MetricWriter writer(store.file(), run);
+  const auto series = writer.series("val/loss", false);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const MetricWriter::Point point{series, losses[i]};
+    writer.push(10 * (static_cast<int64_t>(i) + 1), {&point, 1});
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("store: the values of a series at a step, of the runs that have one there") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t first = add_run(store, "1a", {3, 2});
+  const int64_t second = add_run(store, "2b", {5, std::nan(""), 4});
+  CHECK(store.values_at("val/loss", 10) == std::map<int64_t, double>{{first, 3}, {second, 5}});
+  CHECK(store.values_at("val/loss", 30) == std::map<int64_t, double>{{second, 4}});
+  CHECK(std::isnan(store.values_at("val/loss", 20).at(second)));
+  CHECK(store.values_at("val/loss", 15).empty());
+  CHECK(store.values_at("train/loss", 10).empty());
+}
+
+TEST_CASE("store: a thinned curve has its ends, and no more points than it may") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  std::vector<double> losses;
+  for (int i = 1; i <= 1000; ++i) losses.push_back(1000 - i);
+  const int64_t series = store.series(add_run(store, "1a", losses)).at(0).id;
+  const auto thinned = store.thinned_metrics(series, 12);
+  REQUIRE(thinned.size() == 12);
+  CHECK(thinned.front().step == 10);
+  CHECK(thinned.back().step == 10'000);
+  for (size_t i = 1; i < thinned.size(); ++i) {
+    CHECK(std::abs(thinned[i].step - thinned[i - 1].step - 908) <= 10);
+    CHECK(thinned[i].value == losses[static_cast<size_t>(thinned[i].step / 10 - 1)]);
+  }
+  CHECK(store.thinned_metrics(series, 5000).size() == 1000);
+  CHECK(store.thinned_metrics(series, 1).size() == 1);
+  CHECK(store.thinned_metrics(series + 1, 12).empty());
+  const int64_t point = store.series(add_run(store, "2b", {7})).at(0).id;
+  CHECK(store.thinned_metrics(point, 12).size() == 1);
+}
+
+TEST_CASE("store: the runs of a sweep by its id, name or uid") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  CHECK(refusal(ExitCode::no_such_run, [&] { store.runs_of_sweep("lr"); }) ==
+        "store: no sweep 'lr' in '" + folder.database().string() + "'; it has no sweeps yet");
+  const SweepRow older = store.find_or_create_sweep("lr", "{}");
+  const SweepRow newer = store.find_or_create_sweep("lr", "{\"a\": 1}");
+  const int64_t first = store.create_run(new_run("1a")), second = store.create_run(new_run("2b"));
+  const int64_t third = store.create_run(new_run("3c"));
+  store.record_trials(older.id, {{1, "h1", "a=1", third}});
+  store.record_trials(newer.id,
+                      {{1, "h2", "a=2", second}, {2, "h3", "a=3", first}, {3, "h4", "", {}}});
+  CHECK(store.runs_of_sweep("lr") == std::vector<int64_t>{second, first});
+  CHECK(store.runs_of_sweep(std::to_string(older.id)) == std::vector<int64_t>{third});
+  CHECK(store.runs_of_sweep(older.uid.substr(0, 8)) == std::vector<int64_t>{third});
+  store.remove_run(second);
+  CHECK(store.runs_of_sweep(newer.uid) == std::vector<int64_t>{first});
+  CHECK(refusal(ExitCode::no_such_run, [&] {
+          store.runs_of_sweep("lrr");
+        }).ends_with("'; did you mean 'lr'?"));
+  CHECK(refusal(ExitCode::no_such_run, [&] {
+          store.runs_of_sweep("77");
+        }).ends_with("'; there are lr"));
+}
+
+TEST_CASE("store: the paths of the parameters that a run has changed") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  NewRun run = new_run("1a");
+  for (ParameterRow& parameter : run.parameters) parameter.changed = false;
+  store.create_run(run);
+  CHECK(store.changed_parameter_paths().empty());
+  run.uid = new_run("2b").uid;
+  run.parameters.front().changed = true;
+  store.create_run(run);
+  CHECK(store.changed_parameter_paths() == std::vector<std::string>{"optimizer.lr"});
+  CHECK(store.parameter_paths().size() == 3);
+}
