@@ -66,11 +66,27 @@ Derived num_key_value_heads(const DeriveInput& input) {
   return heads ? Derived(*heads) : std::nullopt;
 }
 
+Derived head_dim(const DeriveInput& input) {
+  const auto width = positive_at(input.root, "model.hidden_size");
+  const auto heads = positive_at(input.root, "model.num_heads");
+  if (!width || !heads || *width % *heads != 0) return std::nullopt;
+  return *width / *heads;
+}
+
+// What each layout meant before the direction could be said.
+Derived rotary_direction(const DeriveInput& input) {
+  const auto layout = text_at(input.root, "model.position.layout");
+  if (!layout) return std::nullopt;
+  return std::string(*layout == "half_split" ? "clockwise" : "counter_clockwise");
+}
+
 Derived feed_forward_size(const DeriveInput& input) {
   const auto width = positive_at(input.root, "model.hidden_size");
   int64_t size = 0;
-  if (!width || __builtin_mul_overflow(4, *width, &size)) return std::nullopt;
-  return size;
+  if (!width || __builtin_mul_overflow(8, *width, &size)) return std::nullopt;
+  const auto multiple = positive_at(input.root, "model.feed_forward_multiple");
+  if (!multiple || text_at(input.root, "model.activation") != "swiglu") return size / 2;
+  return (size / 3 + *multiple - 1) / *multiple * *multiple;
 }
 
 Derived micro_batch(const DeriveInput& input) {
@@ -114,7 +130,9 @@ Derived derive(const DeriveInput& input, const std::string& path, const std::str
   if (path == "run.name") return run_name(input);
   if (path == "model.vocab_size") return vocab_size(input);
   if (path == "model.num_key_value_heads") return num_key_value_heads(input);
+  if (path == "model.head_dim") return head_dim(input);
   if (path == "model.feed_forward_size") return feed_forward_size(input);
+  if (path == "model.position.direction") return rotary_direction(input);
   if (path == "batch.sequence_length") return context_length(input);
   if (path == "batch.micro_batch") return micro_batch(input);
   if (path == "schedule.decay_until") return part_of_run(input, 1);

@@ -266,6 +266,25 @@ TEST_CASE("kernels: attention of separate tensors agrees, also where heads share
   });
 }
 
+TEST_CASE("kernels: attention of one product agrees where heads share keys and values") {
+  with_each_instruction_set([&] {
+    const auto x = at::randn({2, 33, (6 + 2 * 2) * 8});
+    const auto ours = differentiate(
+        [](const auto& in) {
+          return causal_attention_ours(in[0], {6, 2});
+        },
+        {x});
+    const auto reference = differentiate(
+        [](const auto& in) {
+          return causal_attention_reference(in[0], {6, 2}, 0);
+        },
+        {x.to(at::kDouble)});
+    CHECK(ours.value.sizes() == at::IntArrayRef({2, 33, 6 * 8}));
+    CHECK(largest(ours.value - reference.value) < 2e-6);
+    CHECK(largest(ours.gradients[0] - reference.gradients[0]) < 2e-5);
+  });
+}
+
 TEST_CASE("kernels: attention reads queries, keys and values that lie apart from each other") {
   const auto all = at::randn({2, 11, 5, 8});  // 3 heads of queries, one of keys, one of values
   const auto part = [&](int64_t first, int64_t count) { return all.narrow(2, first, count); };

@@ -144,6 +144,15 @@ const char* const kParts[] = {
     "embedding_norm = true\n",
     "activation = \"relu_squared\"\n",
     "activation = \"swiglu\"\nfeed_forward_size = 12\n",
+    "position = { type = \"rotary\", direction = \"counter_clockwise\", rope_theta = 50.0 }\n",
+    "position = { type = \"rotary\", rope_scaling = { type = \"linear\", factor = 3.0 } }\n",
+    "head_dim = 6\n",
+    "head_dim = 6\nnum_key_value_heads = 1\nposition = { type = \"rotary\" }\n",
+    "qk_norm = \"per_head\"\n",
+    "qk_norm = \"projection\"\nnum_key_value_heads = 1\nquery_key_value = \"separate\"\n",
+    "norm = { type = \"rms_norm\", placement = \"post\" }\n",
+    "sliding_window = 3\n",
+    "sliding_window = 3\nnum_key_value_heads = 1\n",
     "logit_softcap = 2.0\ntie_embeddings = false\nvocab_multiple = 16\n",
     "bias = [\"feed_forward\", \"norm\"]\n"};
 
@@ -179,7 +188,9 @@ TEST_CASE("gpt: every part changes the model") {
   std::vector<at::Tensor> seen;
   for (const std::string parts : kParts) {
     // A weight of ones and biases of zero are not told from none before training.
-    if (parts.starts_with("norm = { weight") || parts.starts_with("bias")) continue;
+    if (parts.starts_with("norm = { weight") || parts.starts_with("bias") ||
+        parts.starts_with("qk_norm = \"per_head"))
+      continue;
     INFO(parts);
     Built built("initialization = { std = 0.3 }\n" + parts);
     seen.push_back(built.model->logits(inputs).detach());
@@ -235,6 +246,92 @@ TEST_CASE("rotary: the half-split turn is modded-nanogpt's") {
   const std::vector<float> expected = {1.4420069f, 1.0252872f, 1.0139499f, 1.1014994f,
                                        -.024814f,  1.2036554f, 1.3899301f, 1.4988992f};
   CHECK(at::allclose(turned, at::tensor(expected), 0, 1e-6));
+}
+
+// transformers' apply_rotary_pos_emb: x cos + rotate_half(x) sin with rotate_half (-b, a).
+TEST_CASE("rotary: the half-split turn counter-clockwise is HuggingFace's") {
+  const auto x = at::arange(32, at::kFloat).div(10).view({1, 4, 1, 8});
+  RotarySettings settings;
+  settings.direction = RotarySettings::Direction::counter_clockwise;
+  const auto turned = Rotary(settings, 8)(x);
+  for (int64_t t = 0; t < 4; ++t)
+    for (int64_t i = 0; i < 4; ++i) {
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -2.0 * double(i) / 8);
+      const double a = x[0][t][0][i].item<double>(), b = x[0][t][0][i + 4].item<double>();
+      CHECK(turned[0][t][0][i].item<double>() ==
+            doctest::Approx(a * std::cos(angle) - b * std::sin(angle)).epsilon(1e-6));
+      CHECK(turned[0][t][0][i + 4].item<double>() ==
+            doctest::Approx(b * std::cos(angle) + a * std::sin(angle)).epsilon(1e-6));
+    }
+}
+
+// Llama 3.1's rule, written out for one frequency.
+TEST_CASE("rotary: llama3 scales long wavelengths, keeps short ones, and blends between") {
+  RotarySettings settings;
+  settings.layout = RotarySettings::Layout::interleaved;
+  settings.direction = RotarySettings::Direction::counter_clockwise;
+  settings.scaling = {RopeScaling::Form::llama3, 8, 1, 4, 100};
+  const auto turned = Rotary(settings, 16)(at::tensor({1.F, 0.F}).repeat({1, 6, 1, 8}));
+  int kept = 0, scaled = 0, blended = 0;
+  for (int64_t i = 0; i < 8; ++i) {
+    const double frequency = std::pow(10000.0, -double(i) / 8);
+    const double wavelength = 2 * 3.14159265358979 / frequency;
+    double expected = frequency;
+    if (wavelength > 100.0 / 1) {
+      expected = frequency / 8;
+      ++scaled;
+    } else if (wavelength >= 100.0 / 4) {
+      const double smooth = (100 / wavelength - 1) / (4 - 1);
+      expected = (1 - smooth) * frequency / 8 + smooth * frequency;
+      ++blended;
+    } else {
+      ++kept;
+    }
+    CHECK(turned[0][5][0][2 * i].item<double>() ==
+          doctest::Approx(std::cos(5 * expected)).epsilon(1e-6));
+    CHECK(turned[0][5][0][2 * i + 1].item<double>() ==
+          doctest::Approx(std::sin(5 * expected)).epsilon(1e-5));
+  }
+  CHECK(kept > 0);
+  CHECK(scaled > 0);
+  CHECK(blended > 0);
+}
+
+TEST_CASE("gpt: with a sliding window a position sees the tokens of the window, and no others") {
+  Built built("num_layers = 1\nsliding_window = 3\n");
+  const auto inputs = tokens(1);
+  auto changed = inputs.clone();
+  changed[0][2] = (inputs[0][2] + 1).remainder(11);
+  const auto moved =
+      built.model->logits(inputs).sub(built.model->logits(changed)).abs().amax(-1).flatten();
+  for (int64_t t = 0; t < 8; ++t) {
+    INFO(t);
+    CHECK((moved[t].item<double>() > 1e-6) == (t >= 2 && t <= 4));
+  }
+}
+
+TEST_CASE("gpt: heads of a width of their own, and norms of queries and keys, have their shapes") {
+  const Built per_head("head_dim = 6\nnum_key_value_heads = 1\nqk_norm = \"per_head\"\n");
+  CHECK(per_head.of("blocks.0.attention.query_key_value.weight").sizes() ==
+        at::IntArrayRef({2 * 6 + 2 * 6, 16}));
+  CHECK(per_head.of("blocks.0.attention.output_projection.weight").sizes() ==
+        at::IntArrayRef({16, 12}));
+  CHECK(per_head.of("blocks.0.attention.query_norm.weight").sizes() == at::IntArrayRef({6}));
+  const Built whole("head_dim = 6\nnum_key_value_heads = 1\nqk_norm = \"projection\"\n");
+  CHECK(whole.of("blocks.0.attention.query_norm.weight").sizes() == at::IntArrayRef({12}));
+  CHECK(whole.of("blocks.1.attention.key_norm.weight").sizes() == at::IntArrayRef({6}));
+}
+
+TEST_CASE("gpt: swiglu is 8/3 as wide as the model where a multiple is given") {
+  const auto width = [](const std::string& keys) {
+    return Built("activation = \"swiglu\"\nhidden_size = 64\n" + keys)
+        .of("blocks.0.feed_forward.gate_projection.weight")
+        .size(0);
+  };
+  CHECK(width("") == 256);
+  CHECK(width("feed_forward_multiple = 1\n") == 170);
+  CHECK(width("feed_forward_multiple = 32\n") == 192);
+  CHECK(width("feed_forward_multiple = 32\nfeed_forward_size = 100\n") == 100);
 }
 
 TEST_CASE("gpt: dropout acts in training only") {

@@ -1,6 +1,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/format_units.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
@@ -40,9 +41,39 @@ void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics) {
   const auto heads = positive_at(input.root, "model.num_heads");
   const auto width = positive_at(input.root, "model.hidden_size");
   if (!heads || !width || *width % *heads == 0) return;
+  if (positive_at(input.root, "model.head_dim")) return;
   diagnostics.push_back(clash(input.root, {"model.num_heads", "model.hidden_size"},
                               "'num_heads' must divide hidden_size, " + number(*width),
                               near_divisors(*width, *heads)));
+}
+
+void heads_fit_the_model(const RuleInput& input, Diagnostics& diagnostics) {
+  constexpr int64_t kWidest = 1 << 30;
+  const auto heads = positive_at(input.root, "model.num_heads");
+  const auto head_dim = positive_at(input.root, "model.head_dim");
+  const auto width = positive_at(input.root, "model.hidden_size");
+  if (!heads || !head_dim || !width) return;
+  int64_t together = 0;
+  const bool too_large = __builtin_mul_overflow(*heads, *head_dim, &together) || together > kWidest;
+  if (too_large)
+    return diagnostics.push_back(clash(input.root, {"model.head_dim", "model.num_heads"},
+                                       "num_heads times head_dim must be <= " + number(kWidest)));
+  const Value* projects = valid_at(input.root, "model.output_projection");
+  const bool* is_on = projects == nullptr ? nullptr : projects->as<bool>();
+  if (is_on == nullptr || *is_on || together == *width) return;
+  diagnostics.push_back(clash(input.root, {"model.output_projection", "model.head_dim"},
+                              "without an output projection num_heads times head_dim, " +
+                                  number(together) + ", must be hidden_size, " + number(*width)));
+}
+
+void rope_scaling_has_a_range(const RuleInput& input, Diagnostics& diagnostics) {
+  const std::string table = "model.position.rope_scaling.";
+  const auto low = number_at(input.root, table + "low_freq_factor");
+  const auto high = number_at(input.root, table + "high_freq_factor");
+  if (text_at(input.root, table + "type") != "llama3" || !low || !high || *low < *high) return;
+  diagnostics.push_back(
+      clash(input.root, {table + "high_freq_factor", table + "low_freq_factor"},
+            "'high_freq_factor' must be more than low_freq_factor, " + shortest(*low)));
 }
 
 void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics) {
@@ -55,14 +86,17 @@ void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics)
 }
 
 void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics) {
-  const auto heads = positive_at(input.root, "model.num_heads");
-  const auto width = positive_at(input.root, "model.hidden_size");
-  if (text_at(input.root, "model.position.type") != "rotary" || !heads || !width) return;
-  if (*width % *heads != 0 || *width / *heads % 2 == 0) return;
-  diagnostics.push_back(
-      clash(input.root, {"model.num_heads", "model.hidden_size", "model.position.type"},
-            "rotary positions need heads of an even width, not " + number(*width / *heads),
-            "the width of a head is hidden_size / num_heads"));
+  const auto head_dim = positive_at(input.root, "model.head_dim");
+  if (text_at(input.root, "model.position.type") != "rotary" || !head_dim) return;
+  if (*head_dim % 2 == 0) return;
+  const std::string message =
+      "rotary positions need heads of an even width, not " + number(*head_dim);
+  if (is_written(input.root, "model.head_dim"))
+    return diagnostics.push_back(
+        clash(input.root, {"model.head_dim", "model.position.type"}, message));
+  diagnostics.push_back(clash(input.root,
+                              {"model.num_heads", "model.hidden_size", "model.position.type"},
+                              message, "the width of a head is hidden_size / num_heads"));
 }
 
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {

@@ -19,6 +19,8 @@ std::string would(int64_t below, int64_t above) {
 constexpr Rule kRules[] = {
     heads_divide_width,
     shared_heads_divide_heads,
+    heads_fit_the_model,
+    rope_scaling_has_a_range,
     rotary_heads_are_even,
     vocabulary_covers_tokenizer,
     vocabulary_is_known,

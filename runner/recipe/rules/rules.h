@@ -39,6 +39,8 @@ bool has_table(const Table& root, std::string_view table);
 // model and optimizer
 void heads_divide_width(const RuleInput& input, Diagnostics& diagnostics);
 void shared_heads_divide_heads(const RuleInput& input, Diagnostics& diagnostics);
+void heads_fit_the_model(const RuleInput& input, Diagnostics& diagnostics);
+void rope_scaling_has_a_range(const RuleInput& input, Diagnostics& diagnostics);
 void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <cmath>
@@ -19,8 +20,9 @@ struct Heads {
   at::Tensor key;
   at::Tensor value;
 
-  static Heads of_joined(const at::Tensor& query_key_value, int64_t num_heads) {
-    const auto parts = query_key_value.unflatten(2, {3, num_heads, -1}).unbind(2);
+  static Heads of_joined(const at::Tensor& query_key_value, HeadCounts counts) {
+    const auto parts = query_key_value.unflatten(2, {counts.query + 2 * counts.key_value, -1})
+                           .split_with_sizes({counts.query, counts.key_value, counts.key_value}, 2);
     return {parts[0], parts[1], parts[2]};
   }
 };
@@ -105,14 +107,13 @@ void attend_backward(const Heads& heads, const Attended& attended, const at::Ten
   });
 }
 
-Differentiable joined(const at::Tensor& input, int64_t num_heads) {
+Differentiable joined(const at::Tensor& input, HeadCounts counts) {
   const auto query_key_value = input.contiguous();
-  const auto [out, softmax] = attend(Heads::of_joined(query_key_value, num_heads));
-  return {out, {query_key_value, out, softmax}, [num_heads](const Backward& given) -> Tensors {
+  const auto [out, softmax] = attend(Heads::of_joined(query_key_value, counts));
+  return {out, {query_key_value, out, softmax}, [counts](const Backward& given) -> Tensors {
             auto gradient = at::empty_like(given.kept[0]);
-            attend_backward(Heads::of_joined(given.kept[0], num_heads),
-                            {given.kept[1], given.kept[2]}, given.gradient.contiguous(),
-                            Heads::of_joined(gradient, num_heads));
+            attend_backward(Heads::of_joined(given.kept[0], counts), {given.kept[1], given.kept[2]},
+                            given.gradient.contiguous(), Heads::of_joined(gradient, counts));
             return {gradient};
           }};
 }
@@ -153,9 +154,21 @@ at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor&
   return mixed.transpose(1, 2).flatten(2);
 }
 
-at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t num_heads,
+at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value, int64_t window, double dropout) {
+  const int64_t length = query.size(1);
+  const auto visible =
+      at::ones({length, length}, query.options().dtype(at::kBool)).tril().triu(1 - window);
+  const bool shared = key.size(2) != query.size(2);
+  const auto mixed = at::scaled_dot_product_attention(
+      query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), visible, dropout,
+      /*is_causal=*/false, /*scale=*/std::nullopt, /*enable_gqa=*/shared);
+  return mixed.transpose(1, 2).flatten(2);
+}
+
+at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
                                       double dropout) {
-  const auto [query, key, value] = Heads::of_joined(query_key_value, num_heads);
+  const auto [query, key, value] = Heads::of_joined(query_key_value, heads);
   return causal_attention_reference(query, key, value, dropout);
 }
 
@@ -165,9 +178,9 @@ at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
   return with_custom_gradient(inputs, [&] { return separate(inputs); }).to(query.scalar_type());
 }
 
-at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads) {
+at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads) {
   const auto wide = query_key_value.to(at::kFloat);
-  return with_custom_gradient({wide}, [&] { return joined(wide, num_heads); })
+  return with_custom_gradient({wide}, [&] { return joined(wide, heads); })
       .to(query_key_value.scalar_type());
 }
 
@@ -182,15 +195,15 @@ at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, cons
       [](const Tensors& in) { return causal_attention_reference(in[0], in[1], in[2], 0); });
 }
 
-at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads, double dropout) {
+at::Tensor causal_attention(const at::Tensor& query_key_value, HeadCounts heads, double dropout) {
   if (!may_be_ours(query_key_value, dropout))
-    return causal_attention_reference(query_key_value, num_heads, dropout);
-  const int64_t width = query_key_value.size(2) / 3 / num_heads;
+    return causal_attention_reference(query_key_value, heads, dropout);
+  const int64_t width = query_key_value.size(2) / (heads.query + 2 * heads.key_value);
   return fastest(
       key_of(query_key_value.scalar_type(), query_key_value.size(0), query_key_value.size(1),
-             num_heads, num_heads, width),
-      {query_key_value}, [&](const Tensors& in) { return causal_attention_ours(in[0], num_heads); },
-      [&](const Tensors& in) { return causal_attention_reference(in[0], num_heads, 0); });
+             heads.query, heads.key_value, width),
+      {query_key_value}, [&](const Tensors& in) { return causal_attention_ours(in[0], heads); },
+      [&](const Tensors& in) { return causal_attention_reference(in[0], heads, 0); });
 }
 
 }  // namespace exprun

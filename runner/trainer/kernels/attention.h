@@ -7,21 +7,34 @@
 
 namespace exprun {
 
-// From the layer's one product for queries, keys and values: query_key_value (B, T, 3C) ->
-// (B, T, C). Differentiable. `dropout` is of the attention weights.
-at::Tensor causal_attention(const at::Tensor& query_key_value, int64_t num_heads, double dropout);
+// How many heads a layer has; those of keys and values divide those of queries.
+struct HeadCounts {
+  int64_t query;      // H
+  int64_t key_value;  // H'
+
+  HeadCounts(int64_t all) : query(all), key_value(all) {}
+  HeadCounts(int64_t query, int64_t key_value) : query(query), key_value(key_value) {}
+};
+
+// From the layer's one product for queries, keys and values: query_key_value (B, T, (H + 2 H') D)
+// -> (B, T, H D). Differentiable. `dropout` is of the attention weights.
+at::Tensor causal_attention(const at::Tensor& query_key_value, HeadCounts heads, double dropout);
 
 // From query (B, T, H, D), key and value (B, T, H', D), where H' divides H -> (B, T, H D).
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             double dropout);
 
+// The same where a position sees itself and the `window` - 1 positions before it; by ATen.
+at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value, int64_t window, double dropout);
+
 // The same by our kernel: fp32 or bf16 on a CPU.
-at::Tensor causal_attention_ours(const at::Tensor& query_key_value, int64_t num_heads);
+at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads);
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
 // The same by ATen.
-at::Tensor causal_attention_reference(const at::Tensor& query_key_value, int64_t num_heads,
+at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
                                       double dropout);
 at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor& key,
                                       const at::Tensor& value, double dropout);

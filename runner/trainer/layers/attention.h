@@ -14,7 +14,11 @@
 namespace exprun {
 
 struct AttentionSettings {
-  int64_t width = 0;  // C
+  // Of queries and keys: of every head, or of the whole projection before it is split into heads.
+  enum class QkNorm { none, per_head, projection };
+
+  int64_t width = 0;     // C
+  int64_t head_dim = 0;  // D
   int64_t num_heads = 1;
   int64_t num_key_value_heads = 1;
   bool fused = true;  // query, key and value are one matrix
@@ -22,11 +26,13 @@ struct AttentionSettings {
   bool output_projection = true;  // without one the heads' output is the layer's
   bool output_projection_bias = true;
   double dropout = 0;
-  std::optional<NormSettings> qk_norm;  // of every head's queries and keys, without weight
+  QkNorm qk_norm = QkNorm::none;
+  NormSettings qk_norm_settings;
   std::optional<RotarySettings> rotary;
+  int64_t sliding_window = 0;  // positions that one sees, itself included; 0: all before it
 
-  int64_t head_width() const { return width / num_heads; }
-  int64_t key_value_width() const { return head_width() * num_key_value_heads; }
+  int64_t query_width() const { return head_dim * num_heads; }
+  int64_t key_value_width() const { return head_dim * num_key_value_heads; }
 };
 
 class Attention {
@@ -44,13 +50,13 @@ class Attention {
   };
   at::Tensor mixed(const at::Tensor& x, double dropout) const;
   Heads project(const at::Tensor& x) const;
-  at::Tensor placed(const at::Tensor& heads) const;
+  at::Tensor placed(const at::Tensor& heads, const Norm& norm) const;
 
   AttentionSettings settings_;
   Linear query_key_value_;  // ((H + 2 H') D, C): queries, keys, values; or
   Linear query_, key_, value_;
-  std::optional<Linear> output_projection_;  // (C, C)
-  Norm qk_norm_;
+  std::optional<Linear> output_projection_;  // (C, H D)
+  Norm query_norm_, key_norm_;
   Rotary rotary_;
 };
 

@@ -4,16 +4,44 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
+#include <numbers>
+
 #include "kernels/rotation.h"
 
 namespace exprun {
+namespace {
+
+at::Tensor scaled(const at::Tensor& frequencies, const RopeScaling& scaling) {
+  if (scaling.form == RopeScaling::Form::none) return frequencies;
+  const auto slow = frequencies.div(scaling.factor);
+  if (scaling.form == RopeScaling::Form::linear) return slow;
+  const auto turns =
+      frequencies.mul(scaling.original_context_length / (2 * std::numbers::pi));  // in the context
+  const auto kept = turns.sub(scaling.low_freq_factor)
+                        .div(scaling.high_freq_factor - scaling.low_freq_factor)
+                        .clamp(0, 1);
+  return frequencies.mul(kept).add(slow.mul(kept.neg().add(1)));
+}
+
+// What rotate() does with its sines for the layout.
+RotarySettings::Direction direction_of_kernel(RotarySettings::Layout layout) {
+  return layout == RotarySettings::Layout::half_split
+             ? RotarySettings::Direction::clockwise
+             : RotarySettings::Direction::counter_clockwise;
+}
+
+}  // namespace
+
 const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
   if (table_.cosine.defined() && table_.cosine.size(1) >= length) return table_;
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   const auto channels = at::arange(0, width_, 2, options).div(static_cast<double>(width_));
-  const auto frequencies = at::pow(settings_.theta, channels).reciprocal();
+  const auto frequencies =
+      scaled(at::pow(settings_.theta, channels).reciprocal(), settings_.scaling);
   const auto angles = at::outer(at::arange(length, options), frequencies).unsqueeze(0).unsqueeze(2);
-  table_ = {angles.cos().to(settings_.table), angles.sin().to(settings_.table)};
+  const bool opposite = settings_.direction != direction_of_kernel(settings_.layout);
+  const auto sine = angles.sin().to(settings_.table);
+  table_ = {angles.cos().to(settings_.table), opposite ? sine.neg() : sine};
   return table_;
 }
 

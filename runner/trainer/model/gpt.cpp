@@ -4,17 +4,15 @@
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engine/model.h"
-#include "layers/attention.h"
-#include "layers/feed_forward.h"
 #include "layers/loss.h"
 #include "layers/norm.h"
+#include "layers/transformer_block.h"
 
 namespace exprun {
 namespace {
@@ -30,31 +28,9 @@ struct Settings {
   bool tie_embeddings;
   double dropout;
   double logit_softcap;
-  NormSettings norm;
-  AttentionSettings attention;
-  FeedForward::Shape feed_forward;
+  BlockSettings block;
   InitialWeights weights;
   std::vector<std::string> zero;
-};
-
-struct Block {
-  Norm attention_norm;
-  Attention attention;
-  Norm feed_forward_norm;
-  FeedForward feed_forward;
-
-  Block(ParameterList& parameters, const std::string& name, const Settings& s)
-      : attention_norm(Norm::declare(parameters, name + ".attention_norm", s.hidden_size, s.norm)),
-        attention(Attention::declare(parameters, name + ".attention", s.attention, s.weights)),
-        feed_forward_norm(
-            Norm::declare(parameters, name + ".feed_forward_norm", s.hidden_size, s.norm)),
-        feed_forward(
-            FeedForward::declare(parameters, name + ".feed_forward", s.feed_forward, s.weights)) {}
-
-  at::Tensor operator()(at::Tensor x, bool training) const {  // (B, T, C)
-    x = at::add(x, attention(attention_norm(x), training));
-    return at::add(x, feed_forward(feed_forward_norm(x), training));
-  }
 };
 
 class Gpt final : public Model {
@@ -68,13 +44,13 @@ class Gpt final : public Model {
           parameters.add("position_embedding.weight", ParameterClass::embedding,
                          {s.context_length, s.hidden_size}, s.weights.embedding());
     if (s.embedding_norm)
-      embedding_norm_ = Norm::declare(parameters, "embedding_norm", s.hidden_size, s.norm);
+      embedding_norm_ = Norm::declare(parameters, "embedding_norm", s.hidden_size, s.block.norm);
     declared_.push_back(parameters.items().size());
     for (int64_t i = 0; i < s.num_layers; ++i) {
-      blocks_.emplace_back(parameters, "blocks." + std::to_string(i), s);
+      blocks_.emplace_back(parameters, "blocks." + std::to_string(i), s.block, s.weights);
       declared_.push_back(parameters.items().size());
     }
-    final_norm_ = Norm::declare(parameters, "final_norm", s.hidden_size, s.norm);
+    final_norm_ = Norm::declare(parameters, "final_norm", s.hidden_size, s.block.norm);
     head_ = {s.tie_embeddings ? token_embedding_
                               : parameters.add("head.weight", ParameterClass::matrix,
                                                {s.padded_vocab_size, s.hidden_size},
@@ -100,16 +76,21 @@ class Gpt final : public Model {
     const int64_t positions = settings_.learned_positions ? position_embedding_.numel() : 0;
     return 6 * static_cast<double>(count_ - positions) +
            12.0 * static_cast<double>(settings_.num_layers) *
-               static_cast<double>(settings_.hidden_size) * static_cast<double>(sequence_length);
+               static_cast<double>(settings_.block.attention.query_width()) *
+               static_cast<double>(sequence_length);
   }
 
-  // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values
-  // (3), attention's output (1), the non-linearity's slope and value. The loss keeps the gradient
-  // of the hidden state; its logits exist in chunks only.
+  // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values,
+  // attention's output, the non-linearity's slope and value. The loss keeps the gradient of the
+  // hidden state; its logits exist in chunks only.
   double activation_bytes(int64_t sequence_length) const override {
     const auto& s = settings_;
     const auto width = static_cast<double>(s.hidden_size);
-    const double a_block = 8 * width + 2 * static_cast<double>(s.feed_forward.hidden);
+    const auto& attention = s.block.attention;
+    const auto of_heads =
+        static_cast<double>(2 * attention.query_width() + 2 * attention.key_value_width());
+    const double a_block =
+        4 * width + of_heads + 2 * static_cast<double>(s.block.feed_forward.hidden);
     const double a_token = a_block * static_cast<double>(s.num_layers) + 3 * width;
     return static_cast<double>(at::elementSize(head_.compute)) * a_token *
            static_cast<double>(sequence_length);
@@ -138,41 +119,12 @@ class Gpt final : public Model {
   at::Tensor token_embedding_;     // (V', C)
   at::Tensor position_embedding_;  // (T, C), with learned positions
   Norm embedding_norm_;
-  std::vector<Block> blocks_;
+  std::vector<TransformerBlock> blocks_;
   Norm final_norm_;
   Head head_;
   std::vector<size_t> declared_;  // parameters up to the first block, each block, and the head
   int64_t count_ = 0;
 };
-
-NormSettings read_norm(const Section& section, bool bias) {
-  NormSettings norm;
-  norm.form = section.type() == "layer_norm" ? NormSettings::Form::layer_norm
-                                             : NormSettings::Form::rms_norm;
-  norm.eps =
-      section.holds<std::string>("eps") ? std::nullopt : std::optional(section.get<double>("eps"));
-  if (section.holds<std::string>("weight"))
-    norm.weight = NormSettings::Weight::one_plus;
-  else if (!section.get<bool>("weight"))
-    norm.weight = NormSettings::Weight::none;
-  norm.bias = bias && norm.weight != NormSettings::Weight::none;
-  return norm;
-}
-
-RotarySettings read_rotary(const Section& section) {
-  return {section.get<double>("rope_theta"),
-          section.get<std::string>("layout") == "half_split" ? RotarySettings::Layout::half_split
-                                                             : RotarySettings::Layout::interleaved,
-          section.get<std::string>("table_dtype") == "bf16" ? at::kBFloat16 : at::kFloat};
-}
-
-Activation activation_named(const std::string& name) {
-  if (name == "gelu") return Activation::gelu;
-  if (name == "gelu_tanh") return Activation::gelu_tanh;
-  if (name == "relu_squared") return Activation::relu_squared;
-  if (name == "swiglu") return Activation::swiglu;
-  throw std::logic_error("gpt: no activation is named '" + name + "'");
-}
 
 InitialWeights read_weights(const Section& section, int64_t num_layers) {
   const auto std = section.get<double>("std");
@@ -180,45 +132,6 @@ InitialWeights read_weights(const Section& section, int64_t num_layers) {
   if (section.get<std::string>("scheme") == "pytorch") return InitialWeights::pytorch();
   return InitialWeights::normal(
       std, scaled ? std / std::sqrt(2.0 * static_cast<double>(num_layers)) : std);
-}
-
-// Which parts have a bias: all, none, or those listed.
-class Biases {
- public:
-  explicit Biases(const Section& section) : all_(section.holds<bool>("bias")) {
-    if (all_)
-      all_ = section.get<bool>("bias");
-    else
-      parts_ = section.get<std::vector<std::string>>("bias");
-  }
-
-  bool has(const char* part) const {
-    return all_ || std::find(parts_.begin(), parts_.end(), part) != parts_.end();
-  }
-
- private:
-  bool all_;
-  std::vector<std::string> parts_;
-};
-
-AttentionSettings read_attention(const Section& section, const Biases& biases,
-                                 const NormSettings& norm) {
-  AttentionSettings attention;
-  attention.width = section.get<int64_t>("hidden_size");
-  attention.num_heads = section.get<int64_t>("num_heads");
-  attention.num_key_value_heads = section.get<int64_t>("num_key_value_heads");
-  attention.fused = section.get<std::string>("query_key_value") == "fused";
-  attention.query_key_value_bias = biases.has("query_key_value");
-  attention.output_projection = section.get<bool>("output_projection");
-  attention.output_projection_bias = biases.has("output_projection");
-  attention.dropout = section.get<double>("dropout");
-  if (section.get<bool>("qk_norm"))
-    attention.qk_norm =
-        NormSettings{NormSettings::Form::rms_norm, NormSettings::Weight::none, norm.eps, false};
-  const auto position = section.table("position");
-  const RotarySettings rotary = read_rotary(position);
-  if (position.type() == "rotary") attention.rotary = rotary;
-  return attention;
 }
 
 Settings read(const Section& section) {
@@ -234,12 +147,7 @@ Settings read(const Section& section) {
   s.tie_embeddings = section.get<bool>("tie_embeddings");
   s.dropout = section.get<double>("dropout");
   s.logit_softcap = section.get<double>("logit_softcap");
-  const Biases biases(section);
-  s.norm = read_norm(section.table("norm"), biases.has("norm"));
-  s.attention = read_attention(section, biases, s.norm);
-  s.feed_forward = {s.hidden_size, section.get<int64_t>("feed_forward_size"),
-                    biases.has("feed_forward"),
-                    activation_named(section.get<std::string>("activation")), s.dropout};
+  s.block = BlockSettings::read(section);
   const auto initialization = section.table("initialization");
   s.weights = read_weights(initialization, s.num_layers);
   s.zero = initialization.get<std::vector<std::string>>("zero");

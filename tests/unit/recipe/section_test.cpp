@@ -59,7 +59,8 @@ TEST_CASE("section: what nobody reads in a sub-table is known once that is read"
   };
   CHECK(of_norm() == std::vector<std::string>{"norm"});
   model.table("norm").get<double>("eps");
-  CHECK(of_norm() == std::vector<std::string>{"norm.weight"});  // a type is the table's own
+  // A type is the table's own.
+  CHECK(of_norm() == std::vector<std::string>{"norm.weight", "norm.placement"});
 }
 
 TEST_CASE("section: what nobody reads is known") {
