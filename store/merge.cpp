@@ -53,10 +53,10 @@ std::string sweep_here(const std::string& column) {
 
 void copy_sweep(Connection& connection, int64_t theirs) {
   Query(connection,
-        "INSERT INTO main.sweep (uid, name, space, state, started_ms, ended_ms) "
+        "INSERT INTO main.sweep (uid, name, space, started_ms) "
         "SELECT w.uid, w.name, " +
             blob_here("w.space") +
-            ", w.state, w.started_ms, w.ended_ms FROM other.sweep AS w "
+            ", w.started_ms FROM other.sweep AS w "
             "JOIN other.run AS r ON r.sweep = w.id WHERE r.id = ? ON CONFLICT DO NOTHING",
         theirs)
       .run();

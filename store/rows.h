@@ -139,9 +139,10 @@ struct EventRow {
   int64_t attempt = 0;            // filled in by the store; time_ms too, when 0
 };
 
+// It has no state of its own: that follows from its trials.
 struct SweepRow {
   int64_t id = 0;
-  std::string uid, name, space_json, state;
+  std::string uid, name, space_json;
   int64_t started_ms = 0;
 };
 
@@ -151,6 +152,7 @@ struct TrialRow {
   std::string recipe_hash;
   std::string changes;  // "lr=0.001 num_layers=4"
   std::optional<int64_t> run;
+  std::string problem = {};  // why it could not begin when it was last tried; empty if it could
 };
 
 struct NoteRow {

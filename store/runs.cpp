@@ -13,6 +13,7 @@
 #include "store/database/connection.h"
 #include "store/rows.h"
 #include "store/store_impl.h"
+#include "store/sweeps.h"
 
 namespace exprun {
 namespace {
@@ -117,6 +118,7 @@ int64_t Store::create_run(const NewRun& run) {
     keep_run_blob(connection, id, "recipe", run.recipe_json);
     keep_run_blob(connection, id, "resolved", run.resolved_toml);
     insert_parameters(connection, id, run.parameters);
+    if (run.sweep_id && run.trial) set_trial_run(connection, *run.sweep_id, *run.trial, id);
     for (const std::string& tag : run.tags) insert_tag(connection, id, tag);
     return id;
   });

@@ -137,12 +137,17 @@ class Store {
   // --- sweeps ------------------------------------------------------------------------------
   // The sweep with this space, or a new one. `space_json` is canonical.
   SweepRow find_or_create_sweep(const std::string& name, const std::string& space_json);
-  void end_sweep(int64_t sweep, const std::string& state);
-  void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);  // known ones stay
+  std::optional<SweepRow> sweep(int64_t id) const;
+  std::vector<SweepRow> sweeps() const;  // newest first
+  // Known ones stay, and get the run where one is given.
+  void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);
+  // A run that was there before; that of a new run is set as create_run inserts it.
   void record_trial_run(int64_t sweep, int64_t trial, int64_t run);
   // The runs of a sweep by its id, the beginning of its uid, or its name (the newest of that name);
   // removed runs are not among them. Throws Error with ExitCode::no_such_run.
   std::vector<int64_t> runs_of_sweep(const std::string& reference) const;
+  void record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem);
+  std::vector<TrialRow> trials(int64_t sweep) const;  // by number
 
   // --- any SQL, read-only --------------------------------------------------------------------
   struct Result {

@@ -1,4 +1,6 @@
 // Sweeps: one a name and space, so that running it again continues it.
+#include "store/sweeps.h"
+
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -11,12 +13,11 @@ namespace exprun {
 namespace {
 
 constexpr const char* kSelect =
-    "SELECT s.id, s.uid, s.name, b.content, s.state, s.started_ms "
+    "SELECT s.id, s.uid, s.name, b.content, s.started_ms "
     "FROM sweep AS s JOIN blob AS b ON b.id = s.space ";
 
 SweepRow read_sweep(Query& query) {
-  return {query.integer(0), query.text(1), query.text(2),
-          query.text(3),    query.text(4), query.integer(5)};
+  return {query.integer(0), query.text(1), query.text(2), query.text(3), query.integer(4)};
 }
 
 // Two sweeps cannot begin at the same moment: the caller is in a write transaction.
@@ -34,8 +35,8 @@ SweepRow Store::find_or_create_sweep(const std::string& name, const std::string&
     const int64_t now = now_ms();
     const int64_t space = keep_blob(connection, space_json);
     Query(connection,
-          "INSERT INTO sweep (uid, name, space, state, started_ms) VALUES (?, ?, ?, 'running', ?) "
-          "ON CONFLICT (name, space) DO UPDATE SET state = 'running', ended_ms = NULL",
+          "INSERT INTO sweep (uid, name, space, started_ms) VALUES (?, ?, ?, ?) "
+          "ON CONFLICT DO NOTHING",
           new_uid(name, space, now), name, space, now)
         .run();
     Query query(connection, std::string(kSelect) + "WHERE s.name = ? AND s.space = ?", name, space);
@@ -44,12 +45,22 @@ SweepRow Store::find_or_create_sweep(const std::string& name, const std::string&
   });
 }
 
-void Store::end_sweep(int64_t sweep, const std::string& state) {
+std::optional<SweepRow> Store::sweep(int64_t id) const {
   Connection& connection = *impl_->connection;
-  connection.write("record the end of a sweep in", Connection::Durability::synced, [&] {
-    Query(connection, "UPDATE sweep SET state = ?, ended_ms = ? WHERE id = ?", state, now_ms(),
-          sweep)
-        .run();
+  return connection.guarded("read", [&]() -> std::optional<SweepRow> {
+    Query query(connection, std::string(kSelect) + "WHERE s.id = ?", id);
+    if (!query.step()) return std::nullopt;
+    return read_sweep(query);
+  });
+}
+
+std::vector<SweepRow> Store::sweeps() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<SweepRow> rows;
+    Query query(connection, std::string(kSelect) + "ORDER BY s.id DESC");
+    while (query.step()) rows.push_back(read_sweep(query));
+    return rows;
   });
 }
 
@@ -58,8 +69,8 @@ void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
   connection.write("record the trials of a sweep in", Connection::Durability::synced, [&] {
     for (const TrialRow& trial : trials) {
       Query(connection,
-            "INSERT OR IGNORE INTO trial (sweep, trial, recipe_hash, changes, run) "
-            "VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO trial (sweep, trial, recipe_hash, changes, run) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET run = coalesce(excluded.run, run)",
             sweep, trial.trial, trial.recipe_hash, trial.changes, trial.run)
           .run();
     }
@@ -68,8 +79,21 @@ void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
 
 void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
   Connection& connection = *impl_->connection;
+  connection.write("record a trial in", Connection::Durability::synced,
+                   [&] { set_trial_run(connection, sweep, trial, run); });
+}
+
+void set_trial_run(Connection& connection, int64_t sweep, int64_t trial, int64_t run) {
+  Query(connection, "UPDATE trial SET run = ?, problem = '' WHERE sweep = ? AND trial = ?", run,
+        sweep, trial)
+      .run();
+}
+
+void Store::record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem) {
+  Connection& connection = *impl_->connection;
   connection.write("record a trial in", Connection::Durability::synced, [&] {
-    Query(connection, "UPDATE trial SET run = ? WHERE sweep = ? AND trial = ?", run, sweep, trial)
+    Query(connection, "UPDATE trial SET problem = ? WHERE sweep = ? AND trial = ?", problem, sweep,
+          trial)
         .run();
   });
 }
@@ -113,6 +137,21 @@ std::vector<int64_t> Store::runs_of_sweep(const std::string& reference) const {
                 *sweep);
     while (query.step()) runs.push_back(query.integer(0));
     return runs;
+  });
+}
+
+std::vector<TrialRow> Store::trials(int64_t sweep) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<TrialRow> rows;
+    Query query(connection,
+                "SELECT trial, recipe_hash, changes, run, problem FROM trial WHERE sweep = ? "
+                "ORDER BY trial",
+                sweep);
+    while (query.step())
+      rows.push_back({query.integer(0), query.text(1), query.text(2), query.optional_integer(3),
+                      query.text(4)});
+    return rows;
   });
 }
 

@@ -11,9 +11,7 @@ CREATE TABLE sweep (
   uid TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
   space INTEGER NOT NULL REFERENCES blob (id),
-  state TEXT NOT NULL,
   started_ms INTEGER NOT NULL,
-  ended_ms INTEGER,
   UNIQUE (name, space)
 ) STRICT;
 
@@ -109,6 +107,7 @@ CREATE TABLE trial (
   recipe_hash TEXT NOT NULL,
   changes TEXT NOT NULL,
   run INTEGER REFERENCES run (id),
+  problem TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (sweep, trial)
 ) STRICT, WITHOUT ROWID;
 
@@ -211,10 +210,22 @@ CREATE VIEW removed_runs AS SELECT * FROM all_runs WHERE removed_ms IS NOT NULL;
 
 CREATE VIEW trials AS
 SELECT w.name AS sweep_name, t.sweep, t.trial, t.changes, t.recipe_hash, t.run,
-       coalesce(a.state, 'waiting') AS state, a.last_step
+       coalesce(a.state, iif(t.problem = '', 'waiting', 'failed')) AS state, a.last_step, t.problem
   FROM trial AS t JOIN sweep AS w ON w.id = t.sweep
-  LEFT JOIN run AS r ON r.id = t.run
+  LEFT JOIN run AS r ON r.id = t.run AND r.removed_ms IS NULL
   LEFT JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt;
+
+-- The state follows from the trials: nothing is stored that a killed process could leave wrong.
+CREATE VIEW sweeps AS
+SELECT w.id AS sweep, w.uid, w.name,
+       CASE WHEN sum(t.state = 'running') > 0 THEN 'running'
+            WHEN sum(t.state IN ('waiting', 'interrupted', 'preempted', 'killed', 'crashed')) > 0
+            THEN 'interrupted'
+            WHEN sum(t.state IN ('failed', 'diverged')) > 0 THEN 'failed'
+            ELSE 'finished' END AS state,
+       count(t.trial) AS trials, sum(t.state = 'finished') AS finished,
+       datetime(w.started_ms / 1000, 'unixepoch') AS started, w.started_ms
+  FROM sweep AS w LEFT JOIN trials AS t ON t.sweep = w.id GROUP BY w.id;
 
 CREATE VIEW parameters AS
 SELECT p.run, k.path, p.value, p.toml, p.changed

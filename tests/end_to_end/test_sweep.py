@@ -2,20 +2,22 @@
 import json
 import os
 import signal
+import time
 import unittest
 
 from support import ExprunTest, children
+from sweep_crashes import SweepCrashes
 
 
 class Sweep(ExprunTest):
-    def begin(self):
-        process = self.start("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'")
+    def begin(self, *options):
+        process = self.start("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", *options)
         self.wait_for_step(20, process)
         return process
 
     def assert_stopped_in_the_first_trial(self, state):
         self.assertEqual(self.rows("SELECT state FROM runs"), [(state,)])
-        self.assertEqual(self.rows("SELECT state FROM sweep"), [("interrupted",)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("interrupted",)])
 
     def test_control_c_saves_the_trial_and_ends_the_sweep(self):
         process = self.begin()
@@ -31,17 +33,75 @@ class Sweep(ExprunTest):
         self.assertIn(self.finish(process).code, (130, 143))
         self.assert_stopped_in_the_first_trial("killed")
 
-    def test_a_trial_that_cannot_begin_ends_the_sweep_as_failed(self):
-        self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,nothing.txt", "steps=2", code=2)
+    def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
+        line = ("sweep", "tiny.toml", "dataset.path=nothing.txt,text.txt", "steps=2")
+        said = self.exprun(*line, code=6).err
+        self.assertRegex(said, r"\[1/2\] dataset.path=nothing.txt: could not begin: .*nothing.txt")
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same line goes on\n")
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)])
-        self.assertEqual(self.rows("SELECT state FROM sweep"), [("failed",)])
+        self.assertEqual(self.rows("SELECT state, problem <> '' FROM trials"), [("failed", 1), ("finished", 0)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("failed",)])
+        self.write("nothing.txt", "something after all. " * 100)
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT state, problem FROM trials"), [("finished", ""), ("finished", "")])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("finished",)])
+
+    def test_the_first_failure_is_shown_with_its_log_and_fail_fast_stops_the_others(self):
+        line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=100000000", "checkpoint.every=1000000 steps")
+        said = self.exprun(*line, "-j", "2", "--fail-fast", code=6).err
+        self.assertRegex(said, r"(?s)\[1/2\] lr=1e30: diverged at step \d[^\n]*\n  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| ")
+        self.assertIn("--fail-fast: stopping; the other trials save their state\n", said)
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("diverged",), ("interrupted",)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("interrupted",)])
+        refused = self.exprun(*line, "--fail-fast", "--keep-going", code=2)
+        self.assertEqual(refused.err, "exprun: error: sweep: give one of --fail-fast and --keep-going\n")
+
+    def test_trials_run_side_by_side_on_cores_of_their_own(self):
+        process = self.begin("-j", "2")
+        self.wait_until(lambda: len(self.trainers(process)) == 2, process)
+        cores = [os.sched_getaffinity(pid) for pid in self.trainers(process)]
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertEqual(cores[0] & cores[1], set())
+        self.wait_until(lambda: len(self.rows("SELECT run FROM trial WHERE run IS NOT NULL")) == 2, process)
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("running",), ("running",)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("running",)])
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 143)
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("interrupted",), ("interrupted",)])
+
+    def trainers(self, process):
+        return [trainer for launcher in children(process.pid) for trainer in children(launcher)]
+
+    def test_a_killed_scheduler_leaves_nothing_that_runs(self):
+        process = self.begin("-j", "2")
+        self.wait_until(lambda: len(self.rows("SELECT run FROM trial WHERE run IS NOT NULL")) == 2, process)
+        left = [*children(process.pid), *self.trainers(process)]
+        process.kill()
+        process.wait()
+        for pid in left:
+            self.wait_for(lambda: not os.path.exists(f"/proc/{pid}"))
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("interrupted",), ("interrupted",)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("interrupted",)])
+
+    def wait_for(self, happened):
+        late = time.monotonic() + self.timeout
+        while not happened():
+            self.assertLess(time.monotonic(), late)
+            time.sleep(0.01)
+
+    def test_points_that_are_new_or_gone_are_named(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
+        said = self.exprun("sweep", "tiny.toml", "lr=2e-3,3e-3", "steps=2").err
+        self.assertIn("exprun: against sweep 1: one point is new (lr=3e-3), one point is gone (lr=1e-3)\n", said)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(3,)])
+        said = self.exprun("sweep", "tiny.toml", "lr=2e-3,3e-3", "steps=2").err
+        self.assertNotIn("against", said)
 
     def test_a_trial_that_diverged_is_not_the_best_and_how_it_starts_anew_is_said(self):
         line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=5", "evaluation.val_loss.every=1 steps")
         for words in (line, line, (*line, "--retry-failed")):
             said = self.exprun(*words, code=6).err
-            self.assertIn("[1/2] lr=1e30: diverged at step 2, best ", said)
-            self.assertLessEqual(said.count("nan"), 1)
+            self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not made\n")
             self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts anew what failed\n"
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
@@ -83,6 +143,48 @@ class Sweep(ExprunTest):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
         self.exprun("sweep", "tiny.toml", "lr=0.001,0.002", "steps=2")
         self.assertEqual(self.rows("SELECT count(*) FROM sweep"), [(1,)])
+
+    def test_trials_that_fall_behind_are_stopped_early_and_can_be_resumed(self):
+        line = ("sweep", "tiny.toml", "lr=1e-2,1e-5,2e-5", "steps=4000", "evaluation.val_loss.every=20 steps",
+                "--early-stop", "asha", "--reduction", "2", "--min-steps", "40")
+        said = self.exprun(*line).err
+        self.assertRegex(said, r"\[2/3\] lr=1e-5: pruned, best val/loss .* \(tiny-\w{8}\): asha: 2nd of 2 at step 40; the best one goes on\n")
+        self.assertRegex(said, r": 1 of 3 trials finished, 2 stopped early\nexprun: best: lr=1e-2, ")
+        stopped = self.rows("SELECT state, message LIKE 'asha: %', last_step < 4000 FROM runs ORDER BY run")
+        self.assertEqual(stopped, [("finished", 0, 0), ("pruned", 1, 1), ("pruned", 1, 1)])
+        self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'prune'"), [(2,)])
+        self.assertEqual(self.rows("SELECT state FROM sweeps"), [("finished",)])
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("finished", 1), ("pruned", 1), ("pruned", 1)])
+        self.exprun("resume", "2")
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs WHERE run = 2"), [("finished", 2, 4000)])
+        (begun,) = self.rows("SELECT from_step FROM attempt WHERE run = 2 AND attempt = 2")[0]
+        self.assertGreaterEqual(begun, 40)
+
+    def test_a_trial_that_was_interrupted_is_not_continued_only_to_be_stopped(self):
+        line = ("sweep", "tiny.toml", "lr=1e-2,1e-5", "steps=4000", "evaluation.val_loss.every=20 steps", "checkpoint.every=20 steps")
+        self.exprun("tiny.toml", "lr=1e-2", *line[3:])
+        process = self.start(*line)
+        self.wait_until(lambda: self.rows("SELECT 1 FROM metrics WHERE run = 2 AND name = 'val/loss' AND step >= 60"), process)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 130)
+        self.assertEqual(self.state(), "interrupted")
+        said = self.exprun(*line, "--early-stop", "asha", "--min-steps", "40").err
+        self.assertRegex(said, r"\[2/2\] lr=1e-5: pruned, .*: asha: 2nd of 2 at step 40; the best one goes on\n")
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs WHERE run = 2"), [("pruned", 1)])
+
+    def test_wrong_early_stopping(self):
+        for words, message in ((("--early-stop", "ahsa"), "sweep: there is no early stopping 'ahsa'; give asha, median or none"),
+                               (("--summary", "mean"), "sweep: 'mean' is no summary of a metric; give min, max or last")):
+            self.assertEqual(self.exprun("sweep", "tiny.toml", "lr=1,2", *words, code=2).err, f"exprun: error: {message}\n")
+
+
+class Crashes(SweepCrashes):
+    def test_trials_that_are_killed_at_random_all_finish_with_the_same_bits(self):
+        self.crash(trials=6, kills=4, seed=1)
+
+    def test_several_sweep_processes_share_the_trials(self):
+        self.share(trials=16, schedulers=4)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -107,6 +108,20 @@ bool multiplies_in(std::string_view format, std::string_view flags) {
 
 int Cores::count() const {
   return std::max(1, std::min(static_cast<int>(names.size()), limit));
+}
+
+std::vector<std::vector<int>> own_cpus_by_core() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};
+  std::vector<std::vector<int>> cores;
+  std::map<std::string, size_t> known;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    const auto [core, is_new] = known.try_emplace(core_of(cpu), cores.size());
+    if (is_new) cores.emplace_back();
+    cores[core->second].push_back(cpu);
+  }
+  return cores;
 }
 
 Cores own_cores() {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace exprun {
 
@@ -32,5 +33,9 @@ struct Cores {
 
 // Of this process, as its affinity says: a launcher may have given each rank its own.
 Cores own_cores();
+
+// The kernel's numbers of the CPUs that this process may run on, those of one core together; the
+// core with the lowest first. Empty where the kernel does not say.
+std::vector<std::vector<int>> own_cpus_by_core();
 
 }  // namespace exprun

@@ -6,7 +6,9 @@
 #include "control/command/table_format.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
+#include "control/sweep/outcomes.h"
 #include "control/sweep/run_trials.h"
+#include "control/sweep/trial_process.h"
 
 namespace exprun {
 namespace {
@@ -74,22 +76,28 @@ std::string number_of_trials(size_t count) {
 std::string tally(const SweepEnd& end, size_t trials) {
   std::string text = std::to_string(end.finished) + " of " + number_of_trials(trials) + " finished";
   if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
+  if (end.pruned) text += ", " + std::to_string(end.pruned) + " stopped early";
+  if (end.interrupted) text += ", " + std::to_string(end.interrupted) + " interrupted";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
   if (end.stopped || end.failed > end.for_good) text += "; the same line goes on";
   if (end.for_good) text += "; --retry-failed starts anew what failed";
   return text;
 }
 
-int run_all(const SweepPlan& plan, const Globals& globals, bool retry_failed) {
+int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options) {
   Store store = open_store_to_write(globals.store);
   log_info("sweep of " + number_of_trials(plan.trials.size()));
-  const SweepEnd end =
-      run_trials(store, globals.store, plan, {retry_failed, globals.command_line, globals.level});
+  const SweepEnd end = run_trials(store, globals.store, plan, options);
   log_info(tally(end, plan.trials.size()));
-  const std::string best = best_text(store, globals.store, plan);
-  if (!best.empty()) log_info(best);
+  if (const auto best = best_trial(store, globals.store, plan)) log_info(best_text(plan, *best));
   if (end.stopped) return *end.stopped;
   return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
+}
+
+// What a scheduler starts for each of its trials.
+int run_one(const Globals& globals) {
+  Store store = open_store_to_write(globals.store);
+  return run_trial(store, globals.store);
 }
 
 Words changes_of_latest(const Typed& typed) {
@@ -99,12 +107,17 @@ Words changes_of_latest(const Typed& typed) {
 }  // namespace
 
 int run_sweep(const Words& words, const Globals& globals) {
+  if (words == Words{kRunTrial}) return run_one(globals);
   Words rest;
-  bool dry_run = false, retry_failed = false;
+  bool dry_run = false, keep_going = false;
+  int64_t jobs = 1;
+  std::optional<int64_t> reduction, min_steps;
+  std::string early_stop, summary;
+  SweepOptions options;
   TableFormat format;
   Arguments arguments("sweep [RECIPE] key=a,b,c...",
-                      "Runs every combination of values, one trial after another. The same command "
-                      "continues an unfinished sweep.");
+                      "Runs every combination of values. The same command continues an unfinished "
+                      "sweep.");
   arguments
       .words("RECIPE", rest, "a TOML file (default: the recipe of the newest run outside sweeps)",
              offer::recipe_or(changes_of_latest))
@@ -112,11 +125,26 @@ int run_sweep(const Words& words, const Globals& globals) {
             "values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
       .form("key=value", "a change for every trial")
       .flag("--dry-run", dry_run, "list the trials and their states")
-      .flag("--retry-failed", retry_failed, "restart trials that failed or diverged")
+      .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
+      .option("--early-stop", "RULE", early_stop,
+              "stop trials that fall behind: asha, median (default: none)",
+              offer::one_of({"asha", "median", "none"}))
+      .number("--reduction", reduction, "asha: one of N trials goes on at each rung (default: 4)",
+              2)
+      .number("--min-steps", min_steps,
+              "stop no trial before; asha's first rung (default: steps / reduction^2)", 1)
+      .option("--summary", "WORD", summary,
+              "compare trials by the min, max or last value of the metric (default: the best)",
+              offer::one_of({"min", "max", "last"}))
+      .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
+      .flag("--fail-fast", options.fail_fast, "stop when a trial fails; the others save and end")
+      .flag("--keep-going", keep_going, "go on when a trial fails (the default)")
       .note(
-          "Each trial uses all cores and GPUs that its recipe asks for. To run two sweeps at once, "
-          "give each its own GPUs with CUDA_VISIBLE_DEVICES; a sweep skips trials that run in "
-          "another one. The best trial is chosen among those that finished.")
+          "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
+          "has "
+          "ranks. The same command in several terminals shares the trials: each is run once. "
+          "Ctrl-C stops the trials, which save their state; the same command continues them. The "
+          "best trial is chosen among those that finished.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
@@ -125,14 +153,23 @@ int run_sweep(const Words& words, const Globals& globals) {
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   format.check();
+  if (options.fail_fast && keep_going)
+    throw Error("sweep: give one of --fail-fast and --keep-going", ExitCode::bad_recipe);
+  options.jobs = static_cast<size_t>(jobs);
+  options.command_line = globals.command_line;
+  options.level = globals.level;
   if (!dry_run) require_no_other_launcher("sweep");
   const Base base = base_of(rest, globals.store);
   for (size_t i = 0; i < rest.size(); ++i)
     if (const std::string joined = without_blanks(rest, i); !joined.empty())
       throw Error("sweep: write " + joined + ", without spaces", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
-  const SweepPlan plan = plan_sweep(base.text, rest);
-  const int exit_code = dry_run ? 0 : run_all(plan, globals, retry_failed);
+  SweepPlan plan = plan_sweep(base.text, rest);
+  if (!summary.empty()) plan.summary = summary_of(summary);
+  if (!early_stop.empty()) plan.early_stop.rule = early_stop_rule(early_stop);
+  if (reduction) plan.early_stop.reduction = *reduction;
+  if (min_steps) plan.early_stop.min_steps = *min_steps;
+  const int exit_code = dry_run ? 0 : run_all(plan, globals, options);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;
 }

@@ -21,7 +21,12 @@ constexpr std::chrono::seconds kPatience{30};
 
 WhichRun identify(Store& store, const LaunchRequest& request, bool always_new) {
   const auto name = request.resolved.section("run").get<std::string>("name");
-  return which_run(reconciled_runs(store, name, request.resolved.hash()), always_new);
+  const auto runs = reconciled_runs(store, name, request.resolved.hash());
+  const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
+  WhichRun which = which_run(runs, always_new || replaces);
+  if (request.continues_pruned && which.run && which.run->state == RunState::pruned)
+    which.decision = Decision::continue_run;
+  return which;
 }
 
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
@@ -131,7 +136,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     // Preparing may have taken an hour: another launch may have been faster.
     if (!(identify(store, request, always_new) == which)) continue;
     if (!are_there(prepared.data)) continue;
-    const ForwardedSignals signals;
+    const ForwardedSignals signals(request.trial.has_value());
     std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);
     launches.reset();
     return finish(store, folder, std::move(attempt), which.decision, signals, request);

@@ -21,6 +21,10 @@ struct LaunchRequest {
   std::string command_line;
   LogLevel level = LogLevel::info;
   std::optional<int64_t> sweep_id, trial;
+  // Where this run is still the newest of its recipe, a new one takes its place.
+  std::optional<int64_t> instead_of = std::nullopt;
+  bool continues_pruned = false;  // as one that was interrupted
+  bool log_to_file = false;       // what rank 0 says goes to the run's logs, as of the others
   std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
 };
 

@@ -85,6 +85,15 @@ std::vector<std::string> last_lines(const std::filesystem::path& file, size_t co
   return lines;
 }
 
+std::string error_in(const std::vector<std::string>& lines) {
+  const std::string head = "exprun: error: ";
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->starts_with(head)) return line->substr(head.size());
+    if (line->find(": error: ") != std::string::npos) return *line;
+  }
+  return "it failed";
+}
+
 namespace {
 
 constexpr int kNotLoaded = 127;  // what the loader of programs ends with
@@ -116,12 +125,12 @@ ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLeve
   return command;
 }
 
-// Why the trainer says it ended: its last event of the kind "end".
-std::string end_message(const Store& store, const Attempt& attempt) {
-  std::string message;
+// Of the last event of that kind in this attempt. Why the trainer says it ended has the kind "end".
+std::string event_text(const Store& store, const Attempt& attempt, const std::string& kind) {
+  std::string text;
   for (const EventRow& event : store.events(attempt.run))
-    if (event.kind == "end" && event.attempt == attempt.number) message = event.text;
-  return message;
+    if (event.kind == kind && event.attempt == attempt.number) text = event.text;
+  return text;
 }
 
 // The store may be what is in trouble: then the run's lock file tells, until the store takes it.
@@ -151,7 +160,11 @@ void make_folder_of_logs(const RunFolder& folder) {
 
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                    const LaunchRequest& request) {
-  const ChildCommand single = trainer_command(store, attempt, request.level);
+  ChildCommand single = trainer_command(store, attempt, request.level);
+  if (request.log_to_file) {
+    make_folder_of_logs(attempt.folder);
+    single.log = log_of(attempt, 0);
+  }
   const JoinedRank ranks =
       request.joined ? *request.joined : ranks_of_one_machine(attempt.world_size);
   if (ranks.store_is_served) return run_children({joined_command(single, ranks)}, signals);
@@ -162,16 +175,6 @@ GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSi
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
   // Once rank 0 has the socket, nobody must connect to one that it has left.
   return run_children(commands, signals, [&] { rendezvous.fd = UniqueFd(); });
-}
-
-// The last error of a log: a trainer's own line without its head, or a mistake in the recipe.
-std::string error_in(const std::vector<std::string>& lines) {
-  const std::string head = "exprun: error: ";
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (line->starts_with(head)) return line->substr(head.size());
-    if (line->find(": error: ") != std::string::npos) return *line;
-  }
-  return "it failed";
 }
 
 // A rank above 0 writes to its log only: its end is shown from there.
@@ -209,7 +212,7 @@ std::string why_it_ended(const Store& store, const Attempt& attempt, const Group
   if (group.child != 0) return end_of_other_rank(attempt, group);
   if (group.end.exit_code == kNotLoaded) return why_not_loaded(attempt);
   const std::string by_signal = signal_message(group.end);
-  const std::string cause = by_signal.empty() ? end_message(store, attempt) : by_signal;
+  const std::string cause = by_signal.empty() ? event_text(store, attempt, "end") : by_signal;
   return (wants_its_rank(attempt, group.end, cause) ? "rank 0: " : "") + cause;
 }
 
@@ -225,7 +228,10 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
     throw;
   }
   const ChildEnd& end = group.end;
-  EndRecord words = words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
+  const bool pruned = group.was_pruned && end_state(end) == RunState::interrupted;
+  EndRecord words =
+      pruned ? words_of(attempt, RunState::pruned, event_text(store, attempt, kPruneEvent))
+             : words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
   if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);

@@ -37,7 +37,10 @@ struct AttemptEnd {
 };
 
 // Runs a trainer a rank in the current working directory to their end, or rank 0's alone where
-// another launcher starts the others, and records that end. Throws Error; the run has then failed.
+// another launcher starts the others, and records that end; after SIGUSR1 that is "pruned", with
+// the reason of the run's last event of the kind kPruneEvent. Throws Error; the run has then
+// failed.
+inline constexpr const char* kPruneEvent = "prune";
 AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                      const LaunchRequest& request);
 
@@ -61,6 +64,9 @@ std::string signal_message(const ChildEnd& end);
 // At most `count` lines of the last 16 KiB; none where there is no such file. Empty ones are left
 // out, and what LibTorch logs by itself: "[W1122 ... socket.cpp:469] ...", with its stacks.
 std::vector<std::string> last_lines(const std::filesystem::path& file, size_t count);
+
+// The last error among them: our own line without its head, or a mistake in the recipe.
+std::string error_in(const std::vector<std::string>& lines);
 
 // What ends a command, for people and for the shell.
 

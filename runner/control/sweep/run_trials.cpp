@@ -2,133 +2,426 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
+
 #include "base/diagnostic.h"
-#include "base/format_units.h"
-#include "control/launch/ranks/joined_launch.h"
-#include "control/launch/which_run.h"
+#include "base/machine/network.h"
+#include "base/strings.h"
+#include "control/launch/ranks/ranks.h"
+#include "control/launch/run_device.h"
+#include "control/launch/supervise.h"
+#include "control/sweep/outcomes.h"
+#include "control/sweep/slots.h"
+#include "control/sweep/sweep_processes.h"
+#include "control/sweep/trial_curves.h"
+#include "control/sweep/trial_process.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
 
-std::string text_of(const SweepPlan& plan, const Score& score) {
-  return plan.metric + ' ' + four_digits(score.value) + " at step " + std::to_string(score.step);
-}
+constexpr timespec kLook{0, 100'000'000};
+constexpr std::chrono::seconds kLookAtOthers{1};
+constexpr size_t kShownLines = 10;
 
-}  // namespace
-
-WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
-  const auto name = trial.resolved.section("run").get<std::string>("name");
-  std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
-  for (RunRow& run : runs) run = observed(store, folder, std::move(run));
-  return which_run(runs, false);
-}
-
-std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run) {
-  for (const SeriesRow& series : store.series(run)) {
-    if (series.name != plan.metric || series.count <= series.non_finite) continue;
-    if (plan.maximize) return Score{series.max, series.max_step};
-    return Score{series.min, series.min_step};
+// The first signal says how the sweep ends.
+int exit_code_after(int signal) {
+  switch (signal) {
+    case SIGINT:
+      return static_cast<int>(ExitCode::interrupted_int);
+    case SIGUSR2:
+      return static_cast<int>(ExitCode::preempted);
+    default:
+      return static_cast<int>(ExitCode::interrupted_term);
   }
-  return std::nullopt;
 }
 
-std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run) {
-  const bool diverged = run.state == RunState::diverged;  // its trainer has said why
-  std::string text = to_string(run.state);
-  if (diverged) text += " at step " + std::to_string(run.last_step);
-  if (const auto score = best_score(store, plan, run.id)) text += ", best " + text_of(plan, *score);
-  text += ", " + duration(run.seconds) + " (" + run.folder + ")";
-  return run.message.empty() || diverged ? text : text + ": " + run.message;
+bool is_gone(const RunRow& run) {
+  return !on_another_host(run) && ::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno == ESRCH;
 }
 
-std::string best_text(const Store& store, const StoreFolder& folder, const SweepPlan& plan) {
-  std::optional<Score> best;
-  std::string text;
+bool is_running(const WhichRun& which) {
+  return which.run && which.run->state == RunState::running;
+}
+
+class Scheduler {
+ public:
+  Scheduler(Store& store, const StoreFolder& folder, const SweepPlan& plan,
+            const SweepOptions& options, int64_t sweep)
+      : store_(store),
+        folder_(folder),
+        plan_(plan),
+        options_(options),
+        sweep_(sweep),
+        slots_(slot_machine(), options.jobs, folder.path / ("cores." + host_name() + ".lock")),
+        curves_(store, plan) {
+    for (const Trial& trial : plan.trials) waiting_.push_back(&trial);
+    if (stops_early()) look_at_curves(waiting_);
+    for (const TrialRow& row : store.trials(sweep))
+      if (row.run) linked_[row.trial] = *row.run;
+  }
+
+  SweepEnd run() {
+    for (;;) {
+      start_what_fits();
+      if (running_.empty() && (stop_ || waiting_.empty()) && !look_at_others_again()) break;
+      wait();
+      take_ends();
+      if (stops_early() && !stop_) stop_early();
+    }
+    end_.pruned = static_cast<int>(pruned_.size());
+    if (!end_.stopped && !end_.failed) end_.stopped = stopped_alone_;
+    return end_;
+  }
+
+ private:
+  struct Running {
+    const Trial* trial;
+    WhichRun before;
+    Slot slot;
+    TrialProcess process;
+    bool was_told_to_stop = false;  // early
+  };
+
+  void start_what_fits() {
+    while (!stop_ && running_.size() < options_.jobs) {
+      promote();
+      if (waiting_.empty()) return;
+      const Trial& trial = *waiting_.front();
+      const WhichRun which = standing(store_, folder_, trial);
+      if (!is_to_run(trial, which) || is_pruned_at_once(trial, which)) {
+        waiting_.pop_front();
+        account(trial, standing(store_, folder_, trial));
+        continue;
+      }
+      auto slot = slots_.take(gpus_for(trial));
+      if (!slot && &trial == promoted_) pruned_.push_back(&trial);
+      if (!slot && &trial == promoted_) waiting_.pop_front();
+      if (!slot) return;
+      waiting_.pop_front();
+      start(trial, which, std::move(*slot));
+    }
+  }
+
+  bool is_to_run(const Trial& trial, const WhichRun& which) const {
+    if (needs_a_trainer(which.decision)) return true;
+    if (is_pruned(which)) return &trial == promoted_;
+    return options_.retry_failed && which.decision == Decision::refuse_ended &&
+           !tried_.contains(trial.number);
+  }
+
+  // "auto" ranks are one a GPU, of those that are this trial's share.
+  RecipeText text_for(const Trial& trial) const {
+    GpuOffer offer = gpu_offer();
+    if (options_.jobs > 1 && !offer.gpus.empty())
+      offer.gpus.resize(std::max<size_t>(1, offer.gpus.size() / options_.jobs));
+    return with_a_rank_a_gpu(trial.text, offer);
+  }
+
+  size_t gpus_for(const Trial& trial) const {
+    if (!gpu_offer().is_usable() ||
+        trial.resolved.section("run").get<std::string>("device") == "cpu")
+      return 0;
+    return static_cast<size_t>(world_size(resolve(text_for(trial))));
+  }
+
+  void start(const Trial& trial, const WhichRun& which, Slot slot) {
+    tried_.insert(trial.number);
+    const bool is_continued = which.decision == Decision::continue_run || is_pruned(which);
+    log_info(prefix(trial) + (is_continued ? "continues" : "starts"));
+    TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
+                         is_pruned(which), options_.level};
+    if (which.decision == Decision::refuse_ended && !is_pruned(which))
+      request.instead_of = which.run->id;
+    try {
+      TrialProcess process(request, slot, folder_, signals_);
+      running_.push_back({&trial, which, std::move(slot), std::move(process)});
+    } catch (const Error& error) {
+      slots_.give_back(slot);
+      fail_to_begin(trial, error.what());
+    }
+  }
+
+  bool stops_early() const { return plan_.early_stop.rule != EarlyStop::Rule::none; }
+
+  static bool is_pruned(const WhichRun& which) {
+    return which.run && which.run->state == RunState::pruned;
+  }
+
+  template <typename Trials>
+  void look_at_curves(const Trials& trials) {
+    for (const Trial* trial : trials)
+      if (const WhichRun which = standing(store_, folder_, *trial); which.run)
+        curves_.refresh(*trial, *which.run);
+  }
+
+  // Trials that are no longer worth going on with are told to save and end.
+  void stop_early() {
+    if (const auto now = std::chrono::steady_clock::now(); now > next_look_at_others_) {
+      look_at_curves(elsewhere_);
+      next_look_at_others_ = now + kLookAtOthers;
+    }
+    std::vector<const Trial*> own;
+    for (const Running& running : running_) own.push_back(running.trial);
+    look_at_curves(own);
+    for (Running& running : running_) {
+      if (running.was_told_to_stop) continue;
+      const WhichRun which = standing(store_, folder_, *running.trial);
+      if (!is_running(which) || which.run->pid != running.process.pid()) continue;
+      const auto reason = curves_.reason_to_stop(*running.trial);
+      if (!reason) continue;
+      store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
+      running.process.send(SIGUSR1);
+      running.was_told_to_stop = true;
+    }
+  }
+
+  // One that was interrupted before it could be told need not start again.
+  bool is_pruned_at_once(const Trial& trial, const WhichRun& which) {
+    if (!stops_early() || which.decision != Decision::continue_run) return false;
+    const auto reason = curves_.reason_to_stop(trial);
+    if (!reason) return false;
+    const HeldRun held = hold(folder_, *which.run);
+    if (!held.lock || !(standing(store_, folder_, trial) == which)) return false;
+    store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
+    store_.end_attempt(which.run->id, RunState::pruned, which.run->exit_code, which.run->signal,
+                       *reason);
+    return true;
+  }
+
+  // Of those that were stopped early, the furthest that is worth going on with after all, now that
+  // more have come as far.
+  void promote() {
+    promoted_ = nullptr;
+    if (!stops_early()) return;
+    for (const Trial* trial : pruned_)
+      if (!curves_.reason_to_stop(*trial) &&
+          (!promoted_ || curves_.of(*trial).last_step() > curves_.of(*promoted_).last_step()))
+        promoted_ = trial;
+    if (!promoted_) return;
+    std::erase(pruned_, promoted_);
+    waiting_.push_front(promoted_);
+  }
+
+  // For a signal, the end of a child, or some time: what other processes do is in the store only.
+  void wait() {
+    const int signal = ::sigtimedwait(&signals_.set(), nullptr, &kLook);
+    if (signal > 0 && signal != SIGCHLD) pass_on(signal);
+  }
+
+  void pass_on(int signal) {
+    if (signal == SIGTSTP) {
+      send(SIGTSTP);
+      ::raise(SIGSTOP);  // returns when the shell continues us
+      send(SIGCONT);
+      return;
+    }
+    // A second copy must not end us before the trials' ends are seen (child_group.cpp).
+    ::signal(signal, SIG_IGN);
+    if (!stop_) log_info("stopping: the trials save their state");
+    if (!stop_) end_.stopped = exit_code_after(signal);
+    stop_ = true;
+    send(signal == SIGHUP ? SIGTERM : signal);
+  }
+
+  void send(int signal) const {
+    for (const Running& running : running_) running.process.send(signal);
+  }
+
+  void take_ends() {
+    for (auto running = running_.begin(); running != running_.end();) {
+      if (!running->process.has_ended() || is_saving(*running)) {
+        ++running;
+        continue;
+      }
+      slots_.give_back(running->slot);
+      const Running ended = std::move(*running);
+      running = running_.erase(running);
+      settle(ended);
+    }
+  }
+
+  // Its launcher was killed; the trainers save and end without it.
+  bool is_saving(const Running& running) const {
+    const WhichRun now = standing(store_, folder_, *running.trial);
+    return is_running(now) && now.run->pid == running.process.pid() && !on_another_host(*now.run);
+  }
+
+  void settle(const Running& ended) {
+    const Trial& trial = *ended.trial;
+    const WhichRun now = standing(store_, folder_, trial);
+    const bool began = !(now == ended.before);
+    if (began ||
+        (now.run && !needs_a_trainer(now.decision) && now.decision != Decision::refuse_ended))
+      return account(trial, now);
+    if (stop_) {  // before its run was begun
+      ++end_.interrupted;
+      return;
+    }
+    const auto lines = ended.process.last_words(kShownLines);
+    const std::string by_signal = signal_message(ended.process.end());
+    fail_to_begin(trial, by_signal.empty() ? error_in(lines) : by_signal);
+  }
+
+  // Another `exprun sweep` or a plain run has it: at the end we look again.
+  void account(const Trial& trial, const WhichRun& which) {
+    if (is_running(which)) {
+      elsewhere_.push_back(&trial);
+      return;
+    }
+    const RunRow& run = *which.run;
+    link(trial, run);
+    if (stops_early()) curves_.refresh(trial, run);
+    if (run.state == RunState::finished)
+      ++end_.finished;
+    else if (run.state == RunState::pruned)
+      pruned_.push_back(&trial);
+    else if (run.state == RunState::interrupted || run.state == RunState::preempted || stop_)
+      count_stopped(run);
+    else
+      return count_failed(trial, which);
+    log_info(prefix(trial) + outcome_text(store_, plan_, run));
+  }
+
+  void count_stopped(const RunRow& run) {
+    ++end_.interrupted;
+    stopped_alone_ = run.exit_code.value_or(static_cast<int>(ExitCode::failed));
+  }
+
+  void count_failed(const Trial& trial, const WhichRun& which) {
+    const RunRow& run = *which.run;
+    if (!needs_a_trainer(which.decision)) ++end_.for_good;
+    const auto log = folder_.run(run.folder).log(run.attempt, 0);
+    show_failure(trial, outcome_text(store_, plan_, run), log,
+                 folder_.shown / run.folder / "logs" / log.filename());
+  }
+
+  void fail_to_begin(const Trial& trial, const std::string& why) {
+    store_.record_trial_problem(sweep_, trial.number, why);
+    show_failure(trial, "could not begin: " + why, {}, {});
+  }
+
+  // With the log of the first one that failed in this call.
+  void show_failure(const Trial& trial, std::string text, const std::filesystem::path& log_file,
+                    const std::filesystem::path& shown) {
+    if (++end_.failed == 1 && tried_.contains(trial.number)) {
+      const auto lines = last_lines(log_file, kShownLines);
+      if (!lines.empty()) text += "\n  the last lines of " + shown.string() + ":";
+      for (const std::string& line : lines) text += "\n  | " + line;
+    }
+    log_warning(prefix(trial) + text);
+    if (!options_.fail_fast || stop_) return;
+    log_info("--fail-fast: stopping; the other trials save their state");
+    stop_ = true;
+    send(SIGTERM);
+  }
+
+  void link(const Trial& trial, const RunRow& run) {
+    const auto known = linked_.find(trial.number);
+    const bool is_own = run.sweep_id == sweep_ && run.trial == trial.number;
+    if (is_own || (known != linked_.end() && known->second == run.id)) return;
+    store_.record_trial_run(sweep_, trial.number, run.id);
+  }
+
+  // Whether there is still something to do: what others ran may have ended, and what is left of a
+  // killed sweep is about to.
+  bool look_at_others_again() {
+    if (stop_) {
+      end_.elsewhere += static_cast<int>(elsewhere_.size());
+      return false;
+    }
+    const auto former = std::exchange(elsewhere_, {});
+    bool is_awaited = false;
+    for (const Trial* trial : former) {
+      const WhichRun which = standing(store_, folder_, *trial);
+      if (!is_running(which) && is_to_run(*trial, which)) {
+        waiting_.push_back(trial);
+        continue;
+      }
+      account(*trial, which);
+      is_awaited |= is_running(which) && is_gone(*which.run);
+    }
+    if (!waiting_.empty() || is_awaited) return true;
+    end_.elsewhere += static_cast<int>(elsewhere_.size());
+    return false;
+  }
+
+  std::string prefix(const Trial& trial) const {
+    return "[" + std::to_string(trial.number) + "/" + std::to_string(plan_.trials.size()) + "] " +
+           label(trial) + ": ";
+  }
+
+  Store& store_;
+  const StoreFolder& folder_;
+  const SweepPlan& plan_;
+  const SweepOptions& options_;
+  const int64_t sweep_;
+  const ForwardedSignals signals_;
+  Slots slots_;
+  std::deque<const Trial*> waiting_;
+  std::list<Running> running_;
+  std::vector<const Trial*> elsewhere_;
+  std::vector<const Trial*> pruned_;
+  const Trial* promoted_ = nullptr;  // of these, to be continued
+  TrialCurves curves_;
+  std::chrono::steady_clock::time_point next_look_at_others_{};
+  std::set<int64_t> tried_;            // numbers of trials that this call has started
+  std::map<int64_t, int64_t> linked_;  // what the store has as a trial's run
+  SweepEnd end_;
+  std::optional<int> stopped_alone_;  // exit code of a trial that somebody else stopped
+  bool stop_ = false;
+};
+
+std::vector<TrialRow> rows_of(const Store& store, const StoreFolder& folder,
+                              const SweepPlan& plan) {
+  std::vector<TrialRow> rows;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = standing(store, folder, trial);
-    if (!which.run || which.run->state != RunState::finished) continue;
-    const auto score = best_score(store, plan, which.run->id);
-    if (!score) continue;
-    if (best && (plan.maximize ? score->value <= best->value : score->value >= best->value))
-      continue;
-    best = score;
-    text = "best: " + label(trial) + ", " + text_of(plan, *score) + " (" + which.run->folder + ")";
+    rows.push_back({trial.number, trial.resolved.hash(), label(trial),
+                    which.run ? std::optional(which.run->id) : std::nullopt});
   }
-  return text;
-}
-
-namespace {
-
-std::string prefix(const Trial& trial, const SweepPlan& plan) {
-  return "[" + std::to_string(trial.number) + "/" + std::to_string(plan.trials.size()) + "] " +
-         label(trial) + ": ";
-}
-
-// A trial's own talk is shown with -v only: a line a trial is what a sweep says.
-LogLevel trial_level(LogLevel level) {
-  return level == LogLevel::debug ? LogLevel::info : LogLevel::warning;
-}
-
-// "auto" ranks are one a GPU, as in a plain run: trials run one after another, each with all of
-// them.
-LaunchRequest request_for(const Trial& trial, const SweepOptions& options, int64_t sweep) {
-  RecipeText text = with_world_size_of(std::nullopt, trial.text);
-  ResolvedRecipe resolved = resolve(text);
-  return {std::move(text), std::move(resolved), options.command_line, trial_level(options.level),
-          sweep,           trial.number};
-}
-
-// A stop signal that comes before the trainer can save, or twice, ends it by that signal.
-bool was_stopped(const RunRow& run) {
-  const int signal = run.signal.value_or(0);
-  return run.state == RunState::interrupted || run.state == RunState::preempted ||
-         signal == SIGINT || signal == SIGTERM || signal == SIGUSR2;
-}
-
-void count_failed(SweepEnd& end, const RunRow& run) {
-  ++end.failed;
-  if (!needs_a_trainer(which_run({run}, false).decision)) ++end.for_good;
-}
-
-void count(SweepEnd& end, const Launch& launched) {
-  if (launched.decision == Decision::refuse_running)
-    ++end.elsewhere;
-  else if (launched.run.state == RunState::finished)
-    ++end.finished;
-  else if (launched.exit_code && was_stopped(launched.run))
-    end.stopped = launched.exit_code;
-  else
-    count_failed(end, launched.run);
-}
-
-const char* state_of(const SweepEnd& end) {
-  if (end.stopped) return "interrupted";
-  return end.failed ? "failed" : "finished";
-}
-
-std::vector<TrialRow> rows_of(const SweepPlan& plan) {
-  std::vector<TrialRow> rows;
-  for (const Trial& trial : plan.trials)
-    rows.push_back({trial.number, trial.resolved.hash(), label(trial), std::nullopt});
   return rows;
 }
 
-SweepEnd run_all(Store& store, const StoreFolder& folder, const SweepPlan& plan,
-                 const SweepOptions& options, int64_t sweep) {
-  SweepEnd end;
-  for (const Trial& trial : plan.trials) {
-    const Decision before = standing(store, folder, trial).decision;
-    const bool anew = options.retry_failed && before == Decision::refuse_ended;
-    if (anew || needs_a_trainer(before)) log_info(prefix(trial, plan) + "starts");
-    const Launch launched = launch(store, folder, request_for(trial, options, sweep), anew);
-    store.record_trial_run(sweep, trial.number, launched.run.id);
-    count(end, launched);
-    const bool went_wrong = launched.exit_code && launched.run.state != RunState::finished;
-    log(went_wrong ? LogLevel::warning : LogLevel::info,
-        prefix(trial, plan) + outcome_text(store, plan, launched.run));
-    if (end.stopped) break;
+// "2 points are new (lr=1, lr=2)"
+std::string points(const std::vector<std::string>& labels, const std::string& what) {
+  constexpr size_t kMostNamed = 4;
+  std::string text =
+      (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
+      what + " (";
+  for (size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + labels[i];
+  if (labels.size() > kMostNamed)
+    text += " and " + std::to_string(labels.size() - kMostNamed) + " more";
+  return text + ")";
+}
+
+// Other points are another sweep. Runs are shared, so what an earlier one has done counts.
+void explain_other_points(const Store& store, const SweepRow& sweep, const SweepPlan& plan) {
+  if (!store.trials(sweep.id).empty()) return;
+  for (const SweepRow& earlier : store.sweeps()) {
+    if (earlier.id == sweep.id || earlier.name != sweep.name) continue;
+    std::map<std::string, std::string> gone;  // labels by hash
+    for (const TrialRow& row : store.trials(earlier.id)) gone[row.recipe_hash] = row.changes;
+    const size_t before = gone.size();
+    std::vector<std::string> added, removed;
+    for (const Trial& trial : plan.trials)
+      if (!gone.erase(trial.resolved.hash())) added.push_back(label(trial));
+    if (gone.size() == before) continue;
+    for (const auto& [hash, changes] : gone) removed.push_back(changes);
+    std::string text;
+    if (!added.empty()) text = points(added, "new");
+    if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
+    if (!text.empty()) log_info("against sweep " + std::to_string(earlier.id) + ": " + text);
+    return;
   }
-  return end;
 }
 
 }  // namespace
@@ -136,16 +429,11 @@ SweepEnd run_all(Store& store, const StoreFolder& folder, const SweepPlan& plan,
 SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& plan,
                     const SweepOptions& options) {
   const auto name = plan.trials.front().resolved.section("run").get<std::string>("name");
-  const int64_t sweep = store.find_or_create_sweep(name, space_json(plan)).id;
-  store.record_trials(sweep, rows_of(plan));
-  try {
-    const SweepEnd end = run_all(store, folder, plan, options, sweep);
-    store.end_sweep(sweep, state_of(end));
-    return end;
-  } catch (const std::exception&) {  // a trial that could not even begin
-    store.end_sweep(sweep, "failed");
-    throw;
-  }
+  const SweepRow sweep = store.find_or_create_sweep(name, space_json(plan));
+  explain_other_points(store, sweep, plan);
+  store.record_trials(sweep.id, rows_of(store, folder, plan));
+  const TransientLock process = join_sweep(folder, sweep.uid);
+  return Scheduler(store, folder, plan, options, sweep.id).run();
 }
 
 }  // namespace exprun

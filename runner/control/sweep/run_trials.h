@@ -1,4 +1,5 @@
-// Runs the trials of a sweep, one after another. A second call finishes what a first one left.
+// Runs the trials of a sweep, some at a time, each in a process of its own. A second call finishes
+// what a first one left, and several at once share the trials: a run's lock says whose it is.
 #pragma once
 
 #include <optional>
@@ -9,42 +10,28 @@
 namespace exprun {
 
 struct SweepOptions {
+  size_t jobs = 1;  // trials at a time
   bool retry_failed = false;
+  bool fail_fast = false;  // the first failure stops the others, which save
   std::string command_line;
   LogLevel level = LogLevel::info;
 };
 
 struct SweepEnd {
-  int finished = 0;   // also those of an earlier call
-  int failed = 0;     // failed, diverged or killed
-  int for_good = 0;   // of these: the same call does not go on with them
-  int elsewhere = 0;  // running in another process
-  std::optional<int>
-      stopped;  // exit code of the trial that a signal stopped, and the sweep with it
+  int finished = 0;     // also those of an earlier call
+  int failed = 0;       // failed, diverged or killed, or could not begin
+  int for_good = 0;     // of these: the same call does not go on with them
+  int pruned = 0;       // stopped early
+  int interrupted = 0;  // saved; the same call goes on with them
+  int elsewhere = 0;    // running in another process
+  // Exit code after a stop signal, or of a trial that was stopped alone.
+  std::optional<int> stopped;
 };
 
-// A line on standard error tells of each trial as soon as it has ended. Throws Error.
+// A line on standard error tells of each trial as soon as it has ended; of the first that failed,
+// also the last lines of its log. After a stop signal the trials save and end. Throws Error where
+// the store or the machine fails, but not for a trial that does.
 SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& plan,
                     const SweepOptions& options);
-
-// How trials stand and which of them is best, read from the store.
-
-// What a trial's recipe has come to so far; nothing is changed.
-WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);
-
-struct Score {
-  double value = 0;
-  int64_t step = 0;
-};
-
-// The best value of the plan's metric in a run.
-std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run);
-
-// "finished, best val/loss 1.915 at step 300, 58s (quickstart-1a2b3c4d)"
-std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run);
-
-// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)" of the trials that finished:
-// what another leaves may be the loss of its first steps. Empty without a score.
-std::string best_text(const Store& store, const StoreFolder& folder, const SweepPlan& plan);
 
 }  // namespace exprun

@@ -206,6 +206,10 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
   return std::move(survey.plan);
 }
 
+Objective objective_of(const SweepPlan& plan) {
+  return {plan.maximize, plan.summary.value_or(plan.maximize ? Summary::max : Summary::min)};
+}
+
 std::string label(const Trial& trial) {
   std::string text;
   for (const std::string& change : trial.changes) text += (text.empty() ? "" : " ") + change;
@@ -216,6 +220,7 @@ std::string space_json(const SweepPlan& plan) {
   nlohmann::ordered_json space = {{"method", plan.method},
                                   {"metric", plan.metric},
                                   {"goal", plan.maximize ? "maximize" : "minimize"},
+                                  {"summary", to_string(objective_of(plan).summary)},
                                   {"trials", nlohmann::ordered_json::array()}};
   for (const Trial& trial : plan.trials) space["trials"].push_back(trial.resolved.hash());
   return json_text(space);

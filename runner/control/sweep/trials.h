@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "control/data/prepare.h"
 #include "control/launch/launch.h"
+#include "control/sweep/early_stopping.h"
 
 namespace exprun {
 
@@ -25,7 +26,11 @@ struct SweepPlan {
   std::string method = "grid";
   std::string metric = "val/loss";
   bool maximize = false;
+  std::optional<Summary> summary;  // of the metric; without one, of the better end
+  EarlyStop early_stop;
 };
+
+Objective objective_of(const SweepPlan& plan);
 
 // What there is to say about a sweep: its trials, of those points that are sound recipes, and every
 // mistake and warning of the recipe, its [sweep] and all points, each once, where the recipe or an

@@ -28,16 +28,11 @@ TEST_CASE("store: a sweep with the same name and space is continued") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const SweepRow first = store.find_or_create_sweep("lr", R"({"optimizer.lr": [1, 2]})");
-  CHECK(first.state == "running");
   CHECK(first.uid.size() == 32);
   CHECK(first.space_json == R"({"optimizer.lr": [1, 2]})");
-  store.end_sweep(first.id, "finished");
-  CHECK(value_of(store, "SELECT state FROM sweep") == "finished");
-
   const SweepRow again = store.find_or_create_sweep("lr", first.space_json);
   CHECK(again.id == first.id);
   CHECK(again.uid == first.uid);
-  CHECK(again.state == "running");
   CHECK(store.find_or_create_sweep("lr", "{}").id != first.id);
   CHECK(store.find_or_create_sweep("other", first.space_json).id != first.id);
   CHECK(value_of(store, "SELECT count(*) FROM sweep") == "3");
@@ -55,4 +50,59 @@ TEST_CASE("store: a run knows its sweep and trial") {
   run.uid = new_run("2b").uid;
   run.sweep_id = 99;
   CHECK_THROWS_AS(store.create_run(run), Error);
+}
+
+TEST_CASE("store: a trial has its run from the moment that the run is there") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t sweep = store.find_or_create_sweep("lr", "{}").id;
+  store.record_trials(sweep, {{1, "h1", "lr=1", {}}, {2, "h2", "lr=2", {}}});
+  store.record_trial_problem(sweep, 2, "no data");
+  NewRun run = new_run("1a");
+  run.sweep_id = sweep;
+  run.trial = 2;
+  const int64_t id = store.create_run(run);
+  const auto trials = store.trials(sweep);
+  REQUIRE(trials.size() == 2);
+  CHECK(!trials[0].run);
+  CHECK(trials[1].run == id);
+  CHECK(trials[1].problem.empty());
+  store.record_trials(sweep, {{1, "h1", "lr=1", id}, {2, "h2", "lr=2", {}}});
+  CHECK(store.trials(sweep)[0].run == id);
+  CHECK(store.trials(sweep)[1].run == id);
+}
+
+TEST_CASE("store: the state of a sweep follows from its trials") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t sweep = store.find_or_create_sweep("lr", "{}").id;
+  const auto state = [&] { return value_of(store, "SELECT state FROM sweeps"); };
+  CHECK(state() == "finished");  // there is nothing to do
+  store.record_trials(sweep, {{1, "h1", "lr=1", {}}, {2, "h2", "lr=2", {}}});
+  CHECK(state() == "interrupted");
+  NewRun run = new_run("1a");
+  run.sweep_id = sweep;
+  run.trial = 1;
+  const int64_t first = store.create_run(run);
+  CHECK(state() == "running");
+  store.end_attempt(first, RunState::finished, 0, {}, "");
+  CHECK(state() == "interrupted");
+  store.record_trial_problem(sweep, 2, "no data");
+  CHECK(state() == "failed");
+  run.uid = new_run("2b").uid;
+  run.trial = 2;
+  const int64_t second = store.create_run(run);
+  CHECK(state() == "running");
+  for (const auto& [ended, expected] : {std::pair{RunState::killed, "interrupted"},
+                                        {RunState::crashed, "interrupted"},
+                                        {RunState::preempted, "interrupted"},
+                                        {RunState::diverged, "failed"},
+                                        {RunState::failed, "failed"},
+                                        {RunState::pruned, "finished"},
+                                        {RunState::finished, "finished"}}) {
+    store.end_attempt(second, ended, 1, {}, "");
+    CHECK(state() == expected);
+  }
+  store.remove_run(second);
+  CHECK(state() == "interrupted");
 }

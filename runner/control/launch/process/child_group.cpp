@@ -57,7 +57,7 @@ class Group {
       look_for_ends();
       if (late_ && Clock::now() > *late_) kill_living();
     }
-    return {*cause_, *children_[*cause_].end, was_told_to_stop_};
+    return {*cause_, *children_[*cause_].end, was_told_to_stop_, was_pruned_};
   }
 
  private:
@@ -105,11 +105,12 @@ class Group {
       ::raise(SIGSTOP);  // returns when the shell continues us
       send(SIGCONT);
     } else {
+      was_pruned_ |= signal == SIGUSR1 && !was_told_to_stop_;
       was_told_to_stop_ = true;
       // `timeout` signals a process and its group: the second copy may come when the children have
       // ended, and must not kill the one who has to say how.
       ::signal(signal, SIG_IGN);
-      send(signal == SIGHUP ? SIGTERM : signal);
+      send(signal == SIGHUP || signal == SIGUSR1 ? SIGTERM : signal);
     }
   }
 
@@ -138,6 +139,7 @@ class Group {
   std::optional<size_t> cause_;
   bool killed_ = false;
   bool was_told_to_stop_ = false;
+  bool was_pruned_ = false;
 };
 
 }  // namespace

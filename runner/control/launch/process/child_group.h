@@ -15,6 +15,7 @@ struct GroupEnd {
   size_t child = 0;
   ChildEnd end;
   bool was_told_to_stop = false;  // a signal was passed on
+  bool was_pruned = false;        // that signal was SIGUSR1
 };
 
 // How long the others live on behind the first that ended.
@@ -25,11 +26,11 @@ struct GroupPatience {
   std::chrono::milliseconds behind_success{std::chrono::minutes(1)};
 };
 
-// Starts all and waits for all. Every stop signal is passed on, a hang-up as SIGTERM, and Ctrl-Z
-// pauses all. When one has ended, the others have some time to do so too and are killed then; the
-// cause is a death by a signal before a failure, and that before having lost the others; of equal
-// ones the first child's. `all_started` is called once. Throws Error when one cannot be started;
-// none runs then.
+// Starts all and waits for all. Every stop signal is passed on, a hang-up and SIGUSR1 as SIGTERM,
+// and Ctrl-Z pauses all. When one has ended, the others have some time to do so too and are killed
+// then; the cause is a death by a signal before a failure, and that before having lost the others;
+// of equal ones the first child's. `all_started` is called once. Throws Error when one cannot be
+// started; none runs then.
 GroupEnd run_children(
     const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
     const std::function<void()>& all_started = [] {}, const GroupPatience& patience = {});

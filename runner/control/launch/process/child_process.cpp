@@ -1,6 +1,7 @@
 #include "control/launch/process/child_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -88,11 +89,12 @@ bool ignored(int signal) {
 
 }  // namespace
 
-ForwardedSignals::ForwardedSignals() {
+ForwardedSignals::ForwardedSignals(bool prunable) {
   ::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, the end of a child could not be seen
   sigemptyset(&set_);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR2, SIGCHLD, SIGTSTP}) sigaddset(&set_, signal);
   if (!ignored(SIGHUP)) sigaddset(&set_, SIGHUP);
+  if (prunable) sigaddset(&set_, SIGUSR1);
   sigprocmask(SIG_BLOCK, &set_, &former_);
 }
 
@@ -106,6 +108,10 @@ std::vector<std::string> environment_of(const ChildCommand& command) {
   std::vector<std::string> environment = own_environment();
   for (const auto& [name, value] : command.environment)
     if (!std::getenv(name.c_str())) environment.push_back(name + '=' + value);
+  for (const auto& [name, value] : command.overriding) {
+    std::erase_if(environment, [&](const auto& entry) { return entry.starts_with(name + '='); });
+    environment.push_back(name + '=' + value);
+  }
   return environment;
 }
 
@@ -120,42 +126,36 @@ void redirect(int fd, int to) {
   if (fd >= 0) ::dup2(fd, to);
 }
 
-void set_up(const ChildCommand& command, const sigset_t& mask) {
+cpu_set_t cpu_set_of(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  return set;
+}
+
+// What the child gets is made before the fork.
+struct SetUp {
+  sigset_t mask;
+  cpu_set_t cpus;
+  UniqueFd input;
+};
+
+void set_up(const ChildCommand& command, const SetUp& with) {
   ::setpgid(0, 0);
+  if (!command.cpus.empty()) ::sched_setaffinity(0, sizeof with.cpus, &with.cpus);
   ::signal(SIGTTOU, SIG_IGN);  // `stty tostop` must not stop the trainer
   ::signal(SIGHUP, SIG_IGN);   // the launcher passes it on as SIGTERM
-  redirect(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  redirect(with.input ? with.input.get() : ::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  redirect(command.output, STDOUT_FILENO);
+  redirect(command.output, STDERR_FILENO);
   if (!command.log.empty()) {
     const int log = ::open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     redirect(log, STDOUT_FILENO);
     redirect(log, STDERR_FILENO);
   }
   keep_only(command.kept_fds);
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &with.mask, nullptr);
 }
-
-sigset_t mask_of(const ChildCommand& command, sigset_t mask) {
-  if (command.holds_stop_signals)
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaddset(&mask, signal);
-  return mask;
-}
-
-}  // namespace
-
-pid_t start_child(const ChildCommand& command, const ForwardedSignals& signals) {
-  const sigset_t mask = mask_of(command, signals.former_mask());
-  return start_process(
-      {command.words, environment_of(command), SIGTERM, [&] { set_up(command, mask); }});
-}
-
-std::optional<ChildEnd> take_end(pid_t child) {
-  int status = 0;
-  if (::waitpid(child, &status, WNOHANG) != child) return std::nullopt;
-  if (WIFSIGNALED(status)) return ChildEnd{std::nullopt, WTERMSIG(status)};
-  return ChildEnd{WEXITSTATUS(status), std::nullopt};
-}
-
-namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) {
   throw Error("launch: " + what + ": " + std::strerror(error));
@@ -173,6 +173,30 @@ UniqueFd file_of(const std::string& input) {
   ::lseek(file.get(), 0, SEEK_SET);
   return file;
 }
+
+sigset_t mask_of(const ChildCommand& command, sigset_t mask) {
+  if (command.holds_stop_signals)
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaddset(&mask, signal);
+  return mask;
+}
+
+}  // namespace
+
+pid_t start_child(const ChildCommand& command, const ForwardedSignals& signals) {
+  const SetUp with{mask_of(command, signals.former_mask()), cpu_set_of(command.cpus),
+                   command.input.empty() ? UniqueFd() : file_of(command.input)};
+  return start_process(
+      {command.words, environment_of(command), SIGTERM, [&] { set_up(command, with); }});
+}
+
+std::optional<ChildEnd> take_end(pid_t child) {
+  int status = 0;
+  if (::waitpid(child, &status, WNOHANG) != child) return std::nullopt;
+  if (WIFSIGNALED(status)) return ChildEnd{std::nullopt, WTERMSIG(status)};
+  return ChildEnd{WEXITSTATUS(status), std::nullopt};
+}
+
+namespace {
 
 std::string read_at_most(int fd, size_t most) {
   std::string text;

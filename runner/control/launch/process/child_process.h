@@ -19,7 +19,8 @@ namespace exprun {
 // passed on to, so that none is lost between the run's row and its trainer.
 class ForwardedSignals {
  public:
-  ForwardedSignals();
+  // `prunable`: also SIGUSR1, by which a sweep stops a trial early.
+  explicit ForwardedSignals(bool prunable = false);
   ~ForwardedSignals();
   ForwardedSignals(const ForwardedSignals&) = delete;
   ForwardedSignals& operator=(const ForwardedSignals&) = delete;
@@ -39,7 +40,11 @@ struct ChildCommand {
   // Whether stop signals wait until the child unblocks them (watch_stop_signals does): a program
   // that links LibTorch loads for 0.2 s before it can take one.
   bool holds_stop_signals = false;
-  std::filesystem::path log;  // gets both outputs, behind what is there; empty: ours
+  std::filesystem::path log = {};  // gets both outputs, behind what is there; empty: ours
+  int output = -1;                 // or this descriptor does
+  std::string input = {};          // what it reads from standard input
+  std::vector<int> cpus = {};      // that it may run on, by the kernel's numbers; empty: ours
+  std::vector<std::pair<std::string, std::string>> overriding = {};  // environment, set or not
 };
 
 // One of the two.

@@ -1,0 +1,133 @@
+#include "control/sweep/early_stopping.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kFewestOthers = 3;  // for a median
+
+// "1st", "22nd", "13th"
+std::string ordinal(size_t number) {
+  const size_t tens = number / 10 % 10, ones = number % 10;
+  const char* const ending = tens == 1 || ones == 0 || ones > 3 ? "th"
+                             : ones == 1                        ? "st"
+                             : ones == 2                        ? "nd"
+                                                                : "rd";
+  return std::to_string(number) + ending;
+}
+
+int64_t first_rung(const Curve& curve, const EarlyStop& rule) {
+  if (rule.min_steps > 0) return rule.min_steps;
+  return std::max<int64_t>(1, curve.steps() / (rule.reduction * rule.reduction));
+}
+
+std::optional<std::string> asha(const std::vector<Curve>& curves, size_t index,
+                                const EarlyStop& rule) {
+  const Curve& own = curves[index];
+  for (int64_t rung = first_rung(own, rule); rung < own.steps(); rung *= rule.reduction) {
+    const auto cost = own.cost_at(rung);
+    if (!cost) break;
+    size_t reached = 0, better = 0;
+    for (size_t i = 0; i < curves.size(); ++i) {
+      const auto other = curves[i].cost_at(rung);
+      if (!other) continue;
+      ++reached;
+      better += *other < *cost || (*other == *cost && i < index);
+    }
+    const size_t keep = std::max<size_t>(1, reached / static_cast<size_t>(rule.reduction));
+    if (better >= keep)
+      return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached) + " at step " +
+             std::to_string(rung) + "; the best " + (keep == 1 ? "one" : std::to_string(keep)) +
+             (keep == 1 ? " goes on" : " go on");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> median(const std::vector<Curve>& curves, size_t index,
+                                  const EarlyStop& rule) {
+  const Curve& own = curves[index];
+  const int64_t step = own.last_step();
+  if (step < first_rung(own, rule) || step >= own.steps()) return std::nullopt;
+  std::vector<double> others;
+  for (size_t i = 0; i < curves.size(); ++i)
+    if (const auto cost = i == index ? std::nullopt : curves[i].cost_at(step))
+      others.push_back(*cost);
+  if (others.size() < kFewestOthers) return std::nullopt;
+  const auto middle = others.begin() + static_cast<long>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  if (!(*own.cost_at(step) > *middle)) return std::nullopt;
+  return "median: at step " + std::to_string(step) + " worse than the median of " +
+         std::to_string(others.size()) + " other trials";
+}
+
+}  // namespace
+
+Summary summary_of(const std::string& word) {
+  for (const Summary summary : {Summary::min, Summary::max, Summary::last})
+    if (word == to_string(summary)) return summary;
+  throw Error("sweep: '" + word + "' is no summary of a metric; give min, max or last",
+              ExitCode::bad_recipe);
+}
+
+const char* to_string(Summary summary) {
+  switch (summary) {
+    case Summary::min:
+      return "min";
+    case Summary::max:
+      return "max";
+    case Summary::last:
+      break;
+  }
+  return "last";
+}
+
+EarlyStop::Rule early_stop_rule(const std::string& word) {
+  if (word == "none") return EarlyStop::Rule::none;
+  if (word == "asha") return EarlyStop::Rule::asha;
+  if (word == "median") return EarlyStop::Rule::median;
+  throw Error("sweep: there is no early stopping '" + word + "'; give asha, median or none",
+              ExitCode::bad_recipe);
+}
+
+void Curve::add(int64_t step, double value) {
+  constexpr double kWorst = std::numeric_limits<double>::infinity();
+  double cost = std::isfinite(value) ? (objective_.maximize ? -value : value) : kWorst;
+  if (!points_.empty() && objective_.summary != Summary::last) {
+    const double before = points_.back().cost;
+    const bool lowest = (objective_.summary == Summary::min) != objective_.maximize;
+    cost = lowest ? std::min(before, cost) : std::max(before, cost);
+  }
+  points_.push_back({step, cost});
+}
+
+std::optional<double> Curve::cost_at(int64_t step) const {
+  const auto point = std::lower_bound(points_.begin(), points_.end(), step,
+                                      [](const Point& p, int64_t s) { return p.step < s; });
+  if (point == points_.end()) return std::nullopt;
+  return point->cost;
+}
+
+std::optional<double> Curve::value() const {
+  if (points_.empty()) return std::nullopt;
+  return objective_.maximize ? -points_.back().cost : points_.back().cost;
+}
+
+std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
+                                          const EarlyStop& rule) {
+  switch (rule.rule) {
+    case EarlyStop::Rule::asha:
+      return asha(curves, index, rule);
+    case EarlyStop::Rule::median:
+      return median(curves, index, rule);
+    case EarlyStop::Rule::none:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace exprun

@@ -1,0 +1,78 @@
+// Which trials of a sweep are worth going on with: a pure function of their metric so far. Nothing
+// is remembered between two decisions, so a scheduler that was killed, or another one beside it,
+// decides the same from the same store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/rows.h"
+
+namespace exprun {
+
+// By which of its values a series is compared.
+enum class Summary { min, max, last };
+
+// Throws Error (wrong usage) for another word.
+Summary summary_of(const std::string& word);
+const char* to_string(Summary summary);
+
+struct EarlyStop {
+  enum class Rule { none, asha, median };
+  Rule rule = Rule::none;
+  int64_t reduction = 4;  // asha: one of so many goes on at each rung; 2 or more
+  // No trial is stopped before; the first rung of asha, each further one `reduction` times as far.
+  // 0: a run's length / reduction^2.
+  int64_t min_steps = 0;
+};
+
+// Throws Error (wrong usage) for another word.
+EarlyStop::Rule early_stop_rule(const std::string& word);
+
+struct Objective {
+  bool maximize = false;
+  Summary summary = Summary::min;
+};
+
+// The metric of one trial.
+class Curve {
+ public:
+  Curve(int64_t steps, Objective objective) : steps_(steps), objective_(objective) {}
+
+  // The next value, of a later step. One that is not finite is worse than all others.
+  void add(int64_t step, double value);
+
+  int64_t steps() const { return steps_; }  // of the whole run
+  int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
+  // The summary of the values up to the first one at `step` or later, so that it is better where it
+  // is smaller; nothing before there is such a value.
+  std::optional<double> cost_at(int64_t step) const;
+  // The summary of the last value as the user knows it; nothing without one.
+  std::optional<double> value() const;
+
+ private:
+  struct Point {
+    int64_t step;
+    double cost;
+  };
+  int64_t steps_;
+  Objective objective_;
+  std::vector<Point> points_;  // summaries
+};
+
+// Why the trial at `index` is not worth going on with now: "asha: 5th of 8 at step 50; the best 2
+// go on". Nothing if it is: with more trials to compare, that may be so again.
+//
+// asha: at each rung that it has reached, it is among the best 1/reduction of those that have (at
+// least one), as in asynchronous successive halving (Li et al., "A System for Massively Parallel
+// Hyperparameter Tuning", 2020); whether a trial is promoted there or stopped only is the
+// scheduler's matter. median: at its last value its summary is no worse than the median of those of
+// the others that came as far, where these are three or more (Golovin et al., "Google Vizier",
+// 2017, with the summary in place of the mean).
+std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
+                                          const EarlyStop& rule);
+
+}  // namespace exprun

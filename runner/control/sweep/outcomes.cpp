@@ -1,0 +1,69 @@
+#include "control/sweep/outcomes.h"
+
+#include <cmath>
+
+#include "base/format_units.h"
+
+namespace exprun {
+namespace {
+
+std::string text_of(const SweepPlan& plan, const Score& score) {
+  return plan.metric + ' ' + four_digits(score.value) + " at step " + std::to_string(score.step);
+}
+
+std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
+  if (summary == Summary::min) return Score{series.min, series.min_step};
+  if (summary == Summary::max) return Score{series.max, series.max_step};
+  if (!std::isfinite(series.last)) return std::nullopt;
+  return Score{series.last, series.last_step};
+}
+
+}  // namespace
+
+WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
+  const auto name = trial.resolved.section("run").get<std::string>("name");
+  std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
+  for (RunRow& run : runs) run = observed(store, folder, std::move(run));
+  return which_run(runs, false);
+}
+
+std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run) {
+  for (const SeriesRow& series : store.series(run)) {
+    if (series.name != plan.metric || series.count <= series.non_finite) continue;
+    return score_of(series, objective_of(plan).summary);
+  }
+  return std::nullopt;
+}
+
+std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run) {
+  const bool diverged = run.state == RunState::diverged;
+  std::string text = to_string(run.state);
+  if (diverged) text += " at step " + std::to_string(run.last_step);
+  const bool is_last = objective_of(plan).summary == Summary::last;
+  if (const auto score = best_score(store, plan, run.id))
+    text += (is_last ? ", last " : ", best ") + text_of(plan, *score);
+  text += ", " + duration(run.seconds) + " (" + run.folder + ")";
+  return run.message.empty() ? text : text + ": " + run.message;
+}
+
+std::optional<Best> best_trial(const Store& store, const StoreFolder& folder,
+                               const SweepPlan& plan) {
+  std::optional<Best> best;
+  for (const Trial& trial : plan.trials) {
+    const WhichRun which = standing(store, folder, trial);
+    if (!which.run || which.run->state != RunState::finished) continue;
+    const auto score = best_score(store, plan, which.run->id);
+    if (!score) continue;
+    const bool is_better = !best || (plan.maximize ? score->value > best->score.value
+                                                   : score->value < best->score.value);
+    if (is_better) best = {&trial, *which.run, *score};
+  }
+  return best;
+}
+
+std::string best_text(const SweepPlan& plan, const Best& best) {
+  return "best: " + label(*best.trial) + ", " + text_of(plan, best.score) + " (" + best.run.folder +
+         ")";
+}
+
+}  // namespace exprun

@@ -1,0 +1,38 @@
+// How the trials of a sweep stand and which of them is best, read from the store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "control/sweep/trials.h"
+
+namespace exprun {
+
+// What a trial's recipe has come to so far; nothing is changed.
+WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);
+
+struct Score {
+  double value = 0;
+  int64_t step = 0;
+};
+
+// The value of the plan's metric by which a run is compared.
+std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run);
+
+// "finished, best val/loss 1.915 at step 300, 58s (quickstart-1a2b3c4d)"
+std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run);
+
+// Of the trials that finished: what another leaves may be the loss of its first steps.
+struct Best {
+  const Trial* trial = nullptr;
+  RunRow run;
+  Score score;
+};
+std::optional<Best> best_trial(const Store& store, const StoreFolder& folder,
+                               const SweepPlan& plan);
+
+// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)"
+std::string best_text(const SweepPlan& plan, const Best& best);
+
+}  // namespace exprun

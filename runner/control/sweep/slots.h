@@ -1,0 +1,59 @@
+// The share of this machine that a trial gets while others run beside it: cores and GPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files/file.h"
+
+namespace exprun {
+
+struct SlotMachine {
+  std::vector<std::vector<int>> cores;  // CPUs by core, those that this process may use
+  std::vector<std::string> gpus;        // uuids of those that it may use
+};
+
+SlotMachine slot_machine();
+
+// What one trial holds.
+struct Slot {
+  std::vector<int> cpus;          // to run on; empty: all
+  std::vector<std::string> gpus;  // to see; empty: all that this process sees
+  std::vector<int64_t> held;      // bytes of the lock file
+};
+
+// Divides the machine among `jobs` trials. A single one has all of it. Of several, each runs on
+// its own cores (one at least; where there are more trials than cores, they share) and sees as many
+// GPUs as it has ranks. Other `exprun sweep` processes with the same lock file get other cores
+// while there are any, and never the same GPU.
+class Slots {
+ public:
+  // Throws Error when the lock file cannot be opened.
+  Slots(SlotMachine machine, size_t jobs, const std::filesystem::path& lock_file);
+
+  // Nothing while all are taken, or the GPUs are.
+  std::optional<Slot> take(size_t gpus);
+  void give_back(const Slot& slot);
+
+  size_t cores_of_trial() const { return cores_of_trial_; }
+
+ private:
+  bool hold(int64_t byte);
+  void let_go(int64_t byte);
+  bool take_gpus(size_t count, Slot& slot);
+  void take_cores(Slot& slot);
+
+  SlotMachine machine_;
+  size_t jobs_;
+  size_t cores_of_trial_;
+  UniqueFd locks_;
+  std::vector<size_t> trials_on_core_;  // of this process
+  std::vector<int64_t> held_;
+  size_t taken_ = 0;
+};
+
+}  // namespace exprun

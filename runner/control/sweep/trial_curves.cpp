@@ -1,0 +1,25 @@
+#include "control/sweep/trial_curves.h"
+
+namespace exprun {
+
+TrialCurves::TrialCurves(const Store& store, const SweepPlan& plan)
+    : store_(store), plan_(plan), read_(plan.trials.size()) {
+  for (size_t i = 0; i < plan.trials.size(); ++i) curves_.emplace_back(0, objective_of(plan));
+}
+
+void TrialCurves::refresh(const Trial& trial, const RunRow& run) {
+  Curve& curve = curves_[index(trial)];
+  const std::pair<int64_t, int64_t> now{run.id, run.attempt};
+  if (std::exchange(read_[index(trial)], now) != now) curve = Curve(run.steps, objective_of(plan_));
+  for (const SeriesRow& series : store_.series(run.id)) {
+    if (series.name != plan_.metric || series.last_step <= curve.last_step()) continue;
+    for (const MetricRow& row : store_.metrics(series.id, curve.last_step()))
+      curve.add(row.step, row.value);
+  }
+}
+
+std::optional<std::string> TrialCurves::reason_to_stop(const Trial& trial) const {
+  return exprun::reason_to_stop(curves_, index(trial), plan_.early_stop);
+}
+
+}  // namespace exprun

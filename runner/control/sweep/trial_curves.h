@@ -1,0 +1,36 @@
+// The metric of every trial of a sweep, as far as the store has it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/sweep/early_stopping.h"
+#include "control/sweep/trials.h"
+
+namespace exprun {
+
+class TrialCurves {
+ public:
+  TrialCurves(const Store& store, const SweepPlan& plan);
+
+  // Reads what is new of the trial's run. Of a later attempt all is read again: it may have begun
+  // before the last value.
+  void refresh(const Trial& trial, const RunRow& run);
+
+  const Curve& of(const Trial& trial) const { return curves_[index(trial)]; }
+  // As reason_to_stop.
+  std::optional<std::string> reason_to_stop(const Trial& trial) const;
+
+ private:
+  static size_t index(const Trial& trial) { return static_cast<size_t>(trial.number) - 1; }
+
+  const Store& store_;
+  const SweepPlan& plan_;
+  std::vector<Curve> curves_;
+  std::vector<std::pair<int64_t, int64_t>> read_;  // run and attempt
+};
+
+}  // namespace exprun
