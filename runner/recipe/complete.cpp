@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
+#include "recipe/rules/series.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/schema/validate_value.h"
 #include "recipe/value.h"
@@ -120,6 +121,13 @@ Derived decay_length(const DeriveInput& input) {
   return to_string(length);
 }
 
+Derived kept_best(const DeriveInput& input) {
+  const auto metric = text_at(input.root, "run.best_metric");
+  if (!metric) return std::nullopt;
+  const bool measured = measured_series(input.schemas, input.root).has(*metric);
+  return measured ? *metric : std::string("none");
+}
+
 Derived evaluation_every(const DeriveInput& input, const std::string& type) {
   return part_of_run(input, type == "sample" ? 1 : 10);
 }
@@ -138,6 +146,7 @@ Derived derive(const DeriveInput& input, const std::string& path, const std::str
   if (path == "schedule.decay_until") return part_of_run(input, 1);
   if (path == "schedule.decay_length") return decay_length(input);
   if (path == "checkpoint.every") return part_of_run(input, 20);
+  if (path == "checkpoint.keep_best") return kept_best(input);
   if (path == "metrics.progress_every") return part_of_run(input, 50);
   if (parent_path(parent_path(path)) == "evaluation" && last_part(path) == "every")
     return evaluation_every(input, type);

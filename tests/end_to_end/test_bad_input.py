@@ -325,14 +325,14 @@ class BadDisk(BadInput):
         self.mount("size=700k")
         result = self.exprun("--store", "disk", "tiny.toml", "hidden_size=256", "keep_last=2", "max_restarts=1",
                              code=2)
-        self.assertRegex(result.err, r"<override 2>:1:22: error: 3 checkpoints take [0-9.]+ MiB, but the disk of "
+        self.assertRegex(result.err, r"<override 2>:1:22: error: 4 checkpoints take [0-9.]+ MiB, but the disk of "
                          r"\S+/disk/\S+ has [0-9.]+ KiB left\n    checkpoint.keep_last=2\n {25}\^ free some space, "
                          r"or choose another place with --store\n")
         self.assertNotIn("restart", result.err)  # it would be refused again
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
 
     def test_a_disk_that_becomes_too_full_for_a_checkpoint(self):
-        self.mount("size=32m")
+        self.mount("size=42m")
         process = self.start("--store", "disk", "tiny.toml", "hidden_size=256", "steps=100000000",
                              "checkpoint.every='1000000 steps'")
         self.wait_for_step(4, process, store="disk")

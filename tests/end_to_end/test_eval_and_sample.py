@@ -146,7 +146,7 @@ class EvalAndSample(ExprunTest):
         self.assertNotIn("sample", said.out)
 
     def test_a_damaged_checkpoint_is_passed_over(self):
-        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
+        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"', "keep_best=none")
         whole = [self.exprun("eval", "@last").out, self.exprun("sample", "@last", "--prompt=7").out]
         self.assertTrue(whole[0].startswith("step 20: "), whole[0])
         flip_a_bit(self.checkpoint(20) / "model.safetensors")
@@ -160,14 +160,14 @@ class EvalAndSample(ExprunTest):
         self.assertNotEqual(sampled.out, whole[1])
 
     def test_a_run_whose_checkpoints_are_all_damaged_is_not_looked_at(self):
-        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"')
+        self.exprun("tiny.toml", "lr=3e-2", "steps=20", 'checkpoint.every="10 steps"', "keep_best=none")
         flip_a_bit(self.checkpoint(10) / "optimizer.safetensors")
         (self.checkpoint(20) / "MANIFEST.json").unlink()
         name = self.run_folder().name
         for words in (["eval", "@last"], ["sample", "@last"]):
             result = self.exprun(*words, code=1)
             self.assertEqual(result.out, "")
-            self.assertEqual(result.err, f"exprun: error: evaluate: {name} has no intact checkpoint to look at:\n"
+            self.assertEqual(result.err, f"exprun: error: {words[0]}: {name} has no intact checkpoint to look at:\n"
                                          "  step_00000020: MANIFEST.json is missing\n"
                                          "  step_00000010: optimizer.safetensors has other content than the manifest says\n"
                                          f"  bring back a copy of one, or `exprun rerun {name}` makes the run again\n")
@@ -175,7 +175,7 @@ class EvalAndSample(ExprunTest):
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
         shutil.rmtree(self.run_folder() / "checkpoints")
         self.assertEqual(self.exprun("eval", "@last", code=1).err,
-                         f"exprun: error: evaluate: {self.run_folder().name} has no intact checkpoint to look at\n")
+                         f"exprun: error: eval: {self.run_folder().name} has no intact checkpoint to look at\n")
 
 
 if __name__ == "__main__":

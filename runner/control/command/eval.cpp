@@ -11,6 +11,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/checkpoint_choice.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
@@ -70,29 +71,34 @@ Words offered_evaluation_keys(const Typed& typed) {
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
-  std::string reference;
+  std::string reference, step = "last";
   Words overrides;
   bool json = false;
   Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
-                      "Evaluates a run's newest checkpoint, and records the results as eval/NAME.");
+                      "Evaluates a run's newest checkpoint, or another, and records the results as "
+                      "eval/NAME.");
   arguments.run_word(reference)
       .words("key=value...", overrides, "changes of [evaluation], or additional evaluations",
              offered_evaluation_keys)
+      .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .flag("--json", json, "print JSON")
       .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
       .example("exprun eval @last", "all evaluations of its recipe")
+      .example("exprun eval @last --step best", "the same of the checkpoint with the best value")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
   require_evaluation_keys(overrides);
+  const CheckpointChoice choice = checkpoint_choice("eval", step);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
   const RecipeText text = understood_recipe(store, run, overrides, "eval", reference);
   const WorkingDirectory there(run);
   resolved_aloud(text, globals);
-  auto results = evaluate(globals.store, run, text, "");
+  const CheckpointFolder checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "eval");
+  auto results = evaluate(globals.store, run, checkpoint, text, "");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
   record(globals, run, *results);

@@ -10,6 +10,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/checkpoint_choice.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
@@ -103,21 +104,24 @@ Words offered_sample_keys(const Typed& typed) {
 }  // namespace
 
 int run_sample(const Words& words, const Globals& globals) {
-  std::string reference, prompt;
+  std::string reference, prompt, step = "last";
   Words settings;
   Arguments arguments("sample RUN [--prompt TEXT] [key=value...]",
-                      "Generates text from a run's newest checkpoint, after a prompt.");
+                      "Generates text from a run's newest checkpoint, or another, after a prompt.");
   arguments.run_word(reference)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, samples, seed",
              offered_sample_keys)
       .option("--prompt", "TEXT", prompt,
               "the start of the text (default: the prompt of the recipe)")
+      .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
-               "300 tokens at a low temperature");
+               "300 tokens at a low temperature")
+      .example("exprun sample @last --step best", "from the checkpoint with the best value");
   if (!arguments.parse(words)) return 0;
   require_overrides(settings, "sample");
+  const CheckpointChoice choice = checkpoint_choice("sample", step);
   Words overrides = {kAsSample};
   if (!prompt.empty())
     overrides.push_back(std::string(kSampleTable) + ".prompt=" + json_text(nlohmann::json(prompt)));
@@ -127,7 +131,9 @@ int run_sample(const Words& words, const Globals& globals) {
   const RecipeText text = understood_recipe(store, run, overrides, "sample", reference);
   const WorkingDirectory there(run);
   refuse_mistakes(text, settings, globals);
-  const auto results = evaluate(globals.store, run, text, "sample");
+  const CheckpointFolder checkpoint =
+      chosen_checkpoint(globals.store, run.folder, choice, "sample");
+  const auto results = evaluate(globals.store, run, checkpoint, text, "sample");
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   for (const auto& [name, problem] : results->at("problems").items())
     throw Error("sample: at step " + json_text(results->at("step")) + " of " + run.folder + ", " +

@@ -6,7 +6,6 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
-#include "control/launch/continued_run.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/process/child_process.h"
 #include "control/launch/run_device.h"
@@ -119,28 +118,11 @@ std::string request(const RecipeText& text, const std::string& only) {
                                 {"only", only.empty() ? ordered_json() : ordered_json(only)}});
 }
 
-Error nothing_to_look_at(const std::string& run, const std::vector<std::string>& damaged) {
-  std::string text = "evaluate: " + run + " has no intact checkpoint to look at";
-  if (damaged.empty()) return Error(text);
-  text += ':';
-  for (const std::string& reason : damaged) text += "\n  " + reason;
-  return Error(text + "\n  bring back a copy of one, or `exprun rerun " + run +
-               "` makes the run again");
-}
-
-CheckpointFolder checkpoint_of(const StoreFolder& folder, const std::string& run) {
-  std::vector<std::string> passed_over;
-  const auto checkpoint = newest_intact(folder.run(run), passed_over);
-  if (!checkpoint) throw nothing_to_look_at(run, passed_over);
-  warn_of(passed_over);
-  return *checkpoint;
-}
-
 }  // namespace
 
 std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
-                                     const RecipeText& text, const std::string& only) {
-  const CheckpointFolder checkpoint = checkpoint_of(folder, run.folder);
+                                     const CheckpointFolder& checkpoint, const RecipeText& text,
+                                     const std::string& only) {
   const Captured captured =
       capture({able_trainer_program().string(), "--evaluate", "--run-folder",
                folder.run(run.folder).path.string(), "--resume-from", checkpoint.path.string()},

@@ -53,13 +53,14 @@ nlohmann::ordered_json describe_schedule(const RecipeText& text, const DatasetIn
 // as another process wants the cores.
 std::vector<std::pair<std::string, std::string>> trainer_environment();
 
-// Evaluations of a run on its newest intact checkpoint, by the trainer.
+// Evaluations of a run on one of its checkpoints, by the trainer.
 
 // {"step": N, "metrics": {series: value}, "texts": {evaluation: text}}. `text` is the run's
 // recipe, changed in [evaluation] only, and judged already; `only` is the name of one evaluation,
 // or empty for all. Nothing if the trainer refused the recipe: its diagnostics are on standard
-// error already. Throws Error where no checkpoint is intact.
+// error already. Throws Error.
 std::optional<nlohmann::ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
+                                               const CheckpointFolder& checkpoint,
                                                const RecipeText& text, const std::string& only);
 
 }  // namespace exprun

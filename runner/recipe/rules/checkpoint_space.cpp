@@ -10,7 +10,8 @@ namespace exprun {
 
 Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space,
                                       Severity severity) {
-  const int64_t kept = integer_at(recipe.root(), "checkpoint.keep_last").value_or(0);
+  const bool keeps_best = text_at(recipe.root(), "checkpoint.keep_best").value_or("none") != "none";
+  const int64_t kept = integer_at(recipe.root(), "checkpoint.keep_last").value_or(0) + keeps_best;
   const int64_t more = std::min(std::max<int64_t>(kept + 1 - space.saved, 1), space.to_come);
   const double needed = static_cast<double>(space.bytes) * static_cast<double>(more);
   if (!space.left || needed <= static_cast<double>(*space.left)) return {};

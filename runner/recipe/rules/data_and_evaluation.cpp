@@ -222,4 +222,22 @@ void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
          help_for_series(*metric, measured.names())});
 }
 
+// A run has one idea of what is best: the one that early stopping looks at too.
+void kept_best_is_best_metric(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto kept = text_at(input.root, "checkpoint.keep_best");
+  const auto metric = text_at(input.root, "run.best_metric");
+  if (!kept || !metric || *kept == "none" || *kept == "auto") return;
+  const Measured measured = measured_series(input.schemas, input.root);
+  if (*kept != *metric) {
+    diagnostics.push_back(clash(input.root, {"checkpoint.keep_best", "run.best_metric"},
+                                "'keep_best' is not the run's best_metric, '" + *metric + "'",
+                                measured.has(*kept) ? "set best_metric = \"" + *kept + "\" in [run]"
+                                                    : help_for_series(*kept, measured.names())));
+  } else if (!measured.is_uncertain && !measured.has(*kept)) {
+    diagnostics.push_back({place_of(input.root, "checkpoint.keep_best"),
+                           "no evaluation measures '" + *kept + "'",
+                           help_for_series(*kept, measured.names())});
+  }
+}
+
 }  // namespace exprun

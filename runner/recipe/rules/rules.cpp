@@ -52,6 +52,7 @@ constexpr Rule kRules[] = {
     prompt_can_be_encoded,
     series_are_measured_once,
     best_metric_is_measured,
+    kept_best_is_best_metric,
 };
 
 }  // namespace

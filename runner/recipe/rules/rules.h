@@ -78,6 +78,7 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics);
+void kept_best_is_best_metric(const RuleInput& input, Diagnostics& diagnostics);
 
 // All rules.
 std::span<const Rule> rules();

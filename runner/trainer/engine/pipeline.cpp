@@ -98,6 +98,7 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.checkpoint_every = checkpoint_period(checkpoint, plan.timeline);
   plan.desync_check_every = desync_check_every(recipe.section("parallelism"), plan.timeline);
   plan.keep_last = checkpoint.get<int64_t>("keep_last");
+  plan.keep_best = checkpoint.get<std::string>("keep_best") == plan.best.metric;
   plan.max_minutes = run.find<double>("max_minutes");
   return plan;
 }

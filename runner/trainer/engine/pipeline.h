@@ -62,6 +62,7 @@ struct RunPlan {
   Period checkpoint_every;         // steps or seconds
   int64_t desync_check_every = 0;  // steps; 0: after the first one only
   int64_t keep_last = 0;
+  bool keep_best = false;  // where `best` is found the run is saved, and that checkpoint stays
   std::optional<double> max_minutes;
 };
 

@@ -196,10 +196,16 @@ void Trainer::record(const StepResult& result, double seconds) {
 
 bool Trainer::saving_is_due() const {
   if (!links_.saver) return false;
+  if (is_new_best()) return true;
   const Period& every = pipeline_.plan.checkpoint_every;
   if (every.unit == PeriodUnit::seconds)
     return rank_0_says(*pipeline_.group, seconds_since(saved_at_) >= every.count);
   return position_.step % static_cast<int64_t>(every.count) == 0;
+}
+
+// The same on all ranks, as the metrics are.
+bool Trainer::is_new_best() const {
+  return pipeline_.plan.keep_best && position_.best && position_.best->step == position_.step;
 }
 
 TrainingResult Trainer::finish(TrainingResult::End end) {

@@ -61,6 +61,7 @@ class Trainer {
   void require_equal_replicas();
   void record(const StepResult& result, double seconds);
   bool saving_is_due() const;
+  bool is_new_best() const;
   TrainingResult finish(TrainingResult::End end);
 
   const Pipeline& pipeline_;

@@ -10,10 +10,12 @@ namespace {
 
 constexpr int64_t kGibibyte = int64_t{1} << 30;
 
-// Of checkpoints of a GiB each, of which three stay.
-std::string said(int64_t saved, int64_t to_come, std::optional<int64_t> left) {
+// Of checkpoints of a GiB each, of which the newest three stay.
+std::string said(int64_t saved, int64_t to_come, std::optional<int64_t> left,
+                 const std::string& keep_best = "none") {
   const CheckpointSpace space{kGibibyte, saved, to_come, "runs", left};
-  return render(checkpoint_space_problems(resolve_tiny({"keep_last=3"}), space, Severity::error));
+  return render(checkpoint_space_problems(resolve_tiny({"keep_last=3", "keep_best=" + keep_best}),
+                                          space, Severity::error));
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -32,6 +34,11 @@ TEST_CASE("checkpoint space: what stays and what is being written count, what is
   CHECK(says(said(1, 100, kGibibyte), "3 more checkpoints take 3.00 GiB, "));
   CHECK(said(3, 100, kGibibyte) == "");
   CHECK(says(said(3, 100, 0), "one more checkpoint takes 1.00 GiB, "));
+}
+
+TEST_CASE("checkpoint space: the best stays beside the newest") {
+  CHECK(says(said(0, 100, 5 * kGibibyte - 1, "val/loss"), "5 checkpoints take 5.00 GiB, "));
+  CHECK(said(0, 100, 5 * kGibibyte, "val/loss") == "");
 }
 
 TEST_CASE("checkpoint space: a run needs none for what it will not save") {

@@ -40,6 +40,7 @@ CheckpointWriter::CheckpointWriter(RunFolder folder, CheckpointLedger& ledger, R
       recorder_(recorder),
       durable_(std::move(resumed_from)) {
   remove_unfinished_folders(folder_.checkpoints());
+  if (durable_ && durable_->best) best_step_ = durable_->best->step;
 }
 
 CheckpointWriter::~CheckpointWriter() {
@@ -53,10 +54,10 @@ CheckpointWriter::~CheckpointWriter() {
 void CheckpointWriter::save(const Pipeline& pipeline, const Position& position) {
   wait();
   being_written_ = position;
-  writing_ =
-      std::async(std::launch::async, [this, keep = pipeline.plan.keep_last,
-                                      snapshot = take_snapshot(pipeline, position)]() mutable {
-        write(std::move(snapshot), keep);
+  writing_ = std::async(
+      std::launch::async,
+      [this, plan = &pipeline.plan, snapshot = take_snapshot(pipeline, position)]() mutable {
+        write(std::move(snapshot), *plan);
       });
 }
 
@@ -64,24 +65,33 @@ void CheckpointWriter::save_last(const Pipeline& pipeline, const Position& posit
   wait();
   Snapshot snapshot = take_snapshot(pipeline, position);  // with the other ranks in any case
   if (durable_ == position) return;
-  write(std::move(snapshot), pipeline.plan.keep_last);
+  write(std::move(snapshot), pipeline.plan);
   durable_ = position;
 }
 
-void CheckpointWriter::write(Snapshot snapshot, int64_t keep_last) {
+void CheckpointWriter::write(Snapshot snapshot, const RunPlan& plan) {
   const int64_t step = snapshot.state.position.step;
   const fs::path target = folder_.checkpoints() / checkpoint_name(step);
   ledger_.before_commit();
   write_checkpoint(snapshot, target);
   ledger_.record(step, folder_bytes(target));
-  remove_old(step, keep_last);
+  find_best(complete_checkpoints(folder_), snapshot.state.position);
+  remove_old(step, plan);
+}
+
+// One that could not be written leaves the best before it in its place.
+void CheckpointWriter::find_best(const std::vector<CheckpointFolder>& complete,
+                                 const Position& position) {
+  for (const CheckpointFolder& checkpoint : complete)
+    if (position.best && checkpoint.step == position.best->step) best_step_ = checkpoint.step;
 }
 
 // Newer ones, of a life that a damaged file ended, are replaced when training gets there.
-void CheckpointWriter::remove_old(int64_t newest, int64_t keep_last) {
+void CheckpointWriter::remove_old(int64_t newest, const RunPlan& plan) {
   int64_t kept = 0;
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {
-    if (checkpoint.step > newest || ++kept <= keep_last) continue;
+    if (checkpoint.step > newest || ++kept <= plan.keep_last) continue;
+    if (plan.keep_best && checkpoint.step == best_step_) continue;
     ledger_.forget(checkpoint.step);
     remove_folder(checkpoint.path);
   }

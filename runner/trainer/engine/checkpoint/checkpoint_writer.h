@@ -1,4 +1,5 @@
-// Writes checkpoints in the background, one at a time, and removes old ones.
+// Writes checkpoints in the background, one at a time, and removes old ones: all but the newest and
+// the best, which stays until a better one is written.
 //
 // A checkpoint that cannot be written (a full disk) is a warning and an event, and training goes
 // on: the one before is still there. The last of a process is different, because the run would be
@@ -37,13 +38,15 @@ class CheckpointWriter : public Saver {
   void wait();  // until what save() began is written; a failure is an event
 
  private:
-  void write(Snapshot snapshot, int64_t keep_last);  // frees the snapshot when done
-  void remove_old(int64_t newest, int64_t keep_last);
+  void write(Snapshot snapshot, const RunPlan& plan);  // frees the snapshot when done
+  void remove_old(int64_t newest, const RunPlan& plan);
+  void find_best(const std::vector<CheckpointFolder>& complete, const Position& position);
 
   RunFolder folder_;
   CheckpointLedger& ledger_;
   Recorder& recorder_;
-  std::optional<Position> durable_;  // of the newest
+  std::optional<Position> durable_;   // of the newest
+  std::optional<int64_t> best_step_;  // of the best that was written
   std::future<void> writing_;
   Position being_written_;
 };

@@ -1,0 +1,95 @@
+#include "control/launch/checkpoint_choice.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/strings.h"
+#include "control/launch/continued_run.h"
+
+namespace exprun {
+namespace {
+
+using Kind = CheckpointChoice::Kind;
+
+Error nothing_to_look_at(const std::string& command, const std::string& run,
+                         const std::vector<std::string>& damaged) {
+  std::string text = command + ": " + run + " has no intact checkpoint to look at";
+  if (damaged.empty()) return Error(text);
+  text += ':';
+  for (const std::string& reason : damaged) text += "\n  " + reason;
+  return Error(text + "\n  bring back a copy of one, or `exprun rerun " + shell_quoted(run) +
+               "` makes the run again");
+}
+
+CheckpointFolder last_checkpoint(const RunFolder& folder, const std::string& run,
+                                 const std::string& command) {
+  std::vector<std::string> passed_over;
+  const auto checkpoint = newest_intact(folder, passed_over);
+  if (!checkpoint) throw nothing_to_look_at(command, run, passed_over);
+  warn_of(passed_over);
+  return *checkpoint;
+}
+
+// "it has those of steps 80 and 100".
+std::string which_there_are(const std::vector<CheckpointFolder>& complete) {
+  std::vector<std::string> steps;
+  for (auto one = complete.rbegin(); one != complete.rend(); ++one)
+    steps.push_back(std::to_string(one->step));
+  if (steps.empty()) return "it has none";
+  if (steps.size() == 1) return "it has that of step " + steps.front();
+  return "it has those of steps " + listed(steps);
+}
+
+// What the trainer has written down of the best value so far.
+std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
+  const auto state =
+      parse_json_or_discard<nlohmann::json>(read_file(checkpoint.path / "state.json"));
+  if (!state.is_object() || !state.contains("best") || state["best"].is_null()) return std::nullopt;
+  return state["best"].at("step").get<int64_t>();
+}
+
+}  // namespace
+
+CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
+  if (word == "last") return {};
+  if (word == "best") return {Kind::best};
+  const auto step = parse_number<int64_t>(word);
+  if (step && *step >= 0) return {Kind::step, *step};
+  throw Error(command + ": --step takes a number of steps, best or last, not '" + word + "'",
+              ExitCode::bad_recipe);
+}
+
+CheckpointFolder chosen_checkpoint(const StoreFolder& folder, const std::string& run,
+                                   const CheckpointChoice& choice, const std::string& command) {
+  const RunFolder run_folder = folder.run(run);
+  if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
+  const auto complete = complete_checkpoints(run_folder);
+  std::string what = "no checkpoint of step " + std::to_string(choice.step);
+  int64_t step = choice.step;
+  if (choice.kind == Kind::best) {
+    const auto best = complete.empty() ? std::nullopt : best_step(complete.front());
+    if (!best)
+      throw Error(command + ": " + run +
+                  " has no best checkpoint: no evaluation has measured its run.best_metric before "
+                  "a checkpoint; --step N chooses one, and " +
+                  which_there_are(complete));
+    step = *best;
+    what = "no checkpoint of its best step, " + std::to_string(step) + ", any more";
+  }
+  for (const CheckpointFolder& checkpoint : complete) {
+    if (checkpoint.step != step) continue;
+    const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
+    if (!problem) return checkpoint;
+    throw Error(command + ": the checkpoint of step " + std::to_string(step) + " of " + run +
+                " is damaged: " + *problem + "; bring back a copy of it, or choose another");
+  }
+  throw Error(command + ": " + run + " has " + what + "; " + which_there_are(complete));
+}
+
+}  // namespace exprun

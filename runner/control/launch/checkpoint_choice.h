@@ -1,0 +1,32 @@
+// Which checkpoint of a run a command means: --step of `eval`, `sample` and `fork`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/files/run_folder.h"
+#include "control/launch/store_folder.h"
+
+namespace exprun {
+
+struct CheckpointChoice {
+  enum class Kind { last, best, step } kind = Kind::last;
+  int64_t step = 0;
+};
+
+// Of the option, for help.
+inline constexpr const char* kStepHelp =
+    "the checkpoint: of a step, of the best value of run.best_metric, or the newest (default: "
+    "last)";
+
+// "last", "best" or a number of steps. Throws Error that begins with the command.
+CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
+
+// The chosen checkpoint of the run with this folder, its every byte as its manifest says. The last
+// one is the newest that is intact: damaged ones are passed over with a warning. The best is that
+// of the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
+// command and says which checkpoints there are.
+CheckpointFolder chosen_checkpoint(const StoreFolder& folder, const std::string& run,
+                                   const CheckpointChoice& choice, const std::string& command);
+
+}  // namespace exprun

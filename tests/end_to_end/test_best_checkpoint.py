@@ -1,0 +1,71 @@
+"""The checkpoint with the best value of run.best_metric stays, and can be looked at."""
+import json
+import unittest
+
+from support import ExprunTest
+
+# The rate grows until the loss goes up again, behind its best.
+WORSE = ("steps=60", "lr=1", "schedule.warmup=60 steps", "evaluation.val_loss.every=4 steps",
+         "checkpoint.every=10 steps")
+
+
+class BestCheckpoint(ExprunTest):
+    def saved(self):
+        return sorted(int(path.name.split("_")[1]) for path in (self.run_folder() / "checkpoints").glob("step_????????"))
+
+    def best(self):
+        ((step, value),) = self.rows("SELECT min_step, min FROM series WHERE name = 'val/loss'")
+        return step, value
+
+    def test_the_best_checkpoint_stays_and_is_looked_at(self):
+        self.exprun("tiny.toml", *WORSE)
+        step, value = self.best()
+        self.assertTrue(0 < step < 50, step)
+        self.assertEqual(self.saved(), [step, 50, 60])
+        self.assertEqual(self.rows("SELECT step FROM checkpoint ORDER BY step"), [(step,), (50,), (60,)])
+        looked_at = json.loads(self.exprun("eval", "@last", "--step", "best", "--json").out)
+        self.assertEqual((looked_at["step"], looked_at["metrics"]), (step, {"val/loss": value}))
+        self.assertEqual(json.loads(self.exprun("eval", "@last", "--step", "50", "--json").out)["step"], 50)
+        self.assertEqual(json.loads(self.exprun("eval", "@last", "--step=last", "--json").out)["step"], 60)
+        texts = {self.exprun("sample", "@last", "--step", which, "--prompt=7", "temperature=0").out
+                 for which in ("best", str(step))}
+        self.assertEqual(len(texts), 1)
+        name = self.run_folder().name
+        self.assertEqual(self.exprun("sample", "@last", "--step", "7", "--prompt=7", code=1).err,
+                         f"exprun: error: sample: {name} has no checkpoint of step 7; it has those of steps "
+                         f"{step}, 50 and 60\n")
+
+    def test_without_keep_best_only_the_newest_stay(self):
+        self.exprun("tiny.toml", *WORSE, "keep_best=none")
+        step, _ = self.best()
+        self.assertEqual(self.saved(), [50, 60])
+        name = self.run_folder().name
+        self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
+                         f"exprun: error: eval: {name} has no checkpoint of its best step, {step}, any more; it has "
+                         "those of steps 50 and 60\n")
+
+    def test_a_run_that_is_resumed_keeps_the_best_of_its_earlier_life(self):
+        self.exprun("tiny.toml", *WORSE, "max_minutes=1e-5", code=75)
+        self.exprun("resume", "@last", "max_minutes=10")
+        step, _ = self.best()
+        self.assertEqual(self.saved(), [step, 50, 60])
+
+    def test_no_evaluation_means_no_best_checkpoint(self):
+        self.exprun("tiny.toml", "steps=6", "~evaluation", "metrics.val_loss=false")
+        self.assertIn('keep_best = "none"', self.exprun("show", "@last").out)
+        name = self.run_folder().name
+        self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
+                         f"exprun: error: eval: {name} has no best checkpoint: no evaluation has measured its "
+                         f"run.best_metric before a checkpoint; --step N chooses one, and it has those of steps 5 and 6\n")
+
+    def test_what_is_no_step_is_refused(self):
+        self.assertEqual(self.exprun("eval", "@last", "--step", "bset", code=2).err,
+                         "exprun: error: eval: --step takes a number of steps, best or last, not 'bset'\n")
+
+    def test_one_metric_says_what_is_best(self):
+        self.assertEqual(self.exprun("check", "tiny.toml", "keep_best=train/loss", code=2).err.split("\n")[0],
+                         "<override 1>:1:11: error: 'keep_best' is not the run's best_metric, 'val/loss'")
+
+
+if __name__ == "__main__":
+    unittest.main()
