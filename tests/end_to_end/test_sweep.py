@@ -101,7 +101,7 @@ class Sweep(ExprunTest):
         line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=5", "evaluation.val_loss.every=1 steps")
         for words in (line, line, (*line, "--retry-failed")):
             said = self.exprun(*words, code=6).err
-            self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not made\n")
+            self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not applied\n")
             self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts anew what failed\n"
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),

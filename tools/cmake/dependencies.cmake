@@ -118,6 +118,16 @@ else()
 endif()
 target_link_libraries(exprun_curl INTERFACE ${CMAKE_DL_LIBS})
 
+# One minified file, embedded for `report --html`. No release of it has a build in its sources, so it is not fetched.
+find_file(EXPRUN_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist)
+if(NOT EXPRUN_CHART_JS)
+  message(FATAL_ERROR "Chart.js 3.9.1 is missing: install libjs-chart.js (Debian, Ubuntu), or get chart.min.js of the npm "
+                      "package chart.js 3.9.1 and give its path with -DEXPRUN_CHART_JS=FILE")
+endif()
+set(EXPRUN_CHARTS ${CMAKE_BINARY_DIR}/charts)
+file(MAKE_DIRECTORY ${EXPRUN_CHARTS})
+file(CREATE_LINK ${EXPRUN_CHART_JS} ${EXPRUN_CHARTS}/chart.js COPY_ON_ERROR SYMBOLIC)
+
 if(EXPRUN_TRAINER)
   exprun_pkg_config(hwy libhwy)
   if(hwy_FOUND)

@@ -1,7 +1,11 @@
 // exprun report
 #include <algorithm>
+#include <ctime>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/strings.h"
+#include "control/command/report_page.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
@@ -18,10 +22,10 @@ constexpr int64_t kCurveWidth = 12;
 struct Asked {
   Words references;
   Where where;
-  std::string sweep, sort, columns;
+  std::string sweep, sort, columns, html;
   Words metrics, group_by;
   bool reverse = false, all_parameters = false, over_seeds = false, each_run = false;
-  bool curves = false;
+  bool curves = false, follow = false;
   std::optional<int64_t> top;
   TableFormat format;
 };
@@ -55,7 +59,13 @@ void declare(Asked& asked, Arguments& arguments) {
       .flag("--sparkline", asked.curves,
             "add the curve of the first metric (default on a terminal with room for it)");
   asked.format.declare(arguments);
-  arguments.exit_codes(kFindsRuns)
+  arguments
+      .option("--html", "FILE", asked.html,
+              "write a page for a browser instead, with curves, parameters and samples; it is one "
+              "file and needs no network")
+      .flag("--follow", asked.follow,
+            "with --html: write the page again every 2 s while runs train, until Ctrl-C")
+      .exit_codes(kFindsRuns)
       .example("exprun report", "every run of the store")
       .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
                "the five best of some runs")
@@ -63,6 +73,7 @@ void declare(Asked& asked, Arguments& arguments) {
           "exprun report --metric val/loss:min --metric 'train/loss:at(2)' --sort val/loss:min",
           "other metrics")
       .example("exprun report --over-seeds --latex", "mean and deviation over seeds, for a paper")
+      .example("exprun report --html report.html", "a page to open or to send to a colleague")
       .example("exprun report quickstart --csv > runs.csv",
                "the runs of one name, for a spreadsheet");
 }
@@ -246,6 +257,61 @@ ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, c
   return table;
 }
 
+std::string written_at() {
+  const std::time_t now = static_cast<std::time_t>(now_ms() / 1000);
+  std::tm local{};
+  char text[64] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", localtime_r(&now, &local));
+  return text;
+}
+
+// Rows of the page are runs, all of them: the browser sorts and filters.
+Page page_of(const Store& store, const Globals& globals, const std::vector<ReportedRun>& runs,
+             const Asked& asked) {
+  Rows rows{columns_of_runs(runs, parameters_of(store, runs, asked.all_parameters),
+                            metrics_of(store, runs, asked.metrics)),
+            true};
+  const auto order = order_of(rows.columns[ordering_column(store, runs, rows, asked.sort)], asked);
+  Page page{"exprun report",
+            globals.store.shown.string(),
+            globals.command_line,
+            written_at(),
+            {},
+            store.parameter_paths(),
+            page_runs(store, globals.store, runs, order)};
+  for (const ComparedColumn& column : rows.columns) {
+    ComparedColumn ordered{column.column, {}, column.goal};
+    for (const size_t place : order) ordered.cells.push_back(column.cells[place]);
+    page.columns.push_back(std::move(ordered));
+  }
+  return page;
+}
+
+void require_runs_of_a_page(const Asked& asked) {
+  if (asked.follow && asked.html.empty())
+    throw Error("command line: --follow needs --html FILE", ExitCode::bad_recipe);
+  if (asked.html.empty()) return;
+  if (!asked.group_by.empty() || asked.over_seeds || !asked.columns.empty())
+    throw Error(
+        "command line: --html shows each run with all its columns; leave out --columns, "
+        "--group-by and --over-seeds",
+        ExitCode::bad_recipe);
+}
+
+void write_html(const Store& store, const Globals& globals, const Asked& asked) {
+  std::vector<ReportedRun> runs;
+  const auto page = [&] {
+    runs = wanted_runs(store, globals.store, asked);
+    return page_of(store, globals, runs, asked);
+  };
+  const auto trains = [&] {
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const ReportedRun& run) { return run.run.state == RunState::running; });
+  };
+  write_page(asked.html, asked.follow, page, trains);
+  log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(runs.size(), "run"));
+}
+
 }  // namespace
 
 int run_report(const Words& words, const Globals& globals) {
@@ -256,7 +322,12 @@ int run_report(const Words& words, const Globals& globals) {
   declare(asked, arguments);
   if (!arguments.parse(words)) return 0;
   asked.format.check();
+  require_runs_of_a_page(asked);
   const Store store = open_store(globals.store);
+  if (!asked.html.empty()) {
+    write_html(store, globals, asked);
+    return 0;
+  }
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
   asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no runs");

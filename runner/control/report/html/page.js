@@ -1,0 +1,462 @@
+"use strict";
+// The page of `exprun report --html`. Everything from the store enters the document as text.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = id => document.getElementById(id);
+const ROWS_AT_ONCE = 200;
+const SHOWN_AT_FIRST = 8;
+const FEW_POINTS = 25;  // up to here a curve shows its points
+const PALETTES = {
+  light: ["#0b57b0", "#c2410c", "#15803d", "#7c3aed", "#b91c1c", "#0e7490", "#a16207", "#be185d", "#4d7c0f", "#475569"],
+  dark: ["#7cb4ff", "#ffa066", "#79d99a", "#c4a5ff", "#ff9d94", "#67d3e8", "#e6c35c", "#ff9ccb", "#b7dd6b", "#b8c2d0"],
+};
+
+const state = {
+  order: data.rows.map((_, i) => i), listed: [], sort: null, descending: false, rowLimit: ROWS_AT_ONCE,
+  shown: new Set(data.rows.map((_, i) => i).slice(0, SHOWN_AT_FIRST)), muted: new Set(),
+  smoothing: 0, logX: false, logY: false, zoom: null,
+};
+const theme = () => document.documentElement.dataset.theme;
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colorOf = run => PALETTES[theme()][run % PALETTES.light.length];
+const dashOf = run => [[], [6, 3], [2, 3]][Math.floor(run / PALETTES.light.length) % 3];
+
+// The run and what sets it apart, where that is short.
+function labelOf(run) {
+  const changes = parameterColumns.map(i => `${data.columns[i].title}=${data.rows[run][i][1]}`);
+  return [data.runs[run].name, ...(changes.length <= 3 ? changes : [])].join(" ");
+}
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") node.className = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+function format(value) {
+  if (value == null) return "nan";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return size >= 1e6 || size < 1e-4 ? value.toExponential(2).replace("e+", "e") : String(Number(value.toPrecision(4)));
+}
+
+const parameterColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "parameter");
+const resultColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "metric");
+
+// --- the table of runs -----------------------------------------------------------------------------
+
+// A cell is [value, text]; the value of a text is null where it has no better one.
+const valueOf = cell => cell[0] ?? (cell[1] === "" ? null : cell[1]);
+
+function compareCells(a, b) {
+  const [x, y] = [valueOf(a), valueOf(b)];
+  if (x === null || y === null) return (x === null) - (y === null);
+  if (typeof x === "number" && typeof y === "number") return x - y;
+  return String(x).localeCompare(String(y), "en", { numeric: true });
+}
+
+function sortRuns() {
+  if (state.sort === null) return;
+  const [column, sign] = [state.sort, state.descending ? -1 : 1];
+  const empty = run => valueOf(data.rows[run][column]) === null || data.rows[run][column][1] === "nan";
+  state.order.sort((a, b) => empty(a) - empty(b) || (empty(a) ? 0 : sign * compareCells(data.rows[a][column], data.rows[b][column])) || a - b);
+}
+
+// The best run of each metric.
+const best = data.columns.map((column, i) => {
+  const runs = data.rows.map((row, run) => run).filter(run => typeof data.rows[run][i][0] === "number");
+  if (column.goal === "none" || runs.length < 2) return null;
+  const sign = column.goal === "highest" ? -1 : 1;
+  return runs.reduce((a, b) => sign * (data.rows[b][i][0] - data.rows[a][i][0]) < 0 ? b : a);
+});
+
+const CONDITION = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
+
+// A word of the filter: a condition on a column, else text that some cell contains.
+function matcher(word) {
+  const parts = CONDITION.exec(word);
+  const column = parts && data.columns.findIndex(c => c.key === parts[1] || c.title === parts[1]);
+  if (!parts || column < 0) return row => row.some(cell => cell[1].toLowerCase().includes(word.toLowerCase()));
+  const [, , sign, text] = parts;
+  const number = Number(text);
+  return row => {
+    const [value, shown] = row[column];
+    if (sign === "=" || sign === "!=") {
+      const equal = shown === text || (typeof value === "number" && value === number);
+      return equal === (sign === "=");
+    }
+    if (typeof value !== "number" || Number.isNaN(number)) return false;
+    return { "<": value < number, ">": value > number, "<=": value <= number, ">=": value >= number }[sign];
+  };
+}
+
+function listRuns() {
+  const tests = byId("filter").value.trim().split(/\s+/).filter(Boolean).map(matcher);
+  state.listed = state.order.filter(run => tests.every(test => test(data.rows[run])));
+  byId("count").textContent = `${state.listed.length} of ${data.rows.length} runs`;
+}
+
+function sortBy(column) {
+  state.descending = state.sort === column ? !state.descending : data.columns[column].goal === "highest";
+  state.sort = column;
+  sortRuns();
+  listRuns();
+  drawTable();
+  drawScatter();
+  drawParallel();
+}
+
+function drawHead() {
+  const cells = data.columns.map((column, i) => {
+    const sorted = state.sort === i ? (state.descending ? "descending" : "ascending") : "none";
+    const button = element("button", { type: "button", title: column.key, onclick: () => sortBy(i) }, column.title);
+    return element("th", { scope: "col", "aria-sort": sorted, class: column.right ? "right" : "" }, button);
+  });
+  const focused = [...document.querySelectorAll("#runs th button")].indexOf(document.activeElement);
+  document.querySelector("#runs thead").replaceChildren(
+    element("tr", {}, element("th", { scope: "col" }, element("span", { class: "quiet" }, "Show")), ...cells));
+  if (focused >= 0) document.querySelectorAll("#runs th button")[focused].focus();
+}
+
+function drawRow(run) {
+  const box = element("input", { type: "checkbox", "aria-label": `Show ${data.runs[run].name}`, onchange: () => show(run, box.checked) });
+  box.checked = state.shown.has(run);
+  const swatch = element("span", { class: "swatch" });
+  if (box.checked) swatch.style.background = colorOf(run);
+  const cells = data.rows[run].map((cell, i) => element("td", {
+    class: [data.columns[i].right ? "right" : "", best[i] === run ? "best" : cell[2] ?? "", cell[1].length > 60 ? "long" : ""].join(" ").trim() }, cell[1]));
+  return element("tr", {}, element("td", {}, box, swatch), ...cells);
+}
+
+function drawTable() {
+  drawHead();
+  document.querySelector("#runs tbody").replaceChildren(...state.listed.slice(0, state.rowLimit).map(drawRow));
+  const left = state.listed.length - state.rowLimit;
+  byId("more").hidden = left <= 0;
+  byId("more").textContent = `Show ${Math.min(left, 1000)} more rows`;
+}
+
+function show(run, visible) {
+  state.shown[visible ? "add" : "delete"](run);
+  state.muted.delete(run);
+  redrawShown();
+}
+
+function showOnly(runs) {
+  state.shown = new Set(runs);
+  state.muted.clear();
+  redrawShown();
+}
+
+function redrawShown() {
+  drawTable();
+  drawLegend();
+  drawCurves();
+  drawDifferences();
+  drawSamples();
+}
+
+const shownRuns = () => state.order.filter(run => state.shown.has(run));
+
+function drawLegend() {
+  byId("legend").replaceChildren(...shownRuns().slice(0, 100).map(run => {
+    const swatch = element("span", { class: "swatch" });
+    swatch.style.background = colorOf(run);
+    const button = element("button", { type: "button", "aria-pressed": String(!state.muted.has(run)), onclick: () => {
+      state.muted[state.muted.has(run) ? "delete" : "add"](run);
+      button.setAttribute("aria-pressed", String(!state.muted.has(run)));
+      drawCurves();
+    } }, swatch, labelOf(run));
+    return element("li", {}, button);
+  }));
+}
+
+// --- curves ------------------------------------------------------------------------------------------
+
+const charts = new Map();  // by name of the series
+
+// An exponential moving average that forgets its start, as TensorBoard's.
+function smoothed(values) {
+  if (state.smoothing === 0) return values;
+  let mean = 0, weight = 0;
+  return values.map(value => {
+    if (value == null) return null;
+    mean = state.smoothing * mean + (1 - state.smoothing) * value;
+    weight = state.smoothing * weight + (1 - state.smoothing);
+    return mean / weight;
+  });
+}
+
+function curveOf(run, name) {
+  const curve = data.runs[run].curves[name];
+  if (!curve) return [];
+  const values = smoothed(curve[1]);
+  const inside = (x, y) => (!state.logX || x > 0) && (!state.logY || y == null || y > 0);
+  return curve[0].map((x, i) => ({ x, y: values[i] })).filter(point => inside(point.x, point.y));
+}
+
+function datasets(name) {
+  return shownRuns().filter(run => data.runs[run].curves[name]).map(run => {
+    const points = curveOf(run, name);
+    return {
+      label: labelOf(run), data: points, borderColor: colorOf(run), backgroundColor: colorOf(run), borderDash: dashOf(run),
+      borderWidth: 1.8, pointRadius: points.length <= FEW_POINTS ? 3 : 0, pointHoverRadius: 4, hidden: state.muted.has(run), tension: 0, spanGaps: false,
+    };
+  });
+}
+
+function axis(logarithmic, title) {
+  return {
+    type: logarithmic ? "logarithmic" : "linear", grid: { color: css("--grid") }, ticks: { color: css("--quiet"), maxTicksLimit: 7, callback: format },
+    title: { display: Boolean(title), text: title, color: css("--quiet") },
+  };
+}
+
+function applyAxes(chart) {
+  chart.options.scales.x = axis(state.logX, "step");
+  chart.options.scales.y = axis(state.logY);
+  if (!state.zoom) return;
+  Object.assign(chart.options.scales.x, { min: state.zoom[0], max: state.zoom[1] });
+  const seen = chart.data.datasets.filter(set => !set.hidden).flatMap(set => set.data)
+    .filter(point => point.x >= state.zoom[0] && point.x <= state.zoom[1] && point.y != null).map(point => point.y);
+  if (!seen.length) return;
+  const [low, high] = [seen.reduce((a, b) => Math.min(a, b)), seen.reduce((a, b) => Math.max(a, b))];
+  const margin = state.logY ? 0 : (high - low) * 0.05 || Math.abs(high) * 0.05 || 1;
+  Object.assign(chart.options.scales.y, { min: low - margin, max: high + margin });
+}
+
+function update(name) {
+  const chart = charts.get(name);
+  chart.data.datasets = datasets(name);
+  applyAxes(chart);
+  chart.update("none");
+}
+
+const drawCurves = () => [...charts.keys()].forEach(update);
+
+function zoomTo(range) {
+  state.zoom = range;
+  drawCurves();
+}
+
+// Drag to zoom: pixels of the chart's own area become steps.
+function zoomable(box, chart) {
+  let start = null, band = null;
+  const inArea = x => Math.min(Math.max(x, chart.chartArea.left), chart.chartArea.right);
+  const place = event => inArea(event.clientX - box.getBoundingClientRect().left);
+  box.addEventListener("pointerdown", event => {
+    if (event.button !== 0 || event.pointerType === "touch") return;
+    start = place(event);
+    band = box.appendChild(element("div", { class: "band" }));
+    box.setPointerCapture(event.pointerId);
+  });
+  box.addEventListener("pointermove", event => {
+    if (start === null) return;
+    const now = place(event);
+    band.style.left = `${Math.min(start, now)}px`;
+    band.style.width = `${Math.abs(now - start)}px`;
+  });
+  box.addEventListener("pointerup", event => {
+    if (start === null) return;
+    const [from, to] = [start, place(event)].sort((a, b) => a - b).map(x => chart.scales.x.getValueForPixel(x));
+    const wide = band.offsetWidth > 5;
+    band.remove();
+    start = null;
+    if (wide) zoomTo([from, to]);
+  });
+  box.addEventListener("dblclick", () => zoomTo(null));
+}
+
+function addChart(parent, name) {
+  const canvas = element("canvas", { role: "img", "aria-label": `Curves of ${name}` });
+  const box = element("div", { class: "canvas" }, canvas);
+  parent.append(element("figure", { class: "chart", "data-series": name }, element("figcaption", {}, name), box));
+  const chart = new Chart(canvas, {
+    type: "line", data: { datasets: [] },
+    options: {
+      animation: false, parsing: false, normalized: true, maintainAspectRatio: false, scales: {},
+      interaction: { mode: "nearest", axis: "x", intersect: false },
+      plugins: {
+        legend: { display: false },
+        tooltip: {
+          itemSort: (a, b) => a.parsed.y - b.parsed.y, filter: (item, i) => i < 12,
+          callbacks: { title: items => items.length ? `step ${items[0].parsed.x}` : "", label: item => ` ${item.dataset.label}: ${format(item.parsed.y)}` },
+        },
+      },
+    },
+  });
+  charts.set(name, chart);
+  zoomable(box, chart);
+  update(name);
+}
+
+const isSystem = name => name.startsWith("system/") || name.startsWith("time/");
+const seriesNames = [...new Set(data.runs.flatMap(run => Object.keys(run.curves)))].sort();
+// What people look for first comes first.
+const importance = name => ["val/loss", "train/loss"].indexOf(name) + 1 || ["grad_norm", "lr", "tokens_per_s", "step_ms", "mfu"].indexOf(name) + 10;
+
+// --- parameters ---------------------------------------------------------------------------------------
+
+function drawDifferences() {
+  const runs = shownRuns().slice(0, 30);
+  const differing = parameterColumns.filter(i => new Set(runs.map(run => data.rows[run][i][1])).size > 1);
+  const head = element("tr", {}, element("th", { scope: "col" }, "Parameter"), ...runs.map(run => element("th", { scope: "col" }, data.runs[run].name)));
+  const rows = differing.map(i => element("tr", {}, element("th", { scope: "row" }, data.columns[i].key), ...runs.map(run => element("td", {}, data.rows[run][i][1]))));
+  const none = element("tr", {}, element("td", { colspan: runs.length + 1 }, runs.length > 1 ? "None: these runs have the same parameters." : "Show two runs or more to compare them."));
+  byId("differences").replaceChildren(head, ...(rows.length ? rows : [none]));
+}
+
+const pointValue = (run, column) => {
+  const cell = data.rows[run][column];
+  return typeof cell[0] === "number" ? cell[0] : null;
+};
+const isNumeric = column => data.rows.every((row, run) => row[column][1] === "" || row[column][1] === "nan" || pointValue(run, column) !== null);
+
+function spansDecades(column) {
+  const numbers = data.rows.map((row, run) => pointValue(run, column)).filter(value => value !== null);
+  return numbers.length > 0 && Math.min(...numbers) > 0 && Math.max(...numbers) / Math.min(...numbers) >= 30;
+}
+
+let scatter = null;
+
+function drawScatter() {
+  const [x, y] = [Number(byId("scatter-x").value), Number(byId("scatter-y").value)];
+  if (!parameterColumns.length || !resultColumns.length) return;
+  const numeric = isNumeric(x);
+  const labels = numeric ? [] : [...new Set(state.listed.map(run => data.rows[run][x][1]))].sort();
+  const points = state.listed.map(run => ({ run, x: numeric ? pointValue(run, x) : data.rows[run][x][1], y: pointValue(run, y) }))
+    .filter(point => point.x !== null && point.y !== null);
+  const colors = points.map(point => state.shown.has(point.run) ? colorOf(point.run) : css("--quiet"));
+  byId("scatter-title").textContent = `${data.columns[y].title} against ${data.columns[x].key}`;
+  byId("scatter").setAttribute("aria-label", byId("scatter-title").textContent);
+  const horizontal = numeric ? axis(byId("scatter-log-x").checked, data.columns[x].key)
+    : { ...axis(false, data.columns[x].key), type: "category", labels, ticks: { color: css("--quiet") } };
+  scatter?.destroy();
+  scatter = new Chart(byId("scatter"), {
+    type: "scatter", data: { datasets: [{ data: points, pointBackgroundColor: colors, pointBorderColor: css("--card"), pointRadius: 5 }] },
+    options: {
+      animation: false, maintainAspectRatio: false, scales: { x: horizontal, y: axis(byId("scatter-log-y").checked, data.columns[y].title) },
+      plugins: { legend: { display: false }, tooltip: { callbacks: { label: item => ` ${data.runs[item.raw.run].name}: ${format(item.raw.y)}` } } },
+    },
+  });
+}
+
+// One axis a parameter that differs and one for the result; a line a run, good results in the accent's color.
+function drawParallel() {
+  const y = Number(byId("scatter-y").value);
+  const axes = [...parameterColumns.slice(0, 7), y].filter(i => i >= 0);
+  const [width, height, top, bottom] = [Math.max(byId("parallel").clientWidth, axes.length * 90, 260), 272, 34, 34];
+  const place = axes.map((column, i) => 55 + i * (width - 110) / Math.max(axes.length - 1, 1));
+  const scales = axes.map(column => {
+    if (!isNumeric(column)) {
+      const words = [...new Set(state.listed.map(run => data.rows[run][column][1]))].sort();
+      return { ends: [words[0] ?? "", words.at(-1) ?? ""], at: run => words.length < 2 ? 0.5 : words.indexOf(data.rows[run][column][1]) / (words.length - 1) };
+    }
+    const values = state.listed.map(run => pointValue(run, column)).filter(value => value !== null);
+    const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+    const log = low > 0 && high / low >= 30 ? Math.log : value => value;
+    const share = value => high === low ? 0.5 : (log(value) - log(low)) / (log(high) - log(low));
+    return { ends: values.length ? [format(low), format(high)] : ["", ""], at: run => pointValue(run, column) === null ? null : share(pointValue(run, column)) };
+  });
+  const svg = (tag, attributes, text) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Parameters and result of each run" });
+  for (const run of state.listed.slice(0, 500)) {
+    const heights = scales.map(scale => scale.at(run));
+    if (heights.includes(null)) continue;
+    const points = heights.map((share, i) => `${place[i]},${height - bottom - share * (height - top - bottom)}`).join(" ");
+    const line = svg("polyline", { class: "run", points, stroke: state.shown.has(run) ? colorOf(run) : css("--quiet") });
+    line.append(svg("title", {}, `${data.runs[run].name}: ${data.rows[run][y]?.[1] ?? ""}`));
+    root.append(line);
+  }
+  axes.forEach((column, i) => root.append(
+    svg("line", { class: "axis", x1: place[i], x2: place[i], y1: top, y2: height - bottom }),
+    svg("text", { class: "name", x: place[i], y: 14, "text-anchor": "middle" }, data.columns[column].title),
+    svg("text", { x: place[i], y: top - 6, "text-anchor": "middle" }, scales[i].ends[1]),
+    svg("text", { x: place[i], y: height - bottom + 15, "text-anchor": "middle" }, scales[i].ends[0])));
+  byId("parallel").replaceChildren(root);
+}
+
+// --- samples ------------------------------------------------------------------------------------------
+
+function drawSamples() {
+  const runs = shownRuns().filter(run => data.runs[run].samples.length);
+  byId("samples-section").hidden = !data.runs.some(run => run.samples.length);
+  byId("samples").replaceChildren(...(runs.length ? runs.slice(0, 20).map((run, i) => {
+    const texts = data.runs[run].samples.flatMap(([name, text]) => [element("p", { class: "quiet" }, name), element("pre", {}, text)]);
+    return element("details", i === 0 ? { open: "" } : {}, element("summary", {}, data.runs[run].name), ...texts);
+  }) : [element("p", { class: "quiet" }, "None of the shown runs has samples.")]));
+}
+
+// --- the whole ----------------------------------------------------------------------------------------
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
+}
+
+function redrawAll() {
+  redrawShown();
+  drawScatter();
+  drawParallel();
+}
+
+function start() {
+  setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  byId("title").textContent = data.title;
+  byId("origin").textContent = `${data.store} · ${data.written} · ${data.command}`;
+  document.title = data.title;
+  listRuns();
+  byId("filter").addEventListener("input", () => {
+    state.rowLimit = ROWS_AT_ONCE;
+    listRuns();
+    drawTable();
+    drawScatter();
+    drawParallel();
+  });
+  byId("more").addEventListener("click", () => {
+    state.rowLimit += 1000;
+    drawTable();
+  });
+  byId("show-best").addEventListener("click", () => showOnly(state.listed.slice(0, SHOWN_AT_FIRST)));
+  byId("show-all").addEventListener("click", () => showOnly(state.listed));
+  byId("show-none").addEventListener("click", () => showOnly([]));
+  byId("smoothing").addEventListener("input", event => {
+    state.smoothing = Number(event.target.value);
+    byId("smoothing-value").textContent = state.smoothing.toFixed(2);
+    drawCurves();
+  });
+  for (const [id, key] of [["log-x", "logX"], ["log-y", "logY"]]) byId(id).addEventListener("change", event => {
+    state[key] = event.target.checked;
+    drawCurves();
+  });
+  byId("reset-zoom").addEventListener("click", () => zoomTo(null));
+  for (const [id, columns] of [["scatter-x", parameterColumns], ["scatter-y", resultColumns]]) {
+    byId(id).append(...columns.map(i => element("option", { value: i }, data.columns[i].title)));
+    byId(id).addEventListener("change", () => { drawScatter(); drawParallel(); });
+  }
+  // To begin with, the parameter of which most values were tried.
+  const values = column => new Set(data.rows.map(row => row[column][1])).size;
+  byId("scatter-x").value = parameterColumns.reduce((a, b) => values(b) > values(a) ? b : a, parameterColumns[0]);
+  byId("scatter-log-x").checked = spansDecades(Number(byId("scatter-x").value));
+  for (const id of ["scatter-log-x", "scatter-log-y"]) byId(id).addEventListener("change", drawScatter);
+  byId("parameters-section").hidden = data.rows.length < 2 || !parameterColumns.length || !resultColumns.length;
+  byId("theme").addEventListener("click", () => { setTheme(theme() === "dark" ? "light" : "dark"); redrawAll(); });
+  seriesNames.filter(name => !isSystem(name)).sort((a, b) => importance(a) - importance(b) || (a < b ? -1 : 1)).forEach(name => addChart(byId("curves"), name));
+  byId("system-section").hidden = !seriesNames.some(isSystem);
+  byId("system-details").addEventListener("toggle", () => {
+    if (byId("system-details").open && !byId("system").children.length) seriesNames.filter(isSystem).forEach(name => addChart(byId("system"), name));
+  });
+  redrawAll();
+}
+
+start();
