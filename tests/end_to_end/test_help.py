@@ -8,7 +8,7 @@ from support import ROOT, ExprunTest
 
 # Their examples are typed, in this order.
 COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "query",
-            "export", "tag", "note", "sweep", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
+            "export", "tag", "note", "sweep", "sweep ls", "sweep show", "sweep stop", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
             "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval")
 NOT_TYPED = {
     "data fetch fineweb10b --shards 10": "the net",
@@ -33,9 +33,10 @@ class Help(ExprunTest):
         """As the help lists them."""
         listed = re.compile(r"^  ([a-z]+)  ", re.M)
         names = listed.findall(self.exprun("--help").out.partition("Commands:")[2].partition("Options")[0])
-        below = listed.findall(self.exprun("data", "--help").out.partition("Options")[0])
-        self.assertGreater(len(below), 4)
-        return ["RECIPE", *names, *(f"data {name}" for name in below)]
+        below = [f"{group} {name}" for group in ("data", "sweep")
+                 for name in listed.findall(self.exprun(group, "--help").out.partition("Options")[0])]
+        self.assertGreater(len(below), 7)
+        return ["RECIPE", *names, *below]
 
     def test_every_command_has_every_part(self):
         commands = self.commands()
@@ -78,6 +79,8 @@ class Help(ExprunTest):
         self.assertGreater(len(examples), 50)
         self.assertLess(set(NOT_TYPED), set(examples))
         for line in examples:
+            if line == "sweep ls":  # there is one to look at
+                self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=2", "tokenizer=byte")
             if line not in NOT_TYPED:
                 with self.subTest(line=line):
                     self.exprun(*self.words(line))
@@ -101,7 +104,7 @@ class Help(ExprunTest):
         words = shlex.split(line.partition(" > ")[0])
         if words[0].endswith(".toml"):
             return [*words, *SMALL]
-        return [*words, "--dry-run"] if words[0] == "sweep" else words
+        return [*words, "--dry-run"] if words[0] == "sweep" and words[1] not in ("ls", "show", "stop") else words
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import statistics
 import time
 import unittest
 
@@ -177,6 +178,37 @@ class Sweep(ExprunTest):
         for words, message in ((("--early-stop", "ahsa"), "sweep: there is no early stopping 'ahsa'; give asha, median or none"),
                                (("--summary", "mean"), "sweep: 'mean' is no summary of a metric; give min, max or last")):
             self.assertEqual(self.exprun("sweep", "tiny.toml", "lr=1,2", *words, code=2).err, f"exprun: error: {message}\n")
+
+    def test_sweeps_are_listed_and_shown(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=8", "evaluation.val_loss.every=4 steps", "-j", "2")
+        self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,nothing.txt", "steps=2", "name=other", code=6)
+        listed = json.loads(self.exprun("sweep", "ls", "--json").out)
+        self.assertEqual([(row["sweep"], row["name"], row["state"], row["trials"], row["finished"], row["failed"]) for row in listed],
+                         [(2, "other", "failed", 2, 1, 1), (1, "tiny", "finished", 4, 4, 0)])
+        shown = json.loads(self.exprun("sweep", "show", "tiny", "--json").out)
+        self.assertEqual([row["state"] for row in shown["trials"]], ["finished"] * 4)
+        scores = [row["best"] for row in shown["trials"]]
+        self.assertEqual(shown["best_trial"], 1 + scores.index(min(scores)))
+        self.assertEqual([axis["axis"] for axis in shown["importance"]], ["lr"])
+        self.assertGreater(shown["importance"][0]["variance_explained"], 0.9)
+        self.assertEqual([(point["changes"], point["count"]) for point in shown["seeds"]], [("lr=1e-2", 2), ("lr=1e-3", 2)])
+        self.assertAlmostEqual(shown["seeds"][0]["mean"], statistics.mean(scores[2:]))
+        self.assertAlmostEqual(shown["seeds"][0]["deviation"], statistics.stdev(scores[2:]))
+        plain = self.exprun("sweep", "show", "1").out
+        self.assertRegex(plain, r"(?s)\Atrial .*\nsweep 1 of tiny: finished, 4 of 4 trials finished\nbest: lr=1e-2 seed=\d, val/loss .*"
+                                r"variance explained: lr \d+ %\nmean over 2 seeds: lr=1e-2: [\d.]+ ± [\d.e-]+\n")
+        self.assertIn("nothing.txt", self.exprun("sweep", "show", "@last").out)
+        self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
+                         "exprun: error: sweep: there is no sweep '7' in this store; `exprun sweep ls` lists them\n")
+
+    def test_a_sweep_is_stopped_from_elsewhere(self):
+        process = self.begin("-j", "2")
+        self.assertEqual(json.loads(self.exprun("sweep", "ls", "--json").out)[0]["state"], "running")
+        self.assertEqual(self.exprun("sweep", "stop", "1").err,
+                         "exprun: sweep 1 has stopped; the command that began it continues it\n")
+        self.assertEqual(self.finish(process).code, 143)
+        self.assertEqual(json.loads(self.exprun("sweep", "ls", "--json").out)[0]["state"], "interrupted")
+        self.assertEqual(self.exprun("sweep", "stop", "1").err, "exprun: sweep 1 is not running\n")
 
 
 class Crashes(SweepCrashes):

@@ -1,11 +1,27 @@
-"""What a sweep costs beyond its training, a trial."""
+"""What a sweep costs beyond its training, a trial; and what it gains by running trials side by side."""
+import contextlib
+import itertools
+import os
 import pathlib
+import sqlite3
+import subprocess
+import time
 
-from contest import Failed, Table, alternate, median, ran, seconds_of
+from contest import Table, alternate, median, ran, seconds_of
+from machine import ROOT
 from peers import python_with
 from startup import QUICKSTART, Exprun, hydra
 
 POINTS = 1000
+TRIALS = 16
+# A model that is too small for two cores.
+SMALL = ("num_layers=2", "hidden_size=64", "num_heads=2", "context_length=64", "sequences=8", "steps=300",
+         "evaluation.val_loss.every='100 steps'", "evaluation.val_loss.tokens=1024", "~evaluation.sample")
+TINY = ("num_layers=1", "hidden_size=16", "num_heads=1", "context_length=16", "sequences=2", "steps=2",
+        "evaluation.val_loss.tokens=32", "~evaluation.sample", "threads=1", "deterministic=true")
+TRAINING_SECONDS = """
+SELECT sum(last - first) / 1000.0 FROM (SELECT min(time_ms) AS first, max(time_ms) AS last FROM metric
+JOIN series ON series.id = metric.series WHERE name = 'train/loss' GROUP BY run)"""
 OPTUNA = """
 import sys, time
 import optuna
@@ -29,10 +45,62 @@ def optuna(folder, count):
     return measure
 
 
+class Sweeps:
+    """Sweeps in stores of their own, with prepared data and measured kernels in common."""
+
+    def __init__(self, build, folder, environment):
+        self.build, self.folder, self.environment = build, folder, environment
+        self.numbers = itertools.count()
+
+    def exprun(self):
+        exprun = Exprun(self.build, self.folder, self.environment)
+        exprun.store = self.folder / f"runs{next(self.numbers)}"
+        exprun.environment |= {"EXPRUN_STORE": str(exprun.store)}
+        exprun.run("data", "prepare", QUICKSTART)
+        return exprun
+
+    def seconds(self, *words):
+        exprun = self.exprun()
+        return seconds_of(lambda: exprun.run("sweep", QUICKSTART, f"run.seed=range({TRIALS})", *SMALL, *words))
+
+    def seconds_beside_training(self):
+        """Of a trial: LibTorch's start, data, the evaluations at both ends and the checkpoint are in it."""
+        exprun = self.exprun()
+        whole = seconds_of(lambda: exprun.run("sweep", QUICKSTART, f"run.seed=range({TRIALS})", *TINY))
+        with contextlib.closing(sqlite3.connect(exprun.store / "exprun.db")) as store:
+            (training,) = store.execute(TRAINING_SECONDS).fetchone()
+        return (whole - training) / TRIALS
+
+    def scheduler_milliseconds(self):
+        """On a core, by the scheduler's own process, a trial."""
+        exprun = self.exprun()
+        words = ["sweep", QUICKSTART, f"run.seed=range({TRIALS})", *TINY]
+        used = 0
+        with subprocess.Popen([exprun.program, *words], env={**os.environ, **exprun.environment}, cwd=ROOT,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None:
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    used = int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) or used
+                time.sleep(0.005)
+        return used / 1e6 / TRIALS
+
+
 def tables(machine, options):
     with options.temporary() as name:
         folder = pathlib.Path(name)
         exprun = Exprun(options.build, folder, machine.environment)
+        sweeps = Sweeps(options.build, folder, machine.environment)
+        found = alternate({"exprun sweep -j 2": lambda: sweeps.seconds("-j", "2"),
+                           "exprun sweep -j 1": sweeps.seconds}, options.rounds)
+        yield Table(f"{TRIALS} small trials side by side", "s", {each: median(values) for each, values in found.items()},
+                    goals={"exprun sweep -j 1": 0.75})
+        found = alternate({"exprun sweep, beside its training": sweeps.seconds_beside_training}, options.rounds)
+        yield Table("a trial of a sweep", "s", {each: median(values) for each, values in found.items()},
+                    goals={"exprun sweep, beside its training": 0.4})
+        found = alternate({"exprun sweep's own process": sweeps.scheduler_milliseconds,
+                           "Optuna in SQLite, ask and tell": optuna(folder, 100)}, options.rounds)
+        yield Table("scheduling: one trial of a sweep", "ms", {each: median(values) for each, values in found.items()},
+                    goals={"exprun sweep's own process": 2})
         launch = hydra(folder, {}, "--multirun", "+x=range(0,100)")
         found = alternate({
             f"exprun sweep --dry-run of {POINTS:,} points":

@@ -5,6 +5,7 @@
 #include "control/command/arguments.h"
 #include "control/command/data.h"
 #include "control/command/recipe_words.h"
+#include "control/command/sweep.h"
 
 namespace exprun {
 namespace {
@@ -43,7 +44,7 @@ constexpr Command kCommands[] = {
     {"resume", "continue a run from its newest checkpoint", run_resume},
     {"eval", "evaluate a run's newest checkpoint", run_eval},
     {"sample", "generate text from a run's newest checkpoint", run_sample},
-    {"sweep", "run every combination of key=a,b,c...", run_sweep},
+    {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},
     {"rerun", "run a recipe again, and report what is different", run_rerun},
     {"ls", "list the runs", run_ls},
     {"report", "compare runs: what was changed, and the results", run_report},
@@ -55,7 +56,7 @@ constexpr Command kCommands[] = {
     {"restore", "restore removed runs", run_restore},
     {"gc", "delete removed runs for good", run_gc},
     {"merge", "copy the runs of another store into this one", run_merge},
-    {"data", "prepare, fetch and inspect token shards", run_data, data_commands},
+    {"data", "prepare, fetch and inspect token shards", run_data, data_commands, true},
     {"doctor", "report what exprun finds on this machine and in its store", run_doctor},
     {"completion", "print the completion script for a shell", run_completion},
     {"help", "explain a command", run_help},

@@ -25,6 +25,7 @@ struct Command {
   const char* help;
   int (*run)(const Words& words, const Globals& globals);  // the words behind its name
   std::span<const Command> (*subcommands)() = nullptr;
+  bool is_group = false;  // it does nothing without one of them
 };
 
 std::span<const Command> commands();

@@ -209,16 +209,19 @@ Words first_words(const std::string& last) {
 
 // `words` are those behind the command's name, with the unfinished one.
 void complete_command(const Command& command, const Words& words, const Globals& globals) {
-  if (command.subcommands && words.size() == 1) {
-    print_candidates(words[0].starts_with('-') ? Words{"--help"} : names_of(command.subcommands()));
-  } else if (command.subcommands) {
+  if (command.subcommands && words.size() > 1) {
     if (const Command* below = find_command(command.subcommands(), words[0]))
-      complete_command(*below, {words.begin() + 1, words.end()}, globals);
-  } else {
-    Words asked = {kCandidates, kStore + ("=" + globals.store.path.string())};
-    add(asked, words);
-    command.run(asked, globals);
+      return complete_command(*below, {words.begin() + 1, words.end()}, globals);
+  } else if (command.subcommands) {
+    Words names = names_of(command.subcommands());
+    if (command.is_group && words[0].starts_with('-')) names.emplace_back("--help");
+    std::erase_if(names, [&](const std::string& name) { return !name.starts_with(words[0]); });
+    print_candidates(names);
   }
+  if (command.is_group) return;
+  Words asked = {kCandidates, kStore + ("=" + globals.store.path.string())};
+  add(asked, words);
+  command.run(asked, globals);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // exprun sweep [RECIPE] key=a,b,c...
+#include "control/command/sweep.h"
+
 #include "base/diagnostic.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
@@ -104,10 +106,23 @@ Words changes_of_latest(const Typed& typed) {
   return override_completions(latest_plain_run(typed.store).text, typed.last);
 }
 
+constexpr Command kSweepCommands[] = {
+    {"ls", "list the sweeps", run_sweep_ls},
+    {"show", "show the points of a sweep and what they say", run_sweep_show},
+    {"stop", "stop a sweep; its trials save their state", run_sweep_stop},
+};
+
 }  // namespace
+
+std::span<const Command> sweep_commands() {
+  return kSweepCommands;
+}
 
 int run_sweep(const Words& words, const Globals& globals) {
   if (words == Words{kRunTrial}) return run_one(globals);
+  if (const Command* command =
+          words.empty() ? nullptr : find_command(kSweepCommands, words.front()))
+    return command->run({words.begin() + 1, words.end()}, globals);
   Words rest;
   bool dry_run = false, keep_going = false;
   int64_t jobs = 1;
@@ -123,8 +138,9 @@ int run_sweep(const Words& words, const Globals& globals) {
              offer::recipe_or(changes_of_latest))
       .form("key=a,b,c",
             "values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
-      .form("key=value", "a change for every trial")
-      .flag("--dry-run", dry_run, "list the trials and their states")
+      .form("key=value", "a change for every trial");
+  for (const Command& command : kSweepCommands) arguments.form(command.name, command.help);
+  arguments.flag("--dry-run", dry_run, "list the trials and their states")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
       .option("--early-stop", "RULE", early_stop,
               "stop trials that fall behind: asha, median (default: none)",

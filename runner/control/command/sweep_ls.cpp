@@ -1,0 +1,66 @@
+// exprun sweep ls
+#include "base/clock.h"
+#include "base/format_units.h"
+#include "control/command/stored_runs.h"
+#include "control/command/sweep.h"
+#include "control/command/table_format.h"
+#include "control/sweep/stored_sweeps.h"
+
+namespace exprun {
+namespace {
+
+Tone tone_of(const std::string& state) {
+  if (state == "finished") return Tone::good;
+  if (state == "failed") return Tone::bad;
+  return state == "running" ? Tone::active : Tone::plain;
+}
+
+std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
+  const StoredTrial* const best = sweep.best();
+  return {Cell::integer(sweep.row.id),
+          Cell::word(sweep.row.name),
+          Cell::word(sweep.state, tone_of(sweep.state)),
+          Cell::integer(static_cast<int64_t>(sweep.trials.size())),
+          Cell::integer(sweep.count("finished")),
+          Cell::integer(sweep.count("pruned")),
+          Cell::integer(sweep.count("failed") + sweep.count("diverged")),
+          Cell::word(sweep.plan.metric),
+          best ? Cell::number(best->score->value) : Cell::none(),
+          best ? Cell::word(best->row.changes) : Cell::none(),
+          {sweep.row.started_ms, age(sweep.row.started_ms, now)}};
+}
+
+}  // namespace
+
+Words sweep_ids(const StoreFolder& folder) {
+  Words ids{"@last"};
+  for (const SweepRow& sweep : open_store(folder).sweeps()) ids.push_back(std::to_string(sweep.id));
+  return ids;
+}
+
+int run_sweep_ls(const Words& words, const Globals& globals) {
+  TableFormat format;
+  Arguments arguments("sweep ls", "Lists the sweeps, the newest first.");
+  format.declare(arguments);
+  arguments.exit_codes(kFindsRuns).example("exprun sweep ls", "every sweep of the store");
+  if (!arguments.parse(words)) return 0;
+  ResultTable table{{{"sweep", "sweep", true},
+                     {"name", "name"},
+                     {"state", "state"},
+                     {"trials", "trials", true},
+                     {"finished", "finished", true},
+                     {"pruned", "pruned", true, 2},
+                     {"failed", "failed", true, 2},
+                     {"metric", "metric", false, 1},
+                     {"best", "best", true, 1},
+                     {"best_changes", "of", false, 3},
+                     {"started_ms", "started", true, 4}},
+                    {}};
+  const Store store = open_store(globals.store);
+  for (const SweepRow& row : store.sweeps())
+    table.rows.push_back(cells_of(stored_sweep(store, globals.store, row), now_ms()));
+  format.print(table, "there are no sweeps yet; exprun sweep RECIPE key=a,b,c runs one");
+  return 0;
+}
+
+}  // namespace exprun
