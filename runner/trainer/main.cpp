@@ -22,6 +22,7 @@
 #include "engine/device/machine.h"
 #include "engine/device/torch_error.h"
 #include "engine/evaluate_run.h"
+#include "engine/weights/export.h"
 #include "options.h"
 
 namespace exprun {
@@ -58,6 +59,13 @@ ExitCode print_evaluations(const TrainerOptions& options) {
   return ExitCode::done;
 }
 
+ExitCode write_exported_weights(const TrainerOptions& options) {
+  const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
+  std::cout << json_text(export_weights(options.run.folder, *options.checkpoint, request))
+            << std::endl;
+  return ExitCode::done;
+}
+
 // The lock of the run lives as long as this process; children must not keep it.
 FileLock adopt_lock(int fd) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -87,6 +95,8 @@ ExitCode perform(const TrainerOptions& options) {
       return print_description();
     case TrainerOptions::Task::evaluate:
       return print_evaluations(options);
+    case TrainerOptions::Task::export_weights:
+      return write_exported_weights(options);
     case TrainerOptions::Task::follow:
       return follow(options);
     case TrainerOptions::Task::dismiss:

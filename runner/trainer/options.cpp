@@ -72,6 +72,7 @@ const std::map<std::string, Flag, std::less<>>& flags() {
       {"--rendezvous-served", [](Options& o) { o.place.store_is_served = true; }},
       {"--describe", [](Options& o) { o.task = Options::Task::describe; }},
       {"--evaluate", [](Options& o) { o.task = Options::Task::evaluate; }},
+      {"--export-weights", [](Options& o) { o.task = Options::Task::export_weights; }},
       {"--version", [](Options& o) { o.task = Options::Task::version; }},
       {"--help", [](Options& o) { o.task = Options::Task::help; }},
       {"--quiet", [](Options& o) { o.log_level = LogLevel::warning; }},
@@ -108,8 +109,9 @@ const std::map<std::string, Setter, std::less<>>& valued() {
 }
 
 void check_complete(const Options& options) {
-  if (options.task == Options::Task::evaluate &&
-      (options.run.folder.path.empty() || !options.checkpoint))
+  const bool looks_at_checkpoint =
+      options.task == Options::Task::evaluate || options.task == Options::Task::export_weights;
+  if (looks_at_checkpoint && (options.run.folder.path.empty() || !options.checkpoint))
     throw wrong_usage("--run-folder and --resume-from are required");
   if (options.task != Options::Task::train) return;
   if (options.run.folder.path.empty() || options.run.shown.path.empty() ||
@@ -129,6 +131,8 @@ const char* const kTrainerUsage =
        exprun-trainer --describe   (reads a recipe, writes its plan: JSON on stdin and stdout)
        exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR
                       (reads a request, writes its results: JSON on stdin and stdout)
+       exprun-trainer --export-weights --run-folder DIR --resume-from CHECKPOINT_DIR
+                      (reads a request, writes what was exported: JSON on stdin and stdout)
        exprun-trainer --version
 PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]
        [--rendezvous-served] [--meeting-seconds N] [--ranks-here N] [--joined [--job ID]]

@@ -14,7 +14,16 @@
 namespace exprun {
 
 struct TrainerOptions {
-  enum class Task { train, follow, dismiss, describe, evaluate, version, help } task = Task::train;
+  enum class Task {
+    train,
+    follow,
+    dismiss,
+    describe,
+    evaluate,
+    export_weights,
+    version,
+    help
+  } task = Task::train;
   StoredRun run;
   RankPlace place;
   ShutdownNotice shutdown_notice;          // --dismiss, --because

@@ -125,7 +125,8 @@ TEST_CASE("components: every model builds from its defaults, reads every key and
     ParameterList parameters(at::kCPU);
     const auto model = Registry<Model>::instance().find(type)(section, parameters);
     // feed_forward_multiple is part of what feed_forward_size is derived from.
-    CHECK(unread(section, {"type", "feed_forward_multiple"}) == kNone);
+    CHECK(unread(section, {"type", "init_partial", "init_resize_vocabulary",
+                           "feed_forward_multiple"}) == kNone);
     parameters.initialize(1);
     const auto tokens = at::randint(model->vocab_size(), {2, model->context_length()}, at::kLong);
     model->loss_sum(tokens, tokens).backward();

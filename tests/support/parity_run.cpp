@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 
+#include "engine/weights/import.h"
 #include "support/sections.h"
 
 namespace exprun {
@@ -55,7 +56,8 @@ ParityRun::ParityRun(const ParitySettings& settings)
       pipeline_(pipeline_of(recipe_, settings)),
       names_(names_of(settings.system)),
       step_(pipeline_, [] { return false; }) {
-  load_foreign(names_, Safetensors(settings.init), parameters());
+  if (!import_weights(recipe_, pipeline_.train_state))
+    load_foreign(names_, Safetensors(settings.init), parameters());
 }
 
 double ParityRun::lr(const std::string& group, int64_t k) const {

@@ -13,11 +13,11 @@
 namespace exprun {
 
 struct ParitySettings {
-  std::string recipe;  // TOML without [dataset]
-  std::string system;  // whose names the weights have
-  std::filesystem::path init;
-  at::Tensor inputs;   // (samples, T), in the order of the updates
-  at::Tensor targets;  // (samples, T)
+  std::string recipe;          // TOML without [dataset]
+  std::string system;          // whose names the weights have
+  std::filesystem::path init;  // unless the recipe has an init_from
+  at::Tensor inputs;           // (samples, T), in the order of the updates
+  at::Tensor targets;          // (samples, T)
 };
 
 class ParityRun {

@@ -11,6 +11,7 @@ function(exprun_fuzz_program name)
 endfunction()
 
 exprun_fuzz_program(recipe exprun_recipe)
+exprun_fuzz_program(safetensors exprun_base)
 
 # The readers of data alone: the rest of the control plane is not needed.
 exprun_fuzz_program(data exprun_text exprun_zlib exprun_zstd)

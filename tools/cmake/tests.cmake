@@ -40,6 +40,7 @@ add_custom_target(engine_programs)
 
 exprun_test_program(unit_base tests/unit/base tests exprun_base)
 exprun_test_program(unit_recipe tests/unit/recipe tests exprun_recipe)
+exprun_test_program(unit_huggingface tests/unit/huggingface tests exprun_huggingface)
 exprun_test_program(unit_text tests/unit/text tests exprun_text)
 exprun_test_program(unit_store tests/unit/store tests exprun_store)
 exprun_test_program(unit_control tests/unit/control tests exprun_control)

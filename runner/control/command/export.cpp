@@ -1,18 +1,26 @@
-// exprun export RUN...
+// exprun export RUN...: its metrics, or its model.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/log.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/checkpoint_choice.h"
+#include "control/launch/trainer_program.h"
+#include "control/report/huggingface_folder.h"
 #include "control/report/table.h"
 #include "control/report/tensorboard.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr size_t kChunkBytes = 1 << 16;
 
@@ -34,15 +42,67 @@ std::string json_line(const std::string& run, const ValueRow& row, bool attempts
   return json_text(json) + '\n';
 }
 
+// fp32 and its like, as transformers calls them.
+std::string dtype_called(const std::string& name) {
+  if (name == "fp32") return "float32";
+  if (name == "bf16") return "bfloat16";
+  if (name == "fp16") return "float16";
+  throw Error("export: there is no dtype '" + name + "'; it can be fp32, bf16 or fp16",
+              ExitCode::bad_recipe);
+}
+
+// What --huggingface makes of one run.
+struct FolderRequest {
+  std::string folder, step = "last", dtype = "fp32";
+};
+
+void export_folder(const std::string& reference, const FolderRequest& request,
+                   const Globals& globals) {
+  const fs::path target = fs::absolute(request.folder);
+  const std::string dtype = dtype_called(request.dtype);
+  const CheckpointChoice choice = checkpoint_choice("export", request.step);
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(target, ignored)))
+    throw Error("export: " + request.folder + " already exists; give another name",
+                ExitCode::bad_recipe);
+  const Store store = open_store(globals.store);
+  const RunRow run = find_run(store, globals.store, reference);
+  const RecipeText text = understood_recipe(store, run, {}, "export", reference);
+  const auto data = PreparedData::load(globals.store.run(run.folder).data());
+  const ResolvedRecipe recipe = resolve(text, facts_of(data));
+  const CheckpointFolder checkpoint =
+      chosen_checkpoint(globals.store, run.folder, choice, "export");
+  const ModelConfig config = model_config(recipe.section("model"), dtype);
+  const ReportedRun reported = reported_run(store, run);
+  AtomicFolder writing(target);
+  const auto written = export_weights(
+      globals.store, run, text,
+      {checkpoint.path, writing.path(), dtype, config.obstacles.empty() ? config.model_type : ""});
+  const auto warning = write_huggingface_files(
+      {reported, recipe, data, config, checkpoint.step, dtype, globals.command_line},
+      writing.path());
+  writing.commit();
+  if (warning) log_warning("export: " + *warning);
+  if (!config.obstacles.empty())
+    log_warning("export: transformers has no architecture for this model because of " +
+                listed(config.obstacles) + ": the tensors have exprun's names");
+  log_info("wrote " + pluralize(written.at("tensors").get<int64_t>(), "tensor") + " of step " +
+           std::to_string(checkpoint.step) + " to " + request.folder +
+           (config.obstacles.empty() ? " (" + config.model_type + ", " + request.dtype + ")"
+                                     : " (" + request.dtype + ")"));
+}
+
 }  // namespace
 
 int run_export(const Words& words, const Globals& globals) {
   Words references;
   std::string tensorboard;
+  FolderRequest folder;
   bool csv = false, jsonl = false, attempts = false;
   Arguments arguments("export RUN...",
                       "Prints the metrics of runs, one value per line: run, name, step, value, "
-                      "seconds since the run began.");
+                      "seconds since the run began. With --huggingface it writes the model of a "
+                      "run.");
   arguments
       .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
              offer::runs)
@@ -52,12 +112,31 @@ int run_export(const Words& words, const Globals& globals) {
             "include values that a later attempt replaced, with the attempt's number (0: current)")
       .option("--tensorboard", "DIR", tensorboard,
               "write TensorBoard event files instead, one folder per run", offer::folders)
+      .option("--huggingface", "DIR", folder.folder,
+              "write the weights of one run with config.json, its tokenizer and a model card to a "
+              "new folder, which transformers loads",
+              offer::folders)
+      .option("--step", "N|best|last", folder.step, std::string("with --huggingface: ") + kStepHelp,
+              offer::one_of({"best", "last"}))
+      .option("--dtype", "TYPE", folder.dtype,
+              "with --huggingface: the number format of the weights, fp32, bf16 or fp16 (default: "
+              "fp32)")
+      .note(
+          "A model that transformers has no architecture for is written all the same, with "
+          "exprun's names for its tensors; README.md in the folder says which keys are the reason.")
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
-      .example("exprun export @last --jsonl --attempts", "for a script");
+      .example("exprun export @last --jsonl --attempts", "for a script")
+      .example("exprun export @last --huggingface models/mine --dtype bf16", "for transformers");
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);
+  if (!folder.folder.empty()) {
+    if (references.size() != 1)
+      throw Error("export: --huggingface takes one run", ExitCode::bad_recipe);
+    export_folder(references.front(), folder, globals);
+    return 0;
+  }
   const Store store = open_store(globals.store);
   if (!tensorboard.empty()) {
     for (const ReportedRun& reported : reported_runs(store, globals.store, references))

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -5,12 +6,16 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/format_units.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/data/sources.h"
 #include "control/report/schema_text.h"
+#include "huggingface/model_config.h"
+#include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/schema/schema.h"
 #include "recipe/schema/table_schema.h"
@@ -24,6 +29,7 @@ namespace {
 struct StarterRequest {
   std::string model, data;       // types
   std::string path;              // of the data; empty takes what is on every machine
+  std::string from;              // a folder of HuggingFace's whose weights it begins with; or empty
   std::optional<int64_t> bytes;  // of the data, if they are there
   std::string schema;            // path of recipe.schema.json from the recipe; empty leaves it out
 };
@@ -31,6 +37,7 @@ struct StarterRequest {
 constexpr const char* kTextEverywhere = "${libtorch}/include/ATen/**/*.h";
 constexpr size_t kCommentColumn = 36;
 constexpr int64_t kGpt2Vocabulary = 50257;
+constexpr const char* kFineTuningRate = "2e-5";  // less than a model starts with: it knows much
 
 using Given = std::map<std::string, std::string>;  // key to its value as TOML
 
@@ -70,7 +77,7 @@ std::string keys(const Schema& node, const Given& given) {
   std::string text;
   if (const auto properties = node.find("properties"); properties != node.end())
     for (const auto& [key, schema] : properties->items())
-      if (key != "type" && schema.value("type", Schema()) != "object")
+      if (key != "type" && (schema.value("type", Schema()) != "object" || given.count(key) > 0))
         text += key_line(key, schema, requires_key(node, key), given);
   return text;
 }
@@ -97,6 +104,39 @@ std::string path_key(const Schema& dataset) {
   return "";
 }
 
+// The tokenizer of a folder of HuggingFace's: a tokenizer.json, or the files of GPT-2's kind.
+Given tokenizer_given(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / "tokenizer.json", ignored))
+    return {{"tokenizer", "\"huggingface\""},
+            {"vocabulary", toml_quoted((folder / "tokenizer.json").string())}};
+  if (std::filesystem::exists(folder / "merges.txt", ignored) &&
+      std::filesystem::exists(folder / "vocab.json", ignored))
+    return {{"tokenizer", "\"gpt2\""}, {"vocabulary", toml_quoted(folder.string())}};
+  log_warning("new: " + folder.string() +
+              " has no tokenizer.json: the recipe has a tokenizer of bytes, for which the weights "
+              "were not trained");
+  return {};
+}
+
+// The model of the folder's config.json; "norm.eps" becomes norm = {eps = ...}.
+Given from_config(const std::filesystem::path& folder) {
+  const auto file = folder / kConfigFile;
+  Table model;
+  for (const auto& [path, json] : model_keys(read_config(file), file)) {
+    Table* table = &model;
+    const std::vector<std::string> parts = split_path(path);
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      if (!table->find(parts[i])) table->set(parts[i], {}, Value(Table(), {}, Origin::file));
+      table = table->find(parts[i])->as<Table>();
+    }
+    table->set(parts.back(), {}, value_of_json(nlohmann::ordered_json(json), Origin::file));
+  }
+  Given given = {{"init_from", toml_quoted(folder.string())}};
+  for (const Entry& entry : model.entries()) given.emplace(entry.key, toml_text(entry.value));
+  return given;
+}
+
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
   const std::string key = path_key(type_schema(schemas, "dataset", request.data));
   if (key.empty()) return {};
@@ -104,7 +144,10 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
     throw Error("new: the path of the data is missing; give it with --path FILES",
                 ExitCode::bad_recipe);
   const std::string path = request.path.empty() ? kTextEverywhere : request.path;
-  return {{key, toml_text(Value(path, {}, Origin::default_value))}};
+  Given given = {{key, toml_quoted(path)}};
+  if (request.from.empty()) return given;
+  given.merge(tokenizer_given(request.from));
+  return given;
 }
 
 // Whether such data have a tokenizer by themselves: shards of tokens do not say what made them.
@@ -115,6 +158,7 @@ bool has_tokenizer(const SchemaSet& schemas, const std::string& data) {
 
 // Nor do they say how many different ones there are.
 Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
+  if (!request.from.empty()) return from_config(request.from);
   const bool asks =
       type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
   if (has_tokenizer(schemas, request.data) || !asks) return {};
@@ -144,6 +188,13 @@ std::string evaluation(const SchemaSet& schemas, const std::string& type, const 
          keys(node, given);
 }
 
+// A model may see more tokens than a first run can afford.
+std::string modest_length(const Given& model) {
+  constexpr int64_t kModest = 1024;
+  return std::to_string(
+      std::min(kModest, parse_number<int64_t>(model.at("context_length")).value()));
+}
+
 // Throws Error (wrong usage) for a type that there is not, and for data that need a path.
 std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
   std::string text = request.schema.empty() ? "" : "#:schema " + request.schema + '\n';
@@ -151,10 +202,14 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
       "# A first recipe. Keys behind a '#' have the value that they show; take the '#' away to "
       "change one.\n";
   text += table(schemas, "run", {{"steps", std::to_string(kSteps)}});
-  text += component(schemas, "model", request.model, model_given(schemas, request));
+  const Given model = model_given(schemas, request);
+  text += component(schemas, "model", request.model, model);
   text += component(schemas, "dataset", request.data, data_given(schemas, request));
-  text += table(schemas, "batch", {{"sequences", std::to_string(kSequences)}});
-  text += component(schemas, "optimizer", "adamw", {});
+  Given batch = {{"sequences", std::to_string(kSequences)}};
+  if (!request.from.empty()) batch.emplace("sequence_length", modest_length(model));
+  text += table(schemas, "batch", batch);
+  text += component(schemas, "optimizer", "adamw",
+                    request.from.empty() ? Given{} : Given{{"lr", kFineTuningRate}});
   text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
   if (has_tokenizer(schemas, request.data)) {
     text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
@@ -218,7 +273,7 @@ Offer types_of(const char* kind) {
 
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
-  StarterRequest request{"gpt", "text", "", {}, ""};
+  StarterRequest request{"gpt", "text", "", "", {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a first recipe that you can run as it is, with every key explained.");
   arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
@@ -226,6 +281,10 @@ int run_new(const Words& words, const Globals&) {
               types_of("model"))
       .option("--data", "TYPE", request.data,
               "the kind of data (default: text); see exprun schema dataset", types_of("dataset"))
+      .option("--from", "DIR", request.from,
+              "a folder of HuggingFace's (config.json, model.safetensors): the recipe has its "
+              "model and tokenizer, and begins with its weights",
+              offer::folders)
       .option("--path", "FILES", request.path,
               "the data: a path or a glob (default: C++ headers of LibTorch)", offer::files)
       .note(
@@ -233,8 +292,13 @@ int run_new(const Words& words, const Globals&) {
           "or above it, the command also writes recipe.schema.json.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun new mine", "mine.toml, a byte-level GPT on text")
-      .example("exprun new notes --path 'notes/*.md'", "the same with your own text");
+      .example("exprun new notes --path 'notes/*.md'", "the same with your own text")
+      .example("exprun new tuned --from models/gpt2 --path 'notes/*.md'",
+               "goes on with weights from elsewhere");
   if (!arguments.parse(words)) return 0;
+  if (!request.from.empty() && request.model != "gpt")
+    throw Error("new: --from is for the model gpt; give one of --from and --model",
+                ExitCode::bad_recipe);
   const fs::path file = recipe_file(name);
   refuse_existing(file);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();

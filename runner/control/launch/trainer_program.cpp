@@ -134,4 +134,21 @@ std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& ru
   return results;
 }
 
+ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,
+                            const WeightExport& wanted) {
+  const ordered_json type =
+      wanted.model_type.empty() ? ordered_json() : ordered_json(wanted.model_type);
+  const ordered_json asked{{"recipe", parse_json<ordered_json>(text.to_json())},
+                           {"folder", wanted.folder.string()},
+                           {"dtype", wanted.dtype},
+                           {"model_type", type}};
+  const Captured captured =
+      capture({trainer_program().string(), "--export-weights", "--run-folder",
+               folder.run(run.folder).path.string(), "--resume-from", wanted.checkpoint.string()},
+              json_text(asked));
+  ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
+  if (captured.status == 0 && answer.is_object()) return answer;
+  throw Error("export: exprun-trainer ended with exit code " + std::to_string(captured.status));
+}
+
 }  // namespace exprun

@@ -63,4 +63,15 @@ std::optional<nlohmann::ordered_json> evaluate(const StoreFolder& folder, const 
                                                const CheckpointFolder& checkpoint,
                                                const RecipeText& text, const std::string& only);
 
+// The weights of a checkpoint, written into a folder as engine/weights/export.h says: {"step",
+// "tensors", "files"}. `model_type` is empty for exprun's own names. Throws Error.
+struct WeightExport {
+  std::filesystem::path checkpoint;
+  std::filesystem::path folder;
+  std::string dtype;
+  std::string model_type;
+};
+nlohmann::ordered_json export_weights(const StoreFolder& folder, const RunRow& run,
+                                      const RecipeText& text, const WeightExport& wanted);
+
 }  // namespace exprun

@@ -16,12 +16,14 @@ using nlohmann::json;
 
 namespace {
 
-// `model` is the config.json that transformers wrote.
-std::string recipe_of(const json& model, const json& curve, int64_t sequences) {
+// `model` is the config.json that transformers wrote, in `folder`.
+std::string recipe_of(const std::filesystem::path& folder, const json& model, const json& curve,
+                      int64_t sequences) {
   const auto& train = curve.at("train");
   const json floor = train.at("eta_min").get<double>() / train.at("lr").get<double>();
   const json clip = train.at("grad_clip").is_null() ? json(0) : train.at("grad_clip");
-  return "[run]\n" + toml("steps", train.at("steps")) + "[model]\ntype = \"gpt\"\nactivation = \"" +
+  return "[run]\n" + toml("steps", train.at("steps")) + "[model]\ntype = \"gpt\"\n" +
+         toml("init_from", folder.string()) + "activation = \"" +
          (model.at("activation_function") == "gelu" ? "gelu" : "gelu_tanh") +
          "\"\nnorm = { eps = " + model.at("layer_norm_epsilon").dump() + " }\n" +
          toml("tie_embeddings", model.at("tie_word_embeddings")) +
@@ -90,8 +92,9 @@ void compare(const std::string& set, const std::string& sampling_file) {
   const auto& tolerance = all.at(set);
   const Safetensors batch(*folder / "batch.safetensors");
   const auto samples = batch.tensor("train_input_ids").flatten(0, 1).clone();
-  ParityRun run({recipe_of(*config, *curve, batch.tensor("input_ids").size(0)), "huggingface_gpt2",
-                 *folder / "model" / "model.safetensors", samples, shifted(samples)});
+  const auto recipe =
+      recipe_of(*folder / "model", *config, *curve, batch.tensor("input_ids").size(0));
+  ParityRun run({recipe, "huggingface_gpt2", {}, samples, shifted(samples)});
   const auto tokens = batch.tensor("input_ids").clone();
   const auto within = [&](const char* key) { return tolerance.at(key).get<double>(); };
   CHECK(largest(run.model().logits(tokens).sub(batch.tensor("logits"))) <= within("logits"));

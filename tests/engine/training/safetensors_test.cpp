@@ -74,8 +74,8 @@ TEST_CASE("safetensors: a damaged file is an error that says what is wrong") {
   CHECK(problem("abc") == "it has only 3 bytes");
   CHECK(problem(std::string(8, '\xff')) ==
         "its header should have 18446744073709551615 bytes, but the file has 8");
-  CHECK(problem(with_header("{\"w\"", "")).starts_with("its header is invalid"));
-  CHECK(problem(with_header(R"({"w":{"dtype":"F32"}})", "")).starts_with("its header is invalid"));
+  CHECK(problem(with_header("{\"w\"", "")).starts_with("it is not JSON (parse error at line 1"));
+  CHECK(problem(with_header(R"({"w":{"dtype":"F32"}})", "")) == "'w' has no shape");
   CHECK(problem(with_header(R"({"w":{"dtype":"F9","shape":[],"data_offsets":[0,4]}})", "1234")) ==
         "'w' has the unsupported dtype \"F9\"");
   const std::string f32 = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
@@ -85,8 +85,7 @@ TEST_CASE("safetensors: a damaged file is an error that says what is wrong") {
   CHECK(problem(with_header(f32, "123456789")) ==
         "its tensors have 8 bytes, but the file has 9 after its header");
   CHECK(problem(with_header(R"({"w":{"dtype":"F32","shape":[-1,-2],"data_offsets":[0,8]}})",
-                            "12345678")) ==
-        "the offsets of 'w' do not match its shape or the file size");
+                            "12345678")) == "the shape of 'w' is not a list of sizes");
   CHECK(problem(with_header(R"({"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
                             R"("v":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
                             "123456")) == "its tensors overlap or leave a gap");

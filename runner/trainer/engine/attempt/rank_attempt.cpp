@@ -15,6 +15,7 @@
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
+#include "engine/weights/import.h"
 
 namespace exprun {
 namespace {
@@ -121,8 +122,19 @@ bool RankAttempt::kernels_repeat() const {
   return device_.is_cpu() || recipe_.section("run").get<bool>("deterministic");
 }
 
+void RankAttempt::begin_with_given_weights(Recorder& recorder) const {
+  const auto imported = import_weights(recipe_, pipeline_->train_state);
+  if (!imported) return;
+  recorder.event("info", "init_from", "begins with " + imported->text);
+  for (const std::string& warning : imported->warnings)
+    recorder.event("warning", "init_from", warning);
+}
+
 std::optional<Position> RankAttempt::restore(Recorder& recorder) const {
-  if (!state_) return std::nullopt;
+  if (!state_) {
+    begin_with_given_weights(recorder);
+    return std::nullopt;
+  }
   load_tensors(*hand_over_.checkpoint, *pipeline_);
   const std::string warning =
       bits_may_differ(state_->machine, pipeline_->machine(), kernels_repeat());

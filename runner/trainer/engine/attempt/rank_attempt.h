@@ -48,12 +48,14 @@ class RankAttempt {
   at::Device device() const { return device_; }
   const CoreShare& share() const { return share_; }
 
-  // Loads the checkpoint to go on from, if there is one: its position.
+  // Loads the checkpoint to go on from, if there is one: its position. A run that begins takes the
+  // weights of [model] init_from.
   std::optional<Position> restore(Recorder& recorder) const;
 
  private:
   // Whether the same kernels make the same bits: a CPU's do, a GPU's only if the recipe wants that.
   bool kernels_repeat() const;
+  void begin_with_given_weights(Recorder& recorder) const;
 
   const HandOver& hand_over_;
   ResolvedRecipe recipe_;

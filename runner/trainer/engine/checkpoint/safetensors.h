@@ -1,6 +1,5 @@
-// The safetensors format: 8 bytes of header length (little endian), a JSON header
-// {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, "__metadata__": {...}},
-// then the bytes of the tensors. No code is run by reading one; every bit is kept.
+// The safetensors format (base/files/safetensors_header.h) with its tensors. No code is run by
+// reading one; every bit is kept.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,10 +7,10 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/files/safetensors_header.h"
 
 namespace exprun {
 
@@ -21,8 +20,12 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
+// Names and texts beside the tensors: {"format": "pt"}.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
 // Tensors on the CPU, contiguous; in the order given. Throws Error.
-void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors);
+void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors,
+                       const SafetensorsMetadata& metadata = {});
 
 class Safetensors {
  public:
@@ -31,25 +34,18 @@ class Safetensors {
   explicit Safetensors(const std::filesystem::path& file);
 
   std::vector<std::string> names() const;
-  bool has(const std::string& name) const { return entries_.count(name) > 0; }
+  bool has(const std::string& name) const { return header_.entries.count(name) > 0; }
+  // dtype, shape and place; null if there is no such tensor.
+  const SafetensorsEntry* find(const std::string& name) const;
 
   // A view of the mapping: never write to it, nor keep it longer than this object.
-  // Throws Error that names the file if there is no such tensor.
+  // Throws Error that names the file if there is no such tensor, or no dtype of ours for it.
   at::Tensor tensor(const std::string& name) const;
 
  private:
-  struct Entry {
-    at::ScalarType dtype;
-    std::vector<int64_t> shape;
-    size_t begin = 0, end = 0;  // bytes from the start of the data
-  };
-  void parse(std::string_view header, size_t data_size);
-  void check_coverage(size_t data_size) const;
-
   std::filesystem::path file_;
   MappedFile mapped_;
-  std::map<std::string, Entry> entries_;
-  size_t data_begin_ = 0;
+  SafetensorsHeader header_;
 };
 
 }  // namespace exprun

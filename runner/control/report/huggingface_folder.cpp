@@ -1,0 +1,217 @@
+#include "control/report/huggingface_folder.h"
+
+#include "base/files/file.h"
+#include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/process/program.h"
+#include "base/strings.h"
+#include "base/utf8.h"
+#include "text/bpe/bpe_vocabulary.h"
+#include "text/tokenizer.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+void write_json(const fs::path& file, const ordered_json& value) {
+  write_file(file, json_text(value, 2) + "\n");
+}
+
+ordered_json tokenizer_json(const ordered_json& model, const ordered_json& pre_tokenizer,
+                            const ordered_json& decoder) {
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", json::array()},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", pre_tokenizer},
+          {"post_processor", nullptr},
+          {"decoder", decoder},
+          {"model", model}};
+}
+
+// A token for each byte: byte-level BPE without a merge.
+ordered_json byte_tokenizer() {
+  constexpr char32_t kBehindAlphabet = 256 + 68;
+  ordered_json vocabulary = ordered_json::object();
+  for (char32_t character = 0; character < kBehindAlphabet; ++character) {
+    std::string text;
+    append_code_point(text, character);
+    if (const auto byte = bytes_of_alphabet(text))
+      vocabulary[text] = static_cast<unsigned char>(byte->front());
+  }
+  const ordered_json bytes{{"type", "ByteLevel"},
+                           {"add_prefix_space", false},
+                           {"trim_offsets", true},
+                           {"use_regex", false}};
+  return tokenizer_json({{"type", "BPE"},
+                         {"dropout", nullptr},
+                         {"unk_token", nullptr},
+                         {"continuing_subword_prefix", nullptr},
+                         {"end_of_word_suffix", nullptr},
+                         {"fuse_unk", false},
+                         {"byte_fallback", false},
+                         {"vocab", vocabulary},
+                         {"merges", json::array()}},
+                        bytes, bytes);
+}
+
+// A token for each character of the table.
+ordered_json char_tokenizer(const Tokenizer& tokenizer) {
+  ordered_json vocabulary = ordered_json::object();
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id)
+    vocabulary[tokenizer.decode(std::span(&id, 1))] = id;
+  const std::string first = tokenizer.decode(std::vector<int64_t>{0});
+  return tokenizer_json({{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", first}},
+                        {{"type", "Split"},
+                         {"pattern", {{"Regex", "[\\s\\S]"}}},
+                         {"behavior", "Isolated"},
+                         {"invert", false}},
+                        {{"type", "Fuse"}});
+}
+
+void copy_into(const fs::path& file, const fs::path& target) {
+  write_file(target, read_file(file));
+}
+
+// What transformers is to take the tokenizer for; empty where it has no form for it.
+std::string write_vocabulary(const json& tokenizer, const fs::path& folder) {
+  const std::string type = tokenizer.value("type", "");
+  if (type == "byte") {
+    write_json(folder / "tokenizer.json", byte_tokenizer());
+    return "PreTrainedTokenizerFast";
+  }
+  if (type == "char") {
+    write_json(folder / "tokenizer.json", char_tokenizer(*load_tokenizer(tokenizer)));
+    return "PreTrainedTokenizerFast";
+  }
+  const auto files = vocabulary_files(tokenizer.at("vocabulary").get<std::string>());
+  for (const fs::path& file : files) {
+    if (files.size() == 1 && file.extension() != ".json") return "";
+    if (files.size() == 1)
+      copy_into(file, folder / "tokenizer.json");
+    else  // OpenAI's names of GPT-2's files, or HuggingFace's
+      copy_into(file, folder / (file.extension() == ".json" ? "vocab.json" : "merges.txt"));
+  }
+  return files.size() == 1 ? "PreTrainedTokenizerFast" : "GPT2Tokenizer";
+}
+
+struct EndOfText {
+  std::string text;
+  uint32_t id;
+};
+
+std::optional<EndOfText> end_of_text(const Tokenizer& tokenizer) {
+  const auto id = tokenizer.end_of_text();
+  if (!id) return std::nullopt;
+  for (const auto& [text, special] : tokenizer.special_tokens())
+    if (special == *id) return EndOfText{text, *id};
+  return std::nullopt;
+}
+
+void write_tokenizer_config(const std::string& of, const std::optional<EndOfText>& end,
+                            const ExportedModel& model, const fs::path& folder) {
+  ordered_json config{
+      {"tokenizer_class", of},
+      {"model_max_length", model.recipe.section("model").get<int64_t>("context_length")},
+      {"clean_up_tokenization_spaces", false}};
+  if (end) config["eos_token"] = end->text;
+  write_json(folder / "tokenizer_config.json", config);
+}
+
+std::string metric_line(const char* name, const std::optional<SeriesRow>& series) {
+  if (!series) return "";
+  return std::string("| ") + name + " | " + last_loss(series).text + " | " +
+         best_loss(series).text + " (step " + best_step(series).text + ") |\n";
+}
+
+std::string data_text(const PreparedData& data) {
+  int64_t tokens = 0;
+  for (const TokenShard& shard : data.train) tokens += shard.tokens;
+  std::string text = with_thousands(tokens) + " tokens";
+  if (!data.made_from.is_object() || !data.made_from.contains("files"))
+    return text + " of " + pluralize(static_cast<int64_t>(data.train.size()), "shard") + ".\n";
+  text += " of these files:\n\n";
+  for (const json& file : data.made_from.at("files"))
+    text += "- `" + file.value("path", "") + "`, " +
+            with_thousands(file.value("bytes", int64_t{0})) + " bytes, XXH3-128 `" +
+            file.value("xxh3_128", "") + "`\n";
+  return text;
+}
+
+std::string use_text(const ExportedModel& model, bool has_tokenizer) {
+  if (model.config.obstacles.empty())
+    return "```python\nfrom transformers import AutoModelForCausalLM" +
+           std::string(has_tokenizer ? ", AutoTokenizer" : "") +
+           "\n\nmodel = AutoModelForCausalLM.from_pretrained(\"path/of/this/folder\")\n" +
+           (has_tokenizer ? "tokenizer = AutoTokenizer.from_pretrained(\"path/of/this/folder\")\n"
+                          : "") +
+           "```\n";
+  std::string text =
+      "transformers has no architecture for this model, because of these keys of `[model]`:\n\n";
+  for (const std::string& obstacle : model.config.obstacles) text += "- `" + obstacle + "`\n";
+  return text +
+         "\nThe tensors have exprun's own names: `blocks.N.attention` and `blocks.N.feed_forward` "
+         "for block N, each with the norm of that name before or after it, matrices as (out, in), "
+         "and queries, keys and values one after another in the rows of `query_key_value`. "
+         "`[model] init_from` of exprun reads this folder.\n";
+}
+
+std::string model_card(const ExportedModel& model, bool has_tokenizer) {
+  const RunRow& run = model.run.run;
+  const bool loads = model.config.obstacles.empty();
+  std::string text =
+      "---\n" + std::string(loads ? "library_name: transformers\n" : "") +
+      "pipeline_tag: text-generation\ntags:\n- exprun\n---\n\n# " + run.name +
+      "\n\nA language model after " + pluralize(model.step, "step") + " of training with exprun " +
+      version() + ", in " + model.dtype +
+      ". Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
+      use_text(model, has_tokenizer);
+  if (const std::string lines = metric_line("train/loss", model.run.train_loss) +
+                                metric_line("val/loss", model.run.val_loss);
+      !lines.empty())
+    text +=
+        "\n## Metrics\n\nOver the whole run, in nats for each token.\n\n"
+        "| series | last | best |\n|---|---|---|\n" +
+        lines;
+  text += "\n## Data\n\n" + data_text(model.data);
+  text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
+          "` and exported by `" + model.command_line + "`.\n\n```toml\n" + model.recipe.to_toml() +
+          "```\n";
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> write_huggingface_files(const ExportedModel& model,
+                                                   const fs::path& folder) {
+  std::string of;
+  std::optional<EndOfText> end;
+  if (!model.data.tokenizer.is_null()) {
+    of = write_vocabulary(model.data.tokenizer, folder);
+    end = end_of_text(*load_tokenizer(model.data.tokenizer));
+  }
+  if (!of.empty()) write_tokenizer_config(of, end, model, folder);
+  if (model.config.obstacles.empty()) {
+    ordered_json config = model.config.config;
+    ordered_json generation{{"do_sample", true}};
+    if (end) {
+      config["eos_token_id"] = config["bos_token_id"] = end->id;
+      generation["eos_token_id"] = generation["bos_token_id"] = end->id;
+    }
+    write_json(folder / kConfigFile, config);
+    write_json(folder / "generation_config.json", generation);
+  }
+  write_file(folder / "recipe.toml", model.recipe.to_toml());
+  write_file(folder / "README.md", model_card(model, !of.empty()));
+  if (!of.empty()) return std::nullopt;
+  return model.data.tokenizer.is_null()
+             ? "the data have no tokenizer of their own: the folder has none either"
+             : "the run's vocabulary has no form that transformers reads: the folder has no "
+               "tokenizer";
+}
+
+}  // namespace exprun

@@ -1,0 +1,133 @@
+#include "engine/weights/export.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/json_text.h"
+#include "base/strings.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/pipeline.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kMostBytes = 5'000'000'000;  // as transformers
+
+at::ScalarType dtype_called(const std::string& name) {
+  if (name == "float32") return at::kFloat;
+  if (name == "bfloat16") return at::kBFloat16;
+  if (name == "float16") return at::kHalf;
+  throw std::logic_error("export: no dtype is called '" + name + "'");
+}
+
+bool is_written(const PlannedTensor& planned) {
+  return !planned.parts.empty() || planned.absent;
+}
+
+size_t bytes_of(const PlannedTensor& planned, at::ScalarType dtype) {
+  size_t bytes = at::elementSize(dtype);
+  for (const int64_t size : planned.shape) bytes *= static_cast<size_t>(size);
+  return bytes;
+}
+
+using File = std::vector<const PlannedTensor*>;
+
+std::vector<File> files_of(const TensorPlan& plan, at::ScalarType dtype, size_t most_bytes) {
+  std::vector<File> files(1);
+  size_t bytes = 0;
+  for (const PlannedTensor& planned : plan.tensors) {
+    if (!is_written(planned)) continue;
+    const size_t more = bytes_of(planned, dtype);
+    if (!files.back().empty() && bytes + more > most_bytes) {
+      files.emplace_back();
+      bytes = 0;
+    }
+    files.back().push_back(&planned);
+    bytes += more;
+  }
+  return files;
+}
+
+std::string file_name(size_t number, size_t count) {
+  if (count == 1) return "model.safetensors";
+  char name[64];
+  std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", number + 1, count);
+  return name;
+}
+
+// Beyond fp16's range there is no number to write.
+at::Tensor rounded(const at::Tensor& tensor, at::ScalarType dtype, const std::string& name) {
+  const at::Tensor result = tensor.to(dtype).contiguous();
+  if (dtype == at::kHalf && !result.isfinite().all().item<bool>() &&
+      tensor.isfinite().all().item<bool>())
+    throw Error("export: '" + name + "' has numbers that fp16 does not reach; take bf16 or fp32");
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& ours,
+                                       at::ScalarType dtype, const fs::path& folder,
+                                       size_t most_bytes) {
+  const std::vector<File> files = files_of(plan, dtype, most_bytes);
+  json map = json::object();
+  size_t bytes = 0;
+  std::vector<std::string> written;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string name = file_name(i, files.size());
+    std::vector<NamedTensor> tensors;
+    for (const PlannedTensor* planned : files[i]) {
+      const at::Tensor tensor = assembled(*planned, plan.order, ours);
+      tensors.push_back({planned->name, rounded(tensor, dtype, planned->name)});
+      map[planned->name] = name;
+      bytes += tensors.back().tensor.nbytes();
+    }
+    write_safetensors(folder / name, tensors, {{"format", "pt"}});
+    written.push_back(name);
+  }
+  if (files.size() > 1) {
+    written.push_back("model.safetensors.index.json");
+    write_file(folder / written.back(),
+               json_text(json{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}}, 2));
+  }
+  return written;
+}
+
+json export_weights(const RunFolder& run, const fs::path& checkpoint, const std::string& request) {
+  const json asked = parse_json_or_discard<json>(request);
+  if (!asked.is_object() || !asked.contains("recipe"))
+    throw Error("export: the request is not a JSON object with a recipe");
+  const auto text = RecipeText::from_json(json_text(asked.at("recipe")));
+  const ResolvedRecipe recipe = resolve(text, facts_of(PreparedData::load(run.data())));
+  const CheckpointState state = read_checkpoint_state(checkpoint);
+  const Safetensors stored(checkpoint / "model.safetensors");
+  const TrainState shapes = build_train_state(recipe, at::kMeta);
+  const auto& parameters = shapes.parameters->items();
+  const json& type = asked.at("model_type");
+  const TensorPlan plan = type.is_null() ? own_plan(parameters)
+                                         : foreign_plan(*tensor_names(type.get<std::string>()),
+                                                        parameters, recipe.section("model"));
+  if (!plan.unplanned.empty())
+    throw std::logic_error("export: no name for " + listed(plan.unplanned));
+  const ByName ours = [&](const std::string& name) {
+    const at::Tensor tensor = stored.tensor(name);
+    if (tensor.sizes() != shapes.parameters->find(name)->tensor.sizes())
+      throw Error("export: '" + name + "' in '" + checkpoint.string() +
+                  "' has another shape than the recipe's model");
+    return tensor;
+  };
+  const auto files = write_weights(plan, ours, dtype_called(asked.at("dtype").get<std::string>()),
+                                   asked.at("folder").get<std::string>(), kMostBytes);
+  return {{"step", state.position.step},
+          {"tensors", std::count_if(plan.tensors.begin(), plan.tensors.end(), is_written)},
+          {"files", files}};
+}
+
+}  // namespace exprun

@@ -1,0 +1,297 @@
+#include "engine/weights/import.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/strings.h"
+#include "engine/weights/tensor_plan.h"
+#include "engine/weights/weight_files.h"
+#include "huggingface/model_config.h"
+#include "recipe/paths.h"
+#include "recipe/toml/write.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kMostShown = 60;
+constexpr const char* kEmbedding = "token_embedding.weight";
+
+// What it is in the recipe that decides how strict the import is.
+struct Wishes {
+  bool partial;
+  bool resize_vocabulary;
+};
+
+std::string shape_text(at::IntArrayRef shape) {
+  std::vector<int64_t> sizes = shape.vec();
+  return json_text(json(sizes));
+}
+
+bool is_of_numbers(const std::string& dtype) {
+  return dtype == "F64" || dtype == "F32" || dtype == "F16" || dtype == "BF16";
+}
+
+// The tensors of a source by the names of a plan.
+class Source {
+ public:
+  Source(const WeightFiles& files, const TensorPlan& plan) : files_(files), plan_(plan) {}
+
+  // As the file calls it; nothing where it is not there.
+  std::optional<std::string> find(const std::string& name) const {
+    if (files_.has(name)) return name;
+    const bool prefixed = !plan_.prefix.empty() && name.starts_with(plan_.prefix);
+    const std::string bare = prefixed ? name.substr(plan_.prefix.size()) : name;
+    return prefixed && files_.has(bare) ? std::optional(bare) : std::nullopt;
+  }
+  const SafetensorsEntry& entry(const std::string& name) const { return files_.entry(*find(name)); }
+  at::Tensor tensor(const std::string& name) const { return files_.tensor(*find(name)); }
+
+  size_t found() const {
+    return static_cast<size_t>(std::count_if(
+        plan_.tensors.begin(), plan_.tensors.end(),
+        [&](const auto& planned) { return !planned.parts.empty() && find(planned.name); }));
+  }
+
+  const WeightFiles& files() const { return files_; }
+  const TensorPlan& plan() const { return plan_; }
+
+ private:
+  const WeightFiles& files_;
+  const TensorPlan& plan_;
+};
+
+// Everything in which a source and the model differ.
+struct Differences {
+  std::vector<std::string> missing;  // of the model's
+  std::vector<std::string> unused;   // of the source
+  std::vector<std::string> unfit;    // shape or dtype
+
+  bool none() const { return missing.empty() && unused.empty() && unfit.empty(); }
+};
+
+bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
+                const Wishes& wishes) {
+  if (planned.shape == found) return true;
+  if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
+    return false;
+  return found[0] > 0 && found[0] <= planned.shape[0] &&
+         std::equal(found.begin() + 1, found.end(), planned.shape.begin() + 1);
+}
+
+std::string known_as(const PlannedTensor& planned) {
+  const std::string& ours = planned.parts.front().parameter;
+  return ours == planned.name ? "'" + ours + "'" : "'" + planned.name + "' (" + ours + ")";
+}
+
+// A head that the model shares with its embedding may be there again, if it is the same.
+bool is_tied_copy(const Source& source, const std::string& name) {
+  const auto& tensors = source.plan().tensors;
+  const auto embedding = std::find_if(tensors.begin(), tensors.end(), [](const auto& planned) {
+    return !planned.parts.empty() && planned.parts.front().parameter == kEmbedding;
+  });
+  if (name != "lm_head.weight" || embedding == tensors.end() || !source.find(embedding->name))
+    return false;
+  const at::Tensor head = source.files().tensor(name), tokens = source.tensor(embedding->name);
+  return head.scalar_type() == tokens.scalar_type() && head.sizes() == tokens.sizes() &&
+         at::equal(head, tokens);
+}
+
+Differences compare(const Source& source, const Wishes& wishes) {
+  Differences differences;
+  std::set<std::string> used;
+  for (const std::string& ours : source.plan().unplanned)
+    differences.missing.push_back("'" + ours + "'");
+  for (const PlannedTensor& planned : source.plan().tensors) {
+    const auto name = source.find(planned.name);
+    if (planned.parts.empty()) continue;
+    if (!name) {
+      differences.missing.push_back(known_as(planned));
+      continue;
+    }
+    used.insert(*name);
+    const SafetensorsEntry& entry = source.files().entry(*name);
+    if (!shape_fits(planned, entry.shape, wishes))
+      differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
+                                  ", not " + shape_text(planned.shape));
+    if (!is_of_numbers(entry.dtype))
+      differences.unfit.push_back("'" + *name + "' has the dtype " + entry.dtype +
+                                  ", not F32, F16, BF16 or F64");
+  }
+  for (const std::string& name : source.files().names())
+    if (used.count(name) == 0 && !matches_any(source.plan().ignored, name) &&
+        !is_tied_copy(source, name))
+      differences.unused.push_back("'" + name + "'");
+  return differences;
+}
+
+void add_lines(std::vector<std::string>& lines, const char* what,
+               const std::vector<std::string>& names) {
+  for (const std::string& name : names) lines.push_back(std::string("\n  ") + what + name);
+}
+
+Error misfit(const fs::path& path, const Differences& differences, const Wishes& wishes) {
+  std::vector<std::string> lines;
+  if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
+  add_lines(lines, "", differences.unfit);
+  if (!wishes.partial) add_lines(lines, "not in the model: ", differences.unused);
+  std::string text = "weights: '" + path.string() + "' and the recipe's model differ in " +
+                     pluralize(static_cast<int64_t>(lines.size()), "tensor") + ":";
+  for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
+  if (lines.size() > kMostShown)
+    text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
+  std::error_code ignored;
+  if (fs::exists(path / kConfigFile, ignored))
+    text += "\n  `exprun new --from " + shell_quoted(path.string()) +
+            "` writes a recipe with the model of that folder";
+  if (!wishes.partial && differences.unfit.empty())
+    text += "\n  model.init_partial = true takes what fits and leaves the rest out";
+  return Error(text, ExitCode::bad_recipe);
+}
+
+using Targets = std::map<std::string, at::Tensor>;
+
+// Rows for tokens that the source does not have start as the mean of those that it has.
+void fill_vocabulary(at::Tensor target, const at::Tensor& source, int64_t vocab_size) {
+  const int64_t known = source.size(0);
+  target.narrow(0, 0, known).copy_(source);
+  if (known < vocab_size)
+    target.narrow(0, known, vocab_size - known).copy_(source.to(at::kFloat).mean(0, true));
+}
+
+void fill(const PlannedTensor& planned, const Source& source, const Targets& targets) {
+  const at::Tensor stored = source.tensor(planned.name);
+  const at::Tensor rows = planned.transposed ? stored.t() : stored;
+  if (planned.of_vocabulary)
+    return fill_vocabulary(targets.at(planned.parts.front().parameter), rows,
+                           planned.parts.front().rows);
+  if (rows.dim() == 0) {
+    at::Tensor target = targets.at(planned.parts.front().parameter);
+    target.copy_(rows);
+    return;
+  }
+  int64_t row = 0;
+  for (const TensorPart& part : planned.parts) {
+    const at::Tensor theirs = rows.narrow(0, row, part.rows);
+    targets.at(part.parameter)
+        .narrow(0, part.first_row, part.rows)
+        .copy_(part.turned ? source.plan().order.from_theirs(theirs) : theirs);
+    row += part.rows;
+  }
+}
+
+// The keys of a recipe that no shape of a tensor tells, and that make another model.
+const std::set<std::string> kToldByShapes = {"num_layers",
+                                             "hidden_size",
+                                             "feed_forward_size",
+                                             "vocab_size",
+                                             "bias",
+                                             "dropout",
+                                             "context_length",
+                                             "query_key_value",
+                                             "initialization.std",
+                                             "tie_embeddings",
+                                             "position.direction"};
+
+std::vector<std::string> other_than_config(const ResolvedRecipe& recipe, const ModelKeys& keys) {
+  std::vector<std::string> warnings;
+  for (const auto& [key, json] : keys) {
+    if (kToldByShapes.count(key) > 0) continue;
+    const Value* ours = recipe.find("model." + key);
+    const Value theirs = value_of_json(nlohmann::ordered_json(json), Origin::default_value);
+    const std::string said = toml_text(theirs), written = ours ? toml_text(*ours) : "nothing";
+    const auto* number = theirs.as<double>();
+    const auto* other = ours ? ours->as<double>() : nullptr;
+    if (written == said || (number && other && *number == *other)) continue;
+    warnings.push_back("the weights were trained with " + key + " = " + said + ", the recipe has " +
+                       written);
+  }
+  return warnings;
+}
+
+struct Opened {
+  TensorPlan plan;
+  std::string system;  // for people
+  std::vector<std::string> warnings;
+};
+
+// What a file without a config.json has: the names of ours, or those that fit best.
+Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
+  Opened best{own_plan(state.parameters->items()), "exprun", {}};
+  size_t found = Source(files, best.plan).found();
+  if (found > 0 || model.type() != "gpt") return best;
+  for (const std::string& type : known_model_types()) {
+    TensorPlan plan = foreign_plan(*tensor_names(type), state.parameters->items(), model);
+    const size_t count = Source(files, plan).found();
+    if (count <= found) continue;
+    found = count;
+    best = {std::move(plan), type, {}};
+  }
+  return best;
+}
+
+Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedRecipe& recipe,
+              const TrainState& state) {
+  const Section model = recipe.section("model");
+  std::error_code ignored;
+  if (!fs::exists(path / kConfigFile, ignored)) return recognised(files, state, model);
+  const json config = read_config(path / kConfigFile);
+  const ModelKeys keys = model_keys(config, path / kConfigFile);
+  if (model.type() != "gpt")
+    throw Error("weights: '" + path.string() + "' is for the model \"gpt\", the recipe has \"" +
+                    model.type() + "\"",
+                ExitCode::bad_recipe);
+  const std::string type = model_type_of(config);
+  return {foreign_plan(*tensor_names(type), state.parameters->items(), model), type,
+          other_than_config(recipe, keys)};
+}
+
+void add_what_stayed(Imported& imported, const Differences& differences) {
+  if (!differences.missing.empty())
+    imported.warnings.push_back("not in the weights, and so as the model starts them: " +
+                                listed(differences.missing));
+  if (!differences.unused.empty())
+    imported.warnings.push_back("left out, because the model has no place for them: " +
+                                listed(differences.unused));
+}
+
+}  // namespace
+
+std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state) {
+  const Section model = recipe.section("model");
+  const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
+  if (!model.has("init_from")) return std::nullopt;
+  const fs::path path = expand_path(model.get<std::string>("init_from"), libtorch_folder());
+  const WeightFiles files(path);
+  const Opened source_kind = opened(path, files, recipe, state);
+  const Source source(files, source_kind.plan);
+  const Differences differences = compare(source, wishes);
+  if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
+    throw misfit(path, differences, wishes);
+  if (source.found() == 0)
+    throw Error("weights: no tensor of '" + path.string() + "' is one of the recipe's model",
+                ExitCode::bad_recipe);
+  const at::NoGradGuard no_grad;
+  Targets targets;
+  for (const auto& [name, tensor] : state.optimizers->parameter_tensors())
+    targets.emplace(name, tensor);
+  for (const PlannedTensor& planned : source_kind.plan.tensors)
+    if (!planned.parts.empty() && source.find(planned.name)) fill(planned, source, targets);
+  Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " of '" +
+                        path.string() + "' (" + source_kind.system + ")",
+                    source_kind.warnings};
+  add_what_stayed(imported, differences);
+  return imported;
+}
+
+}  // namespace exprun

@@ -1,0 +1,26 @@
+// [model] init_from: a run that begins with the weights of a file or folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/pipeline.h"
+
+namespace exprun {
+
+// What came of it, for people: which weights, what was left out, where the recipe and the folder's
+// config.json differ.
+struct Imported {
+  std::string text;                   // "148 tensors of 'gpt2' (gpt2)"
+  std::vector<std::string> warnings;  // a sentence each
+};
+
+// Fills the parameters. The source is a folder of HuggingFace's (config.json), a folder or file
+// with our own names (a checkpoint is one), or a file with HuggingFace's. Nothing where the recipe
+// has no init_from. Throws Error that names every tensor which is missing, left over, of another
+// shape or no number, and then has changed nothing.
+std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state);
+
+}  // namespace exprun

@@ -1,0 +1,78 @@
+#include "engine/weights/weight_files.h"
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWeights = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+Error nothing_to_read(const fs::path& folder) {
+  std::error_code ignored;
+  const std::string begin = "weights: '" + folder.string() + "' has no " + kWeights;
+  for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
+    if (fs::exists(folder / pickled, ignored))
+      return Error(begin + ", only " + pickled +
+                   ", which runs code when it is read; let transformers save it as safetensors: "
+                   "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
+  if (fs::exists(folder / "adapter_model.safetensors", ignored))
+    return Error(begin + ", only an adapter; merge it into its model first: merge_and_unload()");
+  return Error(begin + " and no " + kIndex);
+}
+
+}  // namespace
+
+WeightFiles::WeightFiles(const fs::path& source) {
+  std::error_code ignored;
+  if (!fs::exists(source, ignored)) throw Error("weights: there is no '" + source.string() + "'");
+  if (!fs::is_directory(source, ignored))
+    open(source);
+  else if (fs::exists(source / kWeights, ignored))
+    open(source / kWeights);
+  else if (fs::exists(source / kIndex, ignored))
+    open_indexed(source / kIndex);
+  else
+    throw nothing_to_read(source);
+}
+
+void WeightFiles::open(const fs::path& file) {
+  const auto [opened, is_new] = opened_.try_emplace(file.filename().string(), file);
+  for (const std::string& name : opened->second.names())
+    if (!files_.emplace(name, &opened->second).second)
+      throw Error("weights: '" + file.string() + "' has the tensor '" + name +
+                  "', which another file of its index has too");
+}
+
+void WeightFiles::open_indexed(const fs::path& index) {
+  const auto map = parse_safetensors_index(read_file(index), index);
+  for (const auto& [name, file] : map)
+    if (opened_.count(file) == 0) open(index.parent_path() / file);
+  for (const auto& [name, file] : map)
+    if (!opened_.at(file).has(name))
+      throw Error("weights: '" + index.string() + "' says that '" + name + "' is in '" + file +
+                  "', where it is not");
+  for (const auto& [name, file] : files_)
+    if (map.count(name) == 0)
+      throw Error("weights: '" + index.string() + "' does not list '" + name +
+                  "', which one of its files has");
+}
+
+std::vector<std::string> WeightFiles::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files_) names.push_back(name);
+  return names;
+}
+
+const SafetensorsEntry& WeightFiles::entry(const std::string& name) const {
+  return *files_.at(name)->find(name);
+}
+
+at::Tensor WeightFiles::tensor(const std::string& name) const {
+  return files_.at(name)->tensor(name);
+}
+
+}  // namespace exprun

@@ -1,0 +1,36 @@
+// Weights that lie in one safetensors file, or in several with an index: mapped, so that reading
+// takes no memory of its own.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/safetensors.h"
+
+namespace exprun {
+
+class WeightFiles {
+ public:
+  // A safetensors file, or a folder with model.safetensors or model.safetensors.index.json. Throws
+  // Error that says what is there instead, or wrong with it.
+  explicit WeightFiles(const std::filesystem::path& source);
+
+  std::vector<std::string> names() const;
+  bool has(const std::string& name) const { return files_.count(name) > 0; }
+  const SafetensorsEntry& entry(const std::string& name) const;
+  // A view of the mapping. Throws Error for a dtype that exprun does not read.
+  at::Tensor tensor(const std::string& name) const;
+
+ private:
+  void open(const std::filesystem::path& file);
+  void open_indexed(const std::filesystem::path& index);
+
+  std::map<std::string, Safetensors> opened_;        // by file name
+  std::map<std::string, const Safetensors*> files_;  // by tensor
+};
+
+}  // namespace exprun

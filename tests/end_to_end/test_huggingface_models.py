@@ -1,0 +1,97 @@
+"""Models that HuggingFace's transformers made, from `exprun new --from` to `exprun export --huggingface`, without it."""
+import json
+import shutil
+import struct
+import unittest
+
+from support import ExprunTest, fixture
+
+SMALL = ("steps=3", "batch.sequences=2", "tokenizer=byte", "warmup=1 steps", "evaluation.val_loss.tokens=64",
+         "evaluation.sample.tokens=4", "threads=1")
+
+
+def tensors(file):
+    """Name to bytes of a safetensors file."""
+    data = file.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    return {name: data[8 + size:][slice(*entry["data_offsets"])] for name, entry in header.items()}
+
+
+class HuggingFaceModels(ExprunTest):
+    def test_a_folder_is_trained_on_and_written_again(self):
+        source = fixture(self, "parity/hf_gpt2/model")
+        self.exprun("new", "tuned", "--from", source, "--path", "text.txt")
+        result = self.exprun("tuned.toml", *SMALL)
+        self.assertIn(f"begins with 40 tensors of '{source}' (gpt2)", result.err)
+        said = self.exprun("export", "tuned", "--huggingface", "models/again")
+        self.assertEqual(said.err, "exprun: wrote 40 tensors of step 3 to models/again (gpt2, fp32)\n")
+        again = self.folder / "models/again"
+        self.assertEqual({file.name for file in again.iterdir()},
+                         {"MANIFEST.json", "README.md", "config.json", "generation_config.json", "model.safetensors",
+                          "recipe.toml", "tokenizer.json", "tokenizer_config.json"})
+        ours, theirs = tensors(again / "model.safetensors"), tensors(source / "model.safetensors")
+        self.assertEqual(ours.keys(), theirs.keys())
+        self.assertNotEqual(ours, theirs)
+        wanted = json.loads((source / "config.json").read_text())
+        written = json.loads((again / "config.json").read_text())
+        for key in ("model_type", "n_embd", "n_head", "n_layer", "n_positions", "vocab_size", "layer_norm_epsilon",
+                    "activation_function", "tie_word_embeddings"):
+            self.assertEqual(written[key], wanted[key], key)
+        card = (again / "README.md").read_text()
+        for part in ("library_name: transformers", "after 3 steps", "| val/loss |", "`text.txt`", "```toml\n", "\n[model]\n",
+                     "exprun export tuned --huggingface models/again"):
+            self.assertIn(part, card)
+
+    def test_what_is_written_comes_back_to_the_bit(self):
+        self.exprun("tiny.toml", "steps=2", "tokenizer=byte")
+        self.exprun("export", "tiny", "--huggingface", "first")
+        self.exprun("new", "again", "--from", "first", "--path", "text.txt")
+        # Nothing is learned at a rate of almost 0.
+        self.exprun("again.toml", "steps=1", "batch.sequences=1", "warmup=0 steps", "lr=1e-30", "weight_decay=0.0",
+                    "evaluation.val_loss.tokens=8", "evaluation.sample.tokens=1")
+        self.exprun("export", "again", "--huggingface", "second")
+        self.assertEqual(tensors(self.folder / "first/model.safetensors"),
+                         tensors(self.folder / "second/model.safetensors"))
+        self.assertEqual((self.folder / "first/tokenizer.json").read_bytes(),
+                         (self.folder / "second/tokenizer.json").read_bytes())
+
+    def test_a_model_of_no_architecture_has_names_of_its_own(self):
+        self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "activation=relu_squared")
+        said = self.exprun("export", "tiny", "--huggingface", "own", "--dtype", "bf16")
+        self.assertIn('transformers has no architecture for this model because of activation = "relu_squared"', said.err)
+        self.assertFalse((self.folder / "own/config.json").exists())
+        self.assertIn("- `activation = \"relu_squared\"`", (self.folder / "own/README.md").read_text())
+        self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "activation=relu_squared", "name=more", "init_from=own")
+
+    def test_what_does_not_fit_is_refused(self):
+        source = fixture(self, "parity/hf_gpt2/model")
+        self.exprun("new", "tuned", "--from", source, "--path", "text.txt")
+        said = self.exprun("tuned.toml", *SMALL, "hidden_size=32", code=2).err
+        self.assertIn(f"'{source}' and the recipe's model differ in 37 tensors:", said)
+        self.assertIn("'transformer.wte.weight' has the shape [300,64], not [300,32]", said)
+        self.assertIn(f"`exprun new --from {source}` writes a recipe with the model of that folder", said)
+        self.exprun("tiny.toml", "steps=2")
+        for words, message in (
+                (("--step", "7"), "tiny-{uid} has none of step 7; it has those of"),
+                (("--step", "best"), "export: 'best' is no step; give a number, or last"),
+                (("--dtype", "int8"), "export: there is no dtype 'int8'; it can be fp32, bf16 or fp16")):
+            code = 1 if words[1] == "7" else 2
+            said = self.exprun("export", "tiny", "--huggingface", "out", *words, code=code).err
+            self.assertIn(message.replace("{uid}", self.run_folder().name.removeprefix("tiny-")), said)
+            self.assertFalse((self.folder / "out").exists())
+        (self.folder / "out").mkdir()
+        self.assertEqual(self.exprun("export", "tiny", "--huggingface", "out", code=2).err,
+                         "exprun: error: export: out already exists; give another name\n")
+        broken = self.folder / "broken"
+        shutil.copytree(source, broken)
+        data = (broken / "model.safetensors").read_bytes()
+        (broken / "model.safetensors").unlink()
+        (broken / "model.safetensors").write_bytes(data[:-1])
+        self.assertIn("is damaged or not a safetensors file: the offsets of",
+                      self.exprun("tuned.toml", *SMALL, f"init_from={broken}", code=1).err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+// [model] init_from and `exprun export`: names, shapes and orders of other systems, and back.
+#include "engine/weights/import.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/zeros.h>
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "engine/weights/export.h"
+#include "engine/weights/tensor_plan.h"
+#include "support/sections.h"
+#include "support/temporary_folder.h"
+
+using namespace exprun;
+
+namespace {
+
+constexpr const char* kLlama =
+    "num_key_value_heads = 1\nnorm = { type = \"rms_norm\" }\nactivation = \"swiglu\"\n"
+    "bias = false\ntie_embeddings = false\n";
+
+struct Built {
+  explicit Built(const std::string& keys, int64_t seed = 1)
+      : recipe(recipe_with("model", "gpt", "vocab_size = 11\n" + keys)),
+        state(build_train_state(recipe, at::kCPU)) {
+    state.parameters->initialize(seed);
+    imported = import_weights(recipe, state);
+  }
+
+  at::Tensor of(const std::string& name) const { return state.parameters->find(name)->tensor; }
+  at::Tensor logits(const at::Tensor& tokens) const {
+    const at::NoGradGuard no_grad;
+    return state.model->logits(tokens);
+  }
+  // Every parameter's, by name.
+  std::vector<NamedTensor> tensors() const {
+    std::vector<NamedTensor> all;
+    for (const Parameter& parameter : state.parameters->items())
+      all.push_back({parameter.name, parameter.tensor.detach().contiguous()});
+    return all;
+  }
+  std::vector<std::string> write(const std::filesystem::path& folder, const char* type,
+                                 size_t most_bytes = 1 << 20) const {
+    const auto plan =
+        type ? foreign_plan(*tensor_names(type), state.parameters->items(), recipe.section("model"))
+             : own_plan(state.parameters->items());
+    CHECK(plan.unplanned.empty());
+    return write_weights(
+        plan, [&](const std::string& name) { return of(name).detach(); }, at::kFloat, folder,
+        most_bytes);
+  }
+
+  ResolvedRecipe recipe;
+  TrainState state;
+  std::optional<Imported> imported;
+};
+
+std::string init_from(const std::filesystem::path& path) {
+  return "init_from = \"" + path.string() + "\"\n";
+}
+
+std::string refusal(const std::string& keys) try {
+  Built built(keys);
+  return "none";
+} catch (const Error& error) {
+  return error.what();
+}
+
+bool same(const Built& a, const Built& b) {
+  for (const Parameter& parameter : a.state.parameters->items())
+    if (!at::equal(parameter.tensor, b.of(parameter.name))) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("init_from: a file of our own names, and a folder with one, give every bit") {
+  const TemporaryFolder folder;
+  const Built source("", 7);
+  CHECK_FALSE(source.imported);
+  write_safetensors(folder.path() / "model.safetensors", source.tensors());
+  for (const auto& path : {folder.path(), folder.path() / "model.safetensors"}) {
+    const Built built(init_from(path));
+    REQUIRE(built.imported);
+    CHECK(built.imported->text == "28 tensors of '" + path.string() + "' (exprun)");
+    CHECK(built.imported->warnings.empty());
+    CHECK(same(built, source));
+  }
+}
+
+TEST_CASE("init_from: every difference is told at once, and nothing is changed") {
+  const TemporaryFolder folder;
+  auto tensors = Built("", 7).tensors();
+  std::erase_if(tensors, [](const auto& named) { return named.name == "final_norm.bias"; });
+  tensors.push_back({"extra", at::zeros({2})});
+  for (NamedTensor& named : tensors) {
+    if (named.name == "final_norm.weight") named.tensor = at::ones({3});
+    if (named.name == "position_embedding.weight") named.tensor = named.tensor.to(at::kLong);
+  }
+  const auto file = folder.path() / "w.safetensors";
+  write_safetensors(file, tensors);
+  CHECK(refusal(init_from(file)) ==
+        "weights: '" + file.string() +
+            "' and the recipe's model differ in 4 tensors:\n"
+            "  missing: 'final_norm.bias'\n"
+            "  'position_embedding.weight' has the dtype I64, not F32, F16, BF16 or F64\n"
+            "  'final_norm.weight' has the shape [3], not [16]\n"
+            "  not in the model: 'extra'");
+  CHECK(refusal(init_from(folder.path() / "none")) ==
+        "weights: there is no '" + (folder.path() / "none").string() + "'");
+  folder.write("pickled/pytorch_model.bin", "x");
+  CHECK(refusal(init_from(folder.path() / "pickled")) ==
+        "weights: '" + (folder.path() / "pickled").string() +
+            "' has no model.safetensors, only pytorch_model.bin, which runs code when it is read; "
+            "let transformers save it as safetensors: "
+            "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
+}
+
+TEST_CASE("init_from: a part is taken where that is asked for, and named") {
+  const TemporaryFolder folder;
+  const Built source("", 7), fresh("");
+  auto tensors = source.tensors();
+  std::erase_if(tensors, [](const auto& named) { return named.name == "final_norm.bias"; });
+  tensors.push_back({"extra", at::zeros({2})});
+  const auto file = folder.path() / "w.safetensors";
+  write_safetensors(file, tensors);
+  const Built built(init_from(file) + "init_partial = true\n");
+  CHECK(at::equal(built.of("token_embedding.weight"), source.of("token_embedding.weight")));
+  CHECK(at::equal(built.of("final_norm.bias"), fresh.of("final_norm.bias")));
+  CHECK(built.imported->warnings ==
+        std::vector<std::string>{
+            "not in the weights, and so as the model starts them: 'final_norm.bias'",
+            "left out, because the model has no place for them: 'extra'"});
+}
+
+TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, if allowed") {
+  const TemporaryFolder folder;
+  const Built source("", 7);
+  const auto file = folder.path() / "w.safetensors";
+  write_safetensors(file, source.tensors());
+  const std::string larger = init_from(file) + "vocab_multiple = 16\n";
+  CHECK(refusal(larger).find("'token_embedding.weight' has the shape [11,16], not [16,16]") !=
+        std::string::npos);
+  const Built built(larger + "init_resize_vocabulary = true\n");
+  const auto old = source.of("token_embedding.weight"), now = built.of("token_embedding.weight");
+  CHECK(at::equal(now.narrow(0, 0, 11), old));
+  for (int64_t row = 11; row < 16; ++row) CHECK(at::allclose(now[row], old.mean(0)));
+}
+
+TEST_CASE("export: every order of rotary positions becomes HuggingFace's, and comes back bitwise") {
+  const auto tokens = at::randint(11, {2, 8}, at::kLong);
+  for (const char* layout : {"half_split", "interleaved"})
+    for (const char* direction : {"clockwise", "counter_clockwise"})
+      for (const char* joined : {"fused", "separate"}) {
+        CAPTURE(layout);
+        CAPTURE(direction);
+        CAPTURE(joined);
+        const TemporaryFolder folder;
+        const std::string keys = std::string(kLlama) + "initialization = { std = 0.3 }\n" +
+                                 "query_key_value = \"" + joined +
+                                 "\"\nposition = { type = \"rotary\", layout = \"" + layout +
+                                 "\", direction = \"" + direction + "\" }\n";
+        const Built source(keys, 7);
+        source.write(folder.path(), "llama");
+        const auto file = init_from(folder.path() / "model.safetensors");
+        const Built theirs(std::string(kLlama) +
+                           "query_key_value = \"separate\"\n"
+                           "position = { type = \"rotary\", direction = \"counter_clockwise\" }\n" +
+                           file);
+        CHECK(theirs.imported->text.ends_with("(llama)"));
+        CHECK(at::allclose(theirs.logits(tokens), source.logits(tokens), 1e-5, 1e-5));
+        CHECK(same(Built(keys + file), source));
+      }
+}
+
+TEST_CASE("export: norms of queries and keys follow the order of their heads") {
+  const auto tokens = at::randint(11, {2, 8}, at::kLong);
+  const std::string keys = std::string(kLlama) + "qk_norm = \"per_head\"\n";
+  Built source(keys + "position = { type = \"rotary\" }\n", 7);
+  {
+    const at::NoGradGuard no_grad;
+    for (const char* norm : {"query_norm", "key_norm"})
+      source.of(std::string("blocks.0.attention.") + norm + ".weight").uniform_(0.2, 2);
+  }
+  const TemporaryFolder folder;
+  source.write(folder.path(), "qwen3");
+  const Built theirs(keys +
+                     "position = { type = \"rotary\", direction = \"counter_clockwise\" }\n" +
+                     init_from(folder.path()));
+  CHECK(at::allclose(theirs.logits(tokens), source.logits(tokens), 1e-5, 1e-5));
+}
+
+TEST_CASE("export: GPT-2's layout has transposes and biases, and comes back bitwise") {
+  const TemporaryFolder folder;
+  const Built source("", 7), without("bias = false\n", 7);
+  source.write(folder.path(), "gpt2");
+  const Safetensors written(folder.path() / "model.safetensors");
+  CHECK(at::equal(written.tensor("transformer.h.1.mlp.c_fc.weight"),
+                  source.of("blocks.1.feed_forward.up_projection.weight").t()));
+  CHECK_FALSE(written.has("lm_head.weight"));
+  CHECK(same(Built(init_from(folder.path())), source));
+  CHECK(same(Built("query_key_value = \"separate\"\n" + init_from(folder.path())),
+             Built("query_key_value = \"separate\"\n" + init_from(folder.path()), 3)));
+  without.write(folder.path(), "gpt2");
+  const auto tokens = at::randint(11, {2, 8}, at::kLong);
+  CHECK(at::allclose(Built(init_from(folder.path())).logits(tokens), without.logits(tokens)));
+}
+
+TEST_CASE("export: files of a limited size have an index, by which they come back") {
+  const TemporaryFolder folder;
+  const Built source("", 7);
+  const auto files = source.write(folder.path(), nullptr, 4000);
+  CHECK(files.size() > 3);
+  CHECK(files.back() == "model.safetensors.index.json");
+  CHECK(same(Built(init_from(folder.path())), source));
+  std::filesystem::remove(folder.path() / files.front());
+  CHECK(refusal(init_from(folder.path())).find("cannot open") != std::string::npos);
+}
