@@ -37,6 +37,7 @@ AttemptRow read_attempt(Query& query) {
   row.version = query.text(11);
   row.git_commit = query.optional_text(12);
   row.git_dirty = query.optional_flag(13);
+  row.recipe_hash = query.text(14);
   return row;
 }
 
@@ -76,7 +77,8 @@ bool end_if_current(Connection& connection, const RunRow& ended) {
 }
 
 // Whoever begins an attempt holds the lock, so the one before is over.
-int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance) {
+int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance,
+                             const std::optional<ChangedRecipe>& changed) {
   Connection& connection = *impl_->connection;
   return connection.write("record an attempt in", Connection::Durability::synced, [&] {
     RunRow before;
@@ -86,6 +88,7 @@ int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& p
     before.message = kCrashMessage;
     end_as_observed(connection, before);
     archive_after(connection, run, from_step);
+    if (changed) change_recipe(connection, run, before.attempt, *changed);
     insert_attempt(connection, run, before.attempt + 1, from_step, provenance, now_ms());
     Query(connection, "UPDATE run SET attempt = ? WHERE id = ?", before.attempt + 1, run).run();
     return before.attempt + 1;
@@ -137,8 +140,12 @@ std::vector<AttemptRow> Store::attempts(int64_t run) const {
     std::vector<AttemptRow> rows;
     Query query(connection,
                 "SELECT run, attempt, from_step, last_step, state, started_ms, ended_ms, "
-                "exit_code, signal, message, host, version, git_commit, git_dirty "
-                "FROM attempt WHERE run = ? ORDER BY attempt",
+                "exit_code, signal, message, host, version, git_commit, git_dirty, "
+                "coalesce((SELECT b.content FROM attempt_blob AS l JOIN blob AS b ON b.id = l.blob "
+                "          WHERE l.run = a.run AND l.attempt >= a.attempt AND l.kind = "
+                "'recipe_hash' ORDER BY l.attempt LIMIT 1), "
+                "         (SELECT recipe_hash FROM run AS r WHERE r.id = a.run)) "
+                "FROM attempt AS a WHERE run = ? ORDER BY attempt",
                 run);
     while (query.step()) rows.push_back(read_attempt(query));
     return rows;

@@ -12,6 +12,11 @@ namespace exprun {
 void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_t from_step,
                     const Provenance& provenance, int64_t now_ms);
 
+// The run becomes one of another recipe; what it was is kept with `last_attempt`, the last to run
+// it (runs.cpp).
+void change_recipe(Connection& connection, int64_t run, int64_t last_attempt,
+                   const ChangedRecipe& changed);
+
 // Ends the attempt of `row` as the row says, if it is recorded as running. Returns whether it was.
 bool end_as_observed(Connection& connection, const RunRow& row);
 

@@ -81,7 +81,8 @@ void copy_trial(Connection& connection, int64_t theirs, int64_t ours) {
 int64_t copy_run_row(Connection& connection, int64_t theirs, std::optional<int64_t> ours) {
   if (ours) {
     Query(connection,
-          "UPDATE main.run SET attempt = (SELECT attempt FROM other.run WHERE id = ?) WHERE id = ?",
+          "UPDATE main.run SET (attempt, recipe_hash, steps) = (SELECT attempt, recipe_hash, steps "
+          "FROM other.run WHERE id = ?) WHERE id = ?",
           theirs, *ours)
         .run();
     return *ours;

@@ -1,7 +1,11 @@
 #include "store/rows.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "base/format_units.h"
+#include "base/json_text.h"
 
 namespace exprun {
 namespace {
@@ -40,7 +44,9 @@ const std::string kSelectRuns =
     "coalesce(tags, ''), "
     "version, git_commit, git_dirty, removed_ms, "
     "(SELECT from_step FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
-    "all_runs.attempt) FROM all_runs ";
+    "all_runs.attempt), "
+    "coalesce((SELECT b.content FROM run_blob AS l JOIN blob AS b ON b.id = l.blob "
+    "WHERE l.run = all_runs.run AND l.kind = 'origin'), '') FROM all_runs ";
 
 RunRow read_run(Query& query) {
   RunRow row;
@@ -69,7 +75,15 @@ RunRow read_run(Query& query) {
   row.git_dirty = query.optional_flag(column++);
   row.removed_ms = query.optional_integer(column++);
   row.from_step = query.integer(column++);
+  row.origin = query.text(column++);
   return row;
+}
+
+std::string describe_origin(const std::string& text) {
+  const auto origin = parse_json_or_discard<nlohmann::json>(text);
+  if (!origin.is_object()) return "";
+  return "step " + with_thousands(origin.at("step").get<int64_t>()) + " of " +
+         origin.at("folder").get<std::string>();
 }
 
 }  // namespace exprun

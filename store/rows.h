@@ -64,6 +64,15 @@ struct NewRun {
   std::optional<int64_t> trial;
   std::vector<std::string> tags;
   Provenance provenance;
+  int64_t from_step = 0;  // of a fork: steps that its origin had completed
+  std::string origin;     // of a fork, as JSON; empty otherwise
+};
+
+// What a run becomes that trains on with another recipe.
+struct ChangedRecipe {
+  std::string recipe_hash, recipe_json, resolved_toml;
+  int64_t steps = 0;
+  std::vector<ParameterRow> parameters;
 };
 
 struct RunRow {
@@ -90,7 +99,11 @@ struct RunRow {
   std::optional<std::string> git_commit;
   std::optional<bool> git_dirty;
   std::optional<int64_t> removed_ms;  // when it was removed; none otherwise
+  std::string origin;                 // of a fork, as JSON; empty otherwise
 };
+
+// "step 40 of quickstart-1a2b3c4d", of RunRow::origin; empty for a run that is no fork.
+std::string describe_origin(const std::string& origin);
 
 struct AttemptRow {
   int64_t run = 0, attempt = 0, from_step = 0, started_ms = 0;
@@ -101,6 +114,7 @@ struct AttemptRow {
   std::string host, version;
   std::optional<std::string> git_commit;
   std::optional<bool> git_dirty;
+  std::string recipe_hash;  // of the recipe that it ran
 };
 
 // One summary row a series: reports never scan the metrics.

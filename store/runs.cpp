@@ -59,6 +59,27 @@ void insert_parameters(Connection& connection, int64_t run,
   }
 }
 
+}  // namespace
+
+// What the attempts so far ran is kept as theirs, with the last of them.
+void change_recipe(Connection& connection, int64_t run, int64_t last_attempt,
+                   const ChangedRecipe& changed) {
+  for (const char* kind : {"recipe", "resolved"})
+    keep_attempt_blob(connection, run, last_attempt, kind, run_blob(connection, run, kind));
+  Query hash(connection, "SELECT recipe_hash FROM run WHERE id = ?", run);
+  hash.step();
+  keep_attempt_blob(connection, run, last_attempt, "recipe_hash", hash.text(0));
+  Query(connection, "UPDATE run SET recipe_hash = ?, steps = ? WHERE id = ?", changed.recipe_hash,
+        changed.steps, run)
+      .run();
+  keep_run_blob(connection, run, "recipe", changed.recipe_json);
+  keep_run_blob(connection, run, "resolved", changed.resolved_toml);
+  Query(connection, "DELETE FROM parameter WHERE run = ?", run).run();
+  insert_parameters(connection, run, changed.parameters);
+}
+
+namespace {
+
 std::map<int64_t, std::vector<ParameterRow>> read_parameters(Connection& connection,
                                                              const std::vector<int64_t>& runs) {
   std::map<int64_t, std::vector<ParameterRow>> parameters;
@@ -114,9 +135,10 @@ int64_t Store::create_run(const NewRun& run) {
   return connection.write("record the run in", Connection::Durability::synced, [&] {
     const int64_t now = now_ms();
     const int64_t id = insert_run(connection, run, now);
-    insert_attempt(connection, id, kFirstAttempt, 0, run.provenance, now);
+    insert_attempt(connection, id, kFirstAttempt, run.from_step, run.provenance, now);
     keep_run_blob(connection, id, "recipe", run.recipe_json);
     keep_run_blob(connection, id, "resolved", run.resolved_toml);
+    if (!run.origin.empty()) keep_run_blob(connection, id, "origin", run.origin);
     insert_parameters(connection, id, run.parameters);
     if (run.sweep_id && run.trial) set_trial_run(connection, *run.sweep_id, *run.trial, id);
     for (const std::string& tag : run.tags) insert_tag(connection, id, tag);

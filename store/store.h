@@ -31,8 +31,11 @@ class Store {
   int64_t create_run(const NewRun& run);
 
   // A further attempt of a run, continuing after `from_step` completed steps: rows of later steps
-  // are archived and summaries recomputed in the same transaction. Returns the attempt's number.
-  int64_t begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance = {});
+  // are archived and summaries recomputed in the same transaction. With a changed recipe the run
+  // becomes one of that recipe; what its earlier attempts ran stays theirs (AttemptRow). Returns
+  // the attempt's number.
+  int64_t begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance = {},
+                        const std::optional<ChangedRecipe>& changed = {});
 
   // How the current attempt ended; also the state of the run.
   void end_attempt(int64_t run, RunState state, std::optional<int> exit_code,
@@ -72,7 +75,8 @@ class Store {
   // Those that a run has changed: that tell runs apart and are not at their default.
   std::vector<std::string> changed_parameter_paths() const;
   std::vector<AttemptRow> attempts(int64_t run) const;
-  // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; empty when it has none.
+  // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; "recipe", "resolved" and
+  // "recipe_hash" of the last one that ran a recipe before it was changed. Empty when it has none.
   std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;
 
   // --- tags and notes ------------------------------------------------------------------------

@@ -76,7 +76,7 @@ ExitCode train(const TrainerOptions& options) {
   watch_stop_signals();
   std::optional<FileLock> lock;
   if (options.lock_fd) lock = adopt_lock(*options.lock_fd);
-  return run_attempt(options.run, options.checkpoint, options.place);
+  return run_attempt(options.run, options.checkpoint, options.checkpoint_recipe, options.place);
 }
 
 ExitCode follow(const TrainerOptions& options) {

@@ -90,6 +90,8 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--attempt", number_into([](Options & o) -> auto& { return o.run.attempt; })},
       {"--lock-fd", number_into([](Options & o) -> auto& { return o.lock_fd; })},
       {"--resume-from", text_into([](Options & o) -> auto& { return o.checkpoint; })},
+      {"--recipe-of-checkpoint",
+       text_into([](Options & o) -> auto& { return o.checkpoint_recipe; })},
       {"--rank", number_into([](Options & o) -> auto& { return o.place.rank; })},
       {"--world-size", number_into([](Options & o) -> auto& { return o.place.world_size; })},
       {"--local-rank", number_into([](Options & o) -> auto& { return o.place.local_rank; })},
@@ -123,8 +125,8 @@ void check_complete(const Options& options) {
 
 const char* const kTrainerUsage =
     R"(usage: exprun-trainer --run-folder DIR --shown-folder DIR --store FILE --run-id N
-                      --attempt N [--lock-fd FD] [--resume-from CHECKPOINT_DIR] [--quiet|--verbose]
-                      [PLACE --rendezvous-fd FD]
+                      --attempt N [--lock-fd FD] [--resume-from CHECKPOINT_DIR [--recipe-of-checkpoint HASH]]
+                      [--quiet|--verbose] [PLACE --rendezvous-fd FD]
        exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank except 0)
        exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
                       exits with that code itself)

@@ -30,6 +30,7 @@ struct TrainerOptions {
   std::optional<std::string> recipe_hash;  // of the recipe that this rank was started with
   std::optional<int> lock_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
+  std::string checkpoint_recipe;                    // --recipe-of-checkpoint
   LogLevel log_level = LogLevel::info;
 };
 

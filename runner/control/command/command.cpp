@@ -42,6 +42,7 @@ constexpr Command kCommands[] = {
     {"schema", "explain the keys of recipes", run_schema},
     {"new", "write a first recipe", run_new},
     {"resume", "continue a run from its newest checkpoint", run_resume},
+    {"fork", "start a new run from a checkpoint of another, with changes", run_fork},
     {"eval", "evaluate a run's newest checkpoint", run_eval},
     {"sample", "generate text from a run's newest checkpoint", run_sample},
     {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},

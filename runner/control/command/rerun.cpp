@@ -28,27 +28,21 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
   say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
 }
 
-// In an earlier life of this command.
-int ended_already(const Launch& launched) {
-  const RunRow& run = launched.run;
-  if (launched.decision == Decision::show_result) {
-    log_info("nothing to do: this command has made " + run.folder + ", and it is finished");
-    return 0;
-  }
-  throw Error("rerun: this command has made " + run.folder + ", and it is " + to_string(run.state));
-}
-
 Performed rerun(const std::string& reference, const Words& overrides,
                 const std::optional<JoinedRank>& joined, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   const RunRow before = find_run(store, globals.store, reference);
+  if (!before.origin.empty())
+    throw Error("rerun: " + before.folder + " is a fork of " + describe_origin(before.origin) +
+                    "; `exprun fork` begins another there",
+                ExitCode::bad_recipe);
   if (!joined) require_ranks_for_one_machine(store, before, "rerun", overrides);
   RecipeText text = understood_recipe(store, before, overrides, "rerun", reference);
   const WorkingDirectory there(before);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   const Launch launched = launch_in_this_life(store, globals.store, request, true);
-  if (!launched.exit_code) return {ended_already(launched), false};
+  if (!launched.exit_code) return {ended_already(launched, "rerun"), false};
   if (launched.run.id == before.id) return performed(launched);  // @last, started anew
   store.record_event({launched.run.id, 0, "info", "rerun", "of " + before.folder});
   say_differences(store, before, launched.run);

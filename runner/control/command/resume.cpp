@@ -7,6 +7,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/extended_run.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/which_run.h"
@@ -19,7 +20,9 @@ namespace {
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
                          const Words& overrides) {
   std::string changes;
-  for (const Difference& difference : differences(before, now))
+  const auto all = differences(before, now);
+  if (is_extension(all) && before.hash() == run.recipe_hash) return;
+  for (const Difference& difference : all)
     changes += "\n  " + difference.path + ": " + difference.a + " -> " + difference.b;
   if (changes.empty() && now.hash() == run.recipe_hash) return;
   if (changes.empty())
@@ -28,18 +31,27 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
             " has a different meaning in this version of exprun; continue it with the version "
             "that started it, or run the recipe again",
         ExitCode::bad_recipe);
-  std::string words;
-  for (const std::string& word : overrides) words += ' ' + shell_quoted(word);
+  std::string with = shell_quoted(run.folder);
+  for (const std::string& word : overrides) with += ' ' + shell_quoted(word);
   throw Error("resume: " + run.folder + " cannot continue with another recipe:" + changes +
                   "\n  a resume may change only keys that do not affect results (checkpoint.every, "
-                  "metrics.every, run.tags); `exprun rerun " +
-                  shell_quoted(run.folder) + words + "` trains a new run with the change",
+                  "metrics.every, run.tags) and the length of the run; `exprun rerun " +
+                  with + "` trains a new run with the change, `exprun fork " + with +
+                  "` one that goes on from here",
               ExitCode::bad_recipe);
 }
 
 void require_ended(const RunRow& run) {
   if (run.state == RunState::running)
     throw Error("resume: " + run.folder + ' ' + is_running(run) + "; stop it first");
+}
+
+// An extension that was cut off before its attempt began has left its recipe in the folder only.
+RecipeText recipe_to_go_on_with(const Store& store, const RunRow& run, const Globals& globals) {
+  RecipeText latest = latest_recipe(store, globals.store, run);
+  const Resolution resolution = try_resolve(latest);
+  const bool is_that = resolution.recipe.hash() == run.recipe_hash;
+  return is_that ? latest : stored_recipe(store, run);
 }
 
 Performed resume(const std::string& reference, const Words& overrides,
@@ -55,14 +67,19 @@ Performed resume(const std::string& reference, const Words& overrides,
   });
   if (!joined && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
-  RecipeText text = latest_recipe(store, globals.store, run);
+  RecipeText text = recipe_to_go_on_with(store, run, globals);
+  const RecipeText text_before = text;
   const ResolvedRecipe before = resolve_stored(text, "resume", reference);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   require_same_recipe(request.resolved, before, run, overrides);
   require_ended(run);
-  if (run.state == RunState::finished) {
+  request.extends = is_extension(differences(before, request.resolved));
+  if (request.extends && !joined && run.state == RunState::finished)
+    require_ranks_for_one_machine(store, run, "resume", overrides);
+  if (request.extends) require_same_past(globals.store, run, text_before, request.text, overrides);
+  if (run.state == RunState::finished && !request.extends) {
     print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));
     log_info("nothing to do: the run is finished");
     return {0, false};
@@ -75,17 +92,23 @@ Performed resume(const std::string& reference, const Words& overrides,
 int run_resume(const Words& words, const Globals& globals) {
   std::string reference;
   Words overrides;
-  Arguments arguments("resume RUN [key=value...]",
-                      "Continues a run from its newest complete checkpoint, whatever ended it.");
+  Arguments arguments(
+      "resume RUN [key=value...]",
+      "Continues a run from its newest complete checkpoint, whatever ended it. With "
+      "another run.steps or run.length, the run becomes one of that length.");
   arguments.run_word(reference).words(
-      "key=value...", overrides, "changes that do not affect results: checkpoint.every=\"5 steps\"",
+      "key=value...", overrides,
+      "a new length (run.steps=200), or changes that do not affect results (checkpoint.every=\"5 "
+      "steps\")",
       offer::changes);
   MachineOptions machines;
   machines.add_to(arguments);
   arguments.exit_codes(kTrains)
       .example("exprun resume @last", "continue the newest run")
       .example("exprun resume @last checkpoint.every=\"100 steps\"",
-               "the same, with fewer checkpoints");
+               "the same, with fewer checkpoints")
+      .example("exprun resume @last run.steps=2000",
+               "train longer, where the schedule gave the steps so far the same learning rates");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   return perform_among_ranks(globals.level, machines.joined(overrides), [&](const auto& joined) {

@@ -58,10 +58,28 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
               "with the version that began it, or start a new run with --new");
 }
 
-void say_where(const RunRow& run, int64_t from_step) {
+void say_where(const RunRow& run, int64_t from_step, int64_t steps) {
   const std::string from = from_step ? "step " + std::to_string(from_step) : "the start";
   log_info("continuing " + run.folder + " (" + to_string(run.state) + ") from " + from + " of " +
-           pluralize(run.steps, "step"));
+           pluralize(steps, "step"));
+}
+
+std::optional<ChangedRecipe> changed_recipe(const LaunchRequest& request,
+                                            const PreparedLaunch& prepared, const RunRow& run) {
+  if (!request.extends || request.resolved.hash() == run.recipe_hash) return std::nullopt;
+  return ChangedRecipe{request.resolved.hash(), stored_text(request), prepared.resolved.to_toml(),
+                       prepared.steps, parameter_rows(prepared.resolved)};
+}
+
+// Of the checkpoint, where it is not the run's any more but was one of its earlier attempts'.
+std::string former_recipe(const Store& store, const RunRow& run, const fs::path& checkpoint,
+                          const std::string& recipe_hash) {
+  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint / "state.json"));
+  const std::string made_with = state.is_object() ? state.value("recipe_hash", "") : "";
+  if (made_with == recipe_hash) return "";
+  for (const AttemptRow& attempt : store.attempts(run.id))
+    if (attempt.recipe_hash == made_with) return made_with;
+  return "";
 }
 
 }  // namespace
@@ -76,17 +94,15 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const int64_t from_step = checkpoint ? checkpoint->step : 0;
   reserve_end_record(lock.fd());
   write_hand_over(run_folder, request, prepared.data);
-  say_where(run, from_step);
-  const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance);
-  Attempt attempt{run.id,
-                  number,
-                  run_folder,
-                  folder.shown / run.folder,
-                  std::move(lock),
-                  std::nullopt,
-                  world_size(prepared.resolved),
+  say_where(run, from_step, prepared.steps);
+  const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance,
+                                             changed_recipe(request, prepared, run));
+  Attempt attempt{run.id,          number,       run_folder, folder.shown / run.folder,
+                  std::move(lock), std::nullopt, "",         world_size(prepared.resolved),
                   prepared.trainer};
-  if (checkpoint) attempt.resume_from = checkpoint->path;
+  if (!checkpoint) return attempt;
+  attempt.resume_from = checkpoint->path;
+  attempt.checkpoint_recipe = former_recipe(store, run, checkpoint->path, request.resolved.hash());
   return attempt;
 }
 

@@ -20,8 +20,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{30};
 
 WhichRun identify(Store& store, const LaunchRequest& request, bool always_new) {
-  const auto name = request.resolved.section("run").get<std::string>("name");
-  const auto runs = reconciled_runs(store, name, request.resolved.hash());
+  const auto runs = runs_meant(store, request);
   const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
   WhichRun which = which_run(runs, always_new || replaces);
   if (request.continues_pruned && which.run && which.run->state == RunState::pruned)

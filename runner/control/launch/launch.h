@@ -7,6 +7,7 @@
 
 #include "base/files/file_lock.h"
 #include "base/log.h"
+#include "control/launch/fork.h"
 #include "control/launch/ranks/external_launcher.h"
 #include "control/launch/store_folder.h"
 #include "control/launch/which_run.h"
@@ -26,6 +27,8 @@ struct LaunchRequest {
   bool continues_pruned = false;  // as one that was interrupted
   bool log_to_file = false;       // what rank 0 says goes to the run's logs, as of the others
   std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
+  bool extends = false;  // the run that is continued becomes one of this recipe
+  std::optional<ForkOrigin> origin = std::nullopt;  // of the new run
 };
 
 struct Launch {

@@ -59,13 +59,13 @@ std::vector<ParameterRow> parameter_rows(const ResolvedRecipe& resolved) {
   return parameters;
 }
 
-namespace {
-
 std::string stored_text(const LaunchRequest& request) {
   RecipeText text = request.text;
   text.overrides = request.resolved.overrides();
   return text.to_json();
 }
+
+namespace {
 
 NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   const Section run = prepared.resolved.section("run");
@@ -86,6 +86,8 @@ NewRun row_of(const LaunchRequest& request, const PreparedLaunch& prepared) {
   row.trial = request.trial;
   row.tags = run.get<std::vector<std::string>>("tags");
   row.provenance = prepared.provenance;
+  if (request.origin) row.origin = to_json(*request.origin);
+  if (request.origin) row.from_step = request.origin->checkpoint.step;
   return row;
 }
 
@@ -109,6 +111,10 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   if (!lock) throw Error("launch: another process holds " + run_folder.lock().string());
   reserve_end_record(lock->fd());
   write_hand_over(run_folder, request, prepared.data);
+  std::optional<std::filesystem::path> begins_with;
+  if (request.origin)
+    begins_with =
+        copy_checkpoint(*request.origin, run_folder, prepared.resolved, row.data_fingerprint).path;
   const int64_t id = store.create_run(row);
   fresh.keep();
   return {id,
@@ -116,7 +122,8 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
           run_folder,
           folder.shown / row.folder,
           std::move(*lock),
-          std::nullopt,
+          std::move(begins_with),
+          "",
           world_size(prepared.resolved),
           prepared.trainer};
 }

@@ -19,6 +19,9 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
   const bool diverged = run.state == RunState::diverged;
   const auto checkpoint = newest_intact(folder, passed_over, /*finite=*/true);
   warn_of(passed_over);
+  if (!checkpoint && !run.origin.empty())
+    throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
+                describe_origin(run.origin) + ": fork that again");
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
                 " diverged, and it has no checkpoint with finite weights to go on from; `exprun "
@@ -51,6 +54,8 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   ResolvedRecipe resolved = resolve(request.text, dataset_info);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
+  if (request.origin && !run)
+    require_usable(*request.origin, request.text, resolved, steps, dataset_info);
   auto checkpoint = run ? checkpoint_of(*run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),

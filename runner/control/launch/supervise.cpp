@@ -117,6 +117,10 @@ ChildCommand trainer_command(const Store& store, const Attempt& attempt, LogLeve
     command.words.push_back("--resume-from");
     command.words.push_back(attempt.resume_from->string());
   }
+  if (!attempt.checkpoint_recipe.empty()) {
+    command.words.push_back("--recipe-of-checkpoint");
+    command.words.push_back(attempt.checkpoint_recipe);
+  }
   if (level == LogLevel::warning) command.words.push_back("--quiet");
   if (level == LogLevel::debug) command.words.push_back("--verbose");
   command.environment = trainer_environment();

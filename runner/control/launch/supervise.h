@@ -27,6 +27,7 @@ struct Attempt {
   std::filesystem::path shown;  // the folder, as the user would write it
   FileLock lock;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint's folder
+  std::string checkpoint_recipe;                     // its hash, if the run was extended since
   int world_size = 1;
   TrainerKind trainer = TrainerKind::cpu;
 };

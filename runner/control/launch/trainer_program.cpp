@@ -91,13 +91,38 @@ Description describe(const RecipeText& text, const DatasetInfo& dataset_info) {
   return {std::move(plan), {}};
 }
 
-ordered_json describe_schedule(const RecipeText& text, const DatasetInfo& dataset_info) {
-  ordered_json asked = question(text, dataset_info);
-  asked["only"] = "schedule";
+namespace {
+
+ordered_json ask(const RecipeText& text, const ordered_json& asked) {
   const Captured captured = capture({trainer_program().string(), "--describe"}, json_text(asked));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     throw RecipeError(refusals(captured, text));
   return parse(captured, "--describe");
+}
+
+}  // namespace
+
+ordered_json describe_schedule(const RecipeText& text, const DatasetInfo& dataset_info) {
+  ordered_json asked = question(text, dataset_info);
+  asked["only"] = "schedule";
+  return ask(text, asked);
+}
+
+ordered_json compare_rates(const RecipeText& now, const RecipeText& before, int64_t steps,
+                           const DatasetInfo& dataset_info) {
+  ordered_json asked = question(now, dataset_info);
+  asked.update({{"only", "rates"},
+                {"before", parse_json<ordered_json>(before.to_json())},
+                {"steps", steps}});
+  return ask(now, asked);
+}
+
+ordered_json compare_with_checkpoint(const RecipeText& text,
+                                     const std::filesystem::path& checkpoint,
+                                     const DatasetInfo& dataset_info) {
+  ordered_json asked = question(text, dataset_info);
+  asked.update({{"only", "checkpoint"}, {"folder", checkpoint.string()}});
+  return ask(text, asked);
 }
 
 std::vector<std::pair<std::string, std::string>> trainer_environment() {

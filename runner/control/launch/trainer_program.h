@@ -47,6 +47,17 @@ Description describe(const RecipeText& text, const DatasetInfo& dataset_info);
 // needed where its length is in epochs. Throws RecipeError for what the trainer refuses, Error.
 nlohmann::ordered_json describe_schedule(const RecipeText& text, const DatasetInfo& dataset_info);
 
+// How the learning rates of the first `steps` updates differ between two recipes: "rates" of
+// engine/describe.h. Throws as describe_schedule().
+nlohmann::ordered_json compare_rates(const RecipeText& now, const RecipeText& before, int64_t steps,
+                                     const DatasetInfo& dataset_info);
+
+// What keeps a checkpoint from being loaded into what the recipe builds: {"model": [line],
+// "optimizer": [line]}. Throws likewise.
+nlohmann::ordered_json compare_with_checkpoint(const RecipeText& text,
+                                               const std::filesystem::path& checkpoint,
+                                               const DatasetInfo& dataset_info);
+
 // GPUs are counted as their driver counts them, so that all programs mean the same by a number. How
 // long OpenMP's threads spin for the next operation, unless the user has said so: about 0.2 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files/file_lock.h"
+#include "control/launch/launch.h"
 #include "control/launch/new_run.h"
 #include "store/run_state.h"
 
@@ -111,9 +112,11 @@ RunRow settled(Store& store, const RunRow& run) {
   return store.run(run.id).value_or(run);
 }
 
-std::vector<RunRow> reconciled_runs(Store& store, const std::string& name,
-                                    const std::string& recipe_hash) {
-  std::vector<RunRow> runs = store.runs(name, recipe_hash);
+std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
+  const auto name = request.resolved.section("run").get<std::string>("name");
+  const std::string origin = request.origin ? to_json(*request.origin) : "";
+  std::vector<RunRow> runs = store.runs(name, request.resolved.hash());
+  std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = settled(store, run);
   return runs;
 }

@@ -13,6 +13,8 @@
 
 namespace exprun {
 
+struct LaunchRequest;
+
 enum class Decision {
   start_new,     // none has this name and hash, or --new
   continue_run,  // it ended before its last step, and by no fault of its own: its last attempt may
@@ -56,9 +58,9 @@ RunRow observed(const Store& store, const StoreFolder& folder, RunRow run);
 // For writers: an end that nobody could record is recorded.
 RunRow settled(Store& store, const RunRow& run);
 
-// Runs of that name and hash, settled, newest first.
-std::vector<RunRow> reconciled_runs(Store& store, const std::string& name,
-                                    const std::string& recipe_hash);
+// Runs of the name, the hash and the origin of what is to be launched, settled, newest first: a
+// recipe alone never means a fork.
+std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);
 
 // "is running (process 17 on box)"; of another host, when it was last seen alive.
 std::string is_running(const RunRow& run);

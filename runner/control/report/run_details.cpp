@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/format_units.h"
+#include "base/json_text.h"
 
 namespace exprun {
 namespace {
@@ -75,6 +76,19 @@ std::string notes(const std::vector<NoteRow>& rows) {
   return text;
 }
 
+// A line for each attempt that began with another recipe than the one before it.
+std::string extensions(const RunDetails& details) {
+  std::string text;
+  for (size_t i = 1; i < details.attempts.size(); ++i) {
+    const AttemptRow &before = details.attempts[i - 1], &row = details.attempts[i];
+    if (row.recipe_hash == before.recipe_hash) continue;
+    text += (text.empty() ? "" : "\n") + ("by attempt " + std::to_string(row.attempt)) +
+            " from step " + with_thousands(row.from_step) + "; before, its recipe was " +
+            before.recipe_hash;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string details_as_comments(const RunDetails& details) {
@@ -82,7 +96,9 @@ std::string details_as_comments(const RunDetails& details) {
   return comment_line("run",
                       run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
          comment_line("state", standing(run)) + comment_line("because", run.message) +
-         comment_line("began", times(run)) + comment_line("command", run.command_line) +
+         comment_line("began", times(run)) +
+         comment_line("forked at", describe_origin(run.origin)) +
+         comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
          comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
          comment_line("code", code(run)) +
          comment_line("machine", machine(run, details.environment)) +
@@ -127,6 +143,7 @@ ordered_json run_json(const RunRow& run, const std::string& folder) {
           {"started_ms", run.started_ms},
           {"ended_ms", optional_json(run.ended_ms)},
           {"seconds", run.seconds},
+          {"origin", run.origin.empty() ? ordered_json() : parse_json<ordered_json>(run.origin)},
           {"tags", run.tags},
           {"version", run.version},
           {"git_commit", optional_json(run.git_commit)},
@@ -167,7 +184,8 @@ ordered_json attempt_json(const AttemptRow& row) {
           {"host", row.host},
           {"version", row.version},
           {"git_commit", optional_json(row.git_commit)},
-          {"git_dirty", optional_json(row.git_dirty)}};
+          {"git_dirty", optional_json(row.git_dirty)},
+          {"recipe_hash", row.recipe_hash}};
 }
 
 template <typename Rows, typename Form>

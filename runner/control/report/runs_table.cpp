@@ -122,6 +122,9 @@ const std::vector<LsColumn>& all_ls_columns() {
       {{"tags", "tags", false, 6},
        "what exprun tag gave it",
        [](const Run& each, int64_t) { return Cell::word(each.run.tags); }},
+      {{"origin", "forked at", false, 8},
+       "of a fork: the step and the run that it began with",
+       [](const Run& each, int64_t) { return Cell::word(describe_origin(each.run.origin)); }},
       {{"val_loss_best_step", "at step", true},
        "the step of the lowest val/loss",
        [](const Run& each, int64_t) { return best_step(each.val_loss); }},
@@ -173,6 +176,8 @@ std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs) {
                                    "started_ms", "seconds"};
   const auto tagged = [](const ReportedRun& reported) { return !reported.run.tags.empty(); };
   if (std::any_of(runs.begin(), runs.end(), tagged)) keys.push_back("tags");
+  const auto forked = [](const ReportedRun& reported) { return !reported.run.origin.empty(); };
+  if (std::any_of(runs.begin(), runs.end(), forked)) keys.push_back("origin");
   return keys;
 }
 
@@ -217,6 +222,7 @@ ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
                      {"host", "host"},
                      {"version", "exprun"},
                      {"git_commit", "git"},
+                     {"recipe_hash", "recipe"},
                      {"message", "message"}},
                     {}};
   for (const AttemptRow& row : attempts) {
@@ -231,6 +237,7 @@ ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
                           Cell::word(row.host),
                           Cell::word(row.version),
                           row.git_commit ? Cell::word(row.git_commit->substr(0, 12)) : Cell::none(),
+                          Cell::word(row.recipe_hash.substr(0, 8)),
                           Cell::word(row.message)});
   }
   return table;

@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 
@@ -127,14 +128,44 @@ json points(const Schedule& schedule, int64_t steps) {
   return result;
 }
 
+std::unique_ptr<Schedule> schedule_of(const ResolvedRecipe& recipe, const RunPlan& plan) {
+  const Section section = recipe.section("schedule");
+  return Registry<Schedule>::instance().find(section.type())(section, plan.timeline);
+}
+
 json schedule_description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) {
   const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
-  const Section section = recipe.section("schedule");
-  const auto schedule = Registry<Schedule>::instance().find(section.type())(section, plan.timeline);
-  return {{"type", section.type()},
+  const auto schedule = schedule_of(recipe, plan);
+  return {{"type", recipe.section("schedule").type()},
           {"steps", plan.timeline.steps},
           {"peaks", peaks(recipe.section("optimizer"), plan.lr_scale)},
           {"points", points(*schedule, plan.timeline.steps)}};
+}
+
+json rates_comparison(const ResolvedRecipe& recipe, const ResolvedRecipe& before, int64_t steps,
+                      const DatasetInfo& dataset_info) {
+  const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
+  const RunPlan plan_before = run_plan(before, training_samples(before, dataset_info));
+  const auto schedule = schedule_of(recipe, plan),
+             schedule_before = schedule_of(before, plan_before);
+  json result{
+      {"k", nullptr}, {"steps", plan.timeline.steps}, {"steps_before", plan_before.timeline.steps}};
+  for (int64_t k = 0; k < steps; ++k) {
+    const double now = schedule->factor(k), then = schedule_before->factor(k);
+    if (now == then) continue;
+    result.update({{"k", k}, {"now", now}, {"before", then}});
+    break;
+  }
+  return result;
+}
+
+json checkpoint_comparison(const ResolvedRecipe& recipe, const std::string& folder) {
+  const auto [model, optimizer] = differences_from(folder, build_train_state(recipe, at::kMeta));
+  return {{"model", model}, {"optimizer", optimizer}};
+}
+
+RecipeText text_in(const json& request, const char* key) {
+  return RecipeText::from_json(json_text(request.at(key)));
 }
 
 }  // namespace
@@ -158,11 +189,16 @@ json describe(const std::string& request) {
   const json parsed = parse_json_or_discard<json>(request);
   if (!parsed.is_object() || !parsed.contains("recipe"))
     throw Error("describe: the request is not a JSON object with a recipe");
-  const RecipeText text = RecipeText::from_json(json_text(parsed.at("recipe")));
+  const RecipeText text = text_in(parsed, "recipe");
   const DatasetInfo dataset_info = facts_from(parsed.value("facts", json::object()));
   const ResolvedRecipe recipe = resolve(text, dataset_info);
-  if (parsed.value("only", "") == "schedule") return schedule_description(recipe, dataset_info);
+  const std::string only = parsed.value("only", "");
+  if (only == "schedule") return schedule_description(recipe, dataset_info);
+  if (only == "rates")
+    return rates_comparison(recipe, resolve(text_in(parsed, "before"), dataset_info),
+                            parsed.at("steps"), dataset_info);
   require_known_vocabulary(recipe);
+  if (only == "checkpoint") return checkpoint_comparison(recipe, parsed.at("folder"));
   return description(recipe, dataset_info);
 }
 

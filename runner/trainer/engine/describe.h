@@ -27,7 +27,11 @@ int64_t checkpoint_bytes(const TrainState& train_state);
 
 // From {"recipe": RecipeText, "facts": {...}} to the plan that `check` shows; with "only":
 // "schedule" to the learning rates alone, which need no model: {"type", "steps", "peaks": {group:
-// lr}, "points": [[k, factor], ...]}, k from 0. Throws RecipeError, Error.
+// lr}, "points": [[k, factor], ...]}, k from 0. With "only": "rates", "before": RecipeText and
+// "steps": N to the first of the first N updates whose factor is not the same in both: {"k", "now",
+// "before"}, k null where there is none, and the lengths of both runs as "steps" and
+// "steps_before". With "only": "checkpoint" and "folder" to what keeps the checkpoint from being
+// loaded: {"model": [line], "optimizer": [line]}. Throws RecipeError, Error.
 nlohmann::json describe(const std::string& request);
 
 }  // namespace exprun

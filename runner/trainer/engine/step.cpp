@@ -119,7 +119,7 @@ StepResult TrainingStep::run(int64_t k) {
   const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
   result.lr = pipeline_.optimizers().lr(factor);
   clip(result.grad_norm);
-  pipeline_.optimizers().step(factor, k + 1);
+  pipeline_.optimizers().step(factor, k + 1 - optimizer_start_);
   if (!pipeline_.model().announces_use()) pipeline_.optimizers().await_values();
   if (plan.scales_loss) loss_scale_.updated();
   end_round_of_cpu_memory();

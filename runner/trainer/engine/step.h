@@ -35,6 +35,8 @@ class TrainingStep {
   // With fp16: from a checkpoint, and to one.
   void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
   const LossScale& loss_scale() const { return loss_scale_; }
+  // Updates that the optimizer's state knows nothing of: its own count begins behind them.
+  void set_optimizer_start(int64_t updates) { optimizer_start_ = updates; }
 
  private:
   // Gradients of the mean loss over the global batch.
@@ -50,6 +52,7 @@ class TrainingStep {
   std::function<bool()> stop_requested_;
   bool gradients_checked_ = false;
   LossScale loss_scale_;
+  int64_t optimizer_start_ = 0;
   StepTimer timer_;
 };
 

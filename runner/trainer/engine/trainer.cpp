@@ -76,6 +76,7 @@ TrainingResult Trainer::run(Position start) {
   position_ = std::move(start);
   started_ = saved_at_ = Clock::now();
   step_.set_loss_scale(position_.loss_scale);
+  step_.set_optimizer_start(position_.optimizer_start);
   int64_t saved_step = position_.step;
   for (;;) {
     if (!evaluate_due()) return finish(End::stopped);

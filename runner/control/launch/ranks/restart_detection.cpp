@@ -8,7 +8,9 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/which_run.h"
 #include "store/run_state.h"
@@ -90,8 +92,7 @@ bool was_cut_off_here(const Store& store, const RunRow& run) {
 // A command that always starts a new run has started one in an earlier life of this job: that one
 // is meant. A script may give several such commands.
 bool has_begun_its_new_run(Store& store, const LaunchRequest& request, bool restarted) {
-  const auto name = request.resolved.section("run").get<std::string>("name");
-  const auto runs = reconciled_runs(store, name, request.resolved.hash());
+  const auto runs = runs_meant(store, request);
   if (runs.empty() || runs.front().command_line != request.command_line) return false;
   return restarted ? was_begun_in_this_job(store, runs.front(), 1, variable)
                    : was_cut_off_here(store, runs.front());
@@ -121,6 +122,16 @@ Launch launch_in_this_life(Store& store, const StoreFolder& folder, const Launch
       (restarted || was_cut_off_here(store, launched->run)))
     return launch_again(store, folder, request, launched->run);
   return *launched;
+}
+
+int ended_already(const Launch& launched, const std::string& command) {
+  const RunRow& run = launched.run;
+  if (launched.decision == Decision::show_result) {
+    log_info("nothing to do: this command has made " + run.folder + ", and it is finished");
+    return 0;
+  }
+  throw Error(command + ": this command has made " + run.folder + ", and it is " +
+              to_string(run.state));
 }
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "control/launch/launch.h"
 
@@ -28,5 +29,9 @@ void give_up_lost_machine(Store& store, const RunRow& run, const Variables& vari
 // its earlier attempt, also with `always_new`, and with one that failed there.
 Launch launch_in_this_life(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                            bool always_new);
+
+// A command that always starts a new run has made it in an earlier life, and it has ended: the
+// command's exit code. Throws Error unless it is finished.
+int ended_already(const Launch& launched, const std::string& command);
 
 }  // namespace exprun

@@ -177,8 +177,8 @@ std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
 }  // namespace
 
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
-                     const RankPlace& place) {
-  HandOver hand_over = read_hand_over(run.folder, checkpoint);
+                     const std::string& checkpoint_recipe, const RankPlace& place) {
+  HandOver hand_over = read_hand_over(run.folder, checkpoint, checkpoint_recipe);
   hand_over.attempt = run.attempt;
   std::unique_ptr<Rendezvous> rendezvous;  // of several ranks
   if (place.world_size > 1) {

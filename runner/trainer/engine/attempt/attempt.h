@@ -13,8 +13,9 @@ namespace exprun {
 
 // As rank 0: trains the run from its start or from a checkpoint until it ends or is stopped, and
 // records it. Throws RecipeError, Error.
+// `checkpoint_recipe` is the hash of the checkpoint's recipe where that is not the run's any more.
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
-                     const RankPlace& place);
+                     const std::string& checkpoint_recipe, const RankPlace& place);
 
 // As any other rank: trains along, with what rank 0 says at the rendezvous. From then on it watches
 // the stop signals; while it waits for that they end the process. `recipe_hash` as in hand_over.h.

@@ -223,7 +223,8 @@ HandOver read_message(const json& message) {
                      PreparedData::from_json(message.at("data")),
                      std::nullopt,
                      message.at("device"),
-                     message.at("attempt")};
+                     message.at("attempt"),
+                     message.at("checkpoint_recipe")};
   if (message.contains("checkpoint"))
     hand_over.checkpoint = message["checkpoint"].get<std::string>();
   return hand_over;
@@ -297,9 +298,11 @@ ResolvedRecipe HandOver::resolved() const {
 }
 
 HandOver read_hand_over(const RunFolder& folder,
-                        const std::optional<std::filesystem::path>& checkpoint) {
+                        const std::optional<std::filesystem::path>& checkpoint,
+                        const std::string& checkpoint_recipe) {
   HandOver hand_over{folder, read_file(folder.recipe()), PreparedData::load(folder.data()),
                      checkpoint};
+  hand_over.checkpoint_recipe = checkpoint_recipe;
   hand_over.device =
       c10::DeviceTypeName(chosen_device(hand_over.resolved().section("run")), /*lower_case=*/true);
   return hand_over;
@@ -318,6 +321,7 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
                {"recipe", hand_over.recipe},
                {"data", hand_over.data.to_json()},
                {"device", hand_over.device},
+               {"checkpoint_recipe", hand_over.checkpoint_recipe},
                {"attempt", hand_over.attempt},
                {"restarts", rendezvous.place().restarts},
                {"max_restarts", most}};

@@ -26,6 +26,7 @@ struct HandOver {
   std::optional<std::filesystem::path> checkpoint;  // to go on from
   std::string device = "cpu";                       // of all ranks: "cpu" or "cuda"
   int64_t attempt = 1;                              // of the run
+  std::string checkpoint_recipe = "";               // its hash, where the run was extended since
 
   // Throws RecipeError, as a late mistake in the recipe shows itself here.
   ResolvedRecipe resolved() const;
@@ -34,7 +35,8 @@ struct HandOver {
 
 // With the device that the recipe means on rank 0's machine. Throws RecipeError, Error.
 HandOver read_hand_over(const RunFolder& folder,
-                        const std::optional<std::filesystem::path>& checkpoint);
+                        const std::optional<std::filesystem::path>& checkpoint,
+                        const std::string& checkpoint_recipe = "");
 
 // From rank 0 to all others, who compare what they have with what rank 0 has (consistency_check.h).
 // Returns the stop signal that came before all had agreed, if one did: the others then end as after

@@ -49,7 +49,9 @@ namespace {
 
 std::optional<CheckpointState> state_of(const HandOver& hand_over, const ResolvedRecipe& recipe) {
   if (!hand_over.checkpoint) return std::nullopt;
-  return open_checkpoint(*hand_over.checkpoint, recipe.hash(), hand_over.data.fingerprint);
+  const std::string& former = hand_over.checkpoint_recipe;
+  return open_checkpoint(*hand_over.checkpoint, former.empty() ? recipe.hash() : former,
+                         hand_over.data.fingerprint);
 }
 
 // A checkpoint goes on with the threads that it was made with, if with as many ranks.

@@ -1,6 +1,9 @@
 #include "engine/checkpoint/checkpoint.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <set>
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
@@ -46,6 +49,7 @@ json to_json(const CheckpointState& state) {
           {"without_best", position.without_best},
           {"loss_scale",
            {{"value", position.loss_scale.value}, {"updates", position.loss_scale.updates}}},
+          {"optimizer_start", position.optimizer_start},
           {"recipe_hash", state.recipe_hash},
           {"data_fingerprint", state.data_fingerprint},
           {"threads", state.machine.threads},
@@ -68,6 +72,7 @@ CheckpointState from_json(const json& json) {
   state.position.without_best = json.value("without_best", int64_t{0});
   if (const auto scale = json.find("loss_scale"); scale != json.end())
     state.position.loss_scale = {scale->at("value"), scale->at("updates")};
+  state.position.optimizer_start = json.value("optimizer_start", int64_t{0});
   state.tokens = json.at("tokens");
   state.recipe_hash = json.at("recipe_hash");
   state.data_fingerprint = json.at("data_fingerprint");
@@ -113,7 +118,60 @@ class StoredTensors {
   Safetensors stored_;
 };
 
+std::string text_of(at::IntArrayRef shape, at::ScalarType dtype) {
+  std::string text = "[";
+  for (const int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "] " + c10::toString(dtype);
+}
+
+// What a file has otherwise than what is looked up in it, a line each.
+class TensorComparison {
+ public:
+  explicit TensorComparison(const fs::path& file) : stored_(file) {
+    for (std::string& name : stored_.names()) unused_.insert(std::move(name));
+  }
+
+  void look_up(const std::string& name, at::IntArrayRef shape, at::ScalarType dtype) {
+    unused_.erase(name);
+    const std::string wanted = text_of(shape, dtype);
+    if (!stored_.has(name)) {
+      lines_.push_back(name + ": " + wanted + " here, not in the checkpoint");
+      return;
+    }
+    const at::Tensor found = stored_.tensor(name);
+    const std::string there = text_of(found.sizes(), found.scalar_type());
+    if (there != wanted) lines_.push_back(name + ": " + wanted + " here, " + there + " there");
+  }
+
+  std::vector<std::string> lines() const {
+    std::vector<std::string> all = lines_;
+    for (const std::string& name : unused_) all.push_back(name + ": only in the checkpoint");
+    return all;
+  }
+
+ private:
+  Safetensors stored_;
+  std::set<std::string> unused_;
+  std::vector<std::string> lines_;
+};
+
 }  // namespace
+
+TensorDifferences differences_from(const fs::path& folder, const TrainState& train_state) {
+  TensorDifferences differences;
+  TensorComparison model(folder / kModelFile);
+  for (const auto& [name, target] : train_state.optimizers->parameter_tensors())
+    model.look_up(name, target.sizes(), target.scalar_type());
+  differences.model = model.lines();
+  if (!fs::exists(folder / kOptimizerFile)) return differences;
+  TensorComparison state(folder / kOptimizerFile);
+  train_state.optimizers->load_state([&](const auto& name, const auto& shape, auto dtype) {
+    state.look_up(name, shape, dtype);
+    return at::empty(shape, at::TensorOptions(at::kMeta).dtype(dtype));
+  });
+  differences.optimizer = state.lines();
+  return differences;
+}
 
 Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const RunPlan& plan = pipeline.plan;
@@ -146,11 +204,13 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
 
 void load_tensors(const fs::path& folder, const Pipeline& pipeline) {
   const at::NoGradGuard no_grad;
-  const StoredTensors model(folder / kModelFile), state(folder / kOptimizerFile);
+  const StoredTensors model(folder / kModelFile);
   const auto parameters = pipeline.optimizers().parameter_tensors();
   for (const auto& [name, target] : parameters)
     target.copy_(model.tensor(name, target.sizes(), target.scalar_type()));
   model.require_count(parameters.size());
+  if (!fs::exists(folder / kOptimizerFile)) return;
+  const StoredTensors state(folder / kOptimizerFile);
   pipeline.optimizers().load_state([&](const auto& name, const auto& shape, auto dtype) {
     return state.tensor(name, shape, dtype);
   });

@@ -1,5 +1,6 @@
 // A checkpoint: a folder with model.safetensors (by parameter), optimizer.safetensors
-// ("<parameter>/<state>"), state.json, and MANIFEST.json last.
+// ("<parameter>/<state>"), state.json, and MANIFEST.json last. Without optimizer.safetensors the
+// optimizer's state begins there, as a fork may ask.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +45,14 @@ CheckpointState read_checkpoint_state(const std::filesystem::path& folder);
 // Copies the tensors into the pipeline. Throws Error that names a tensor that is missing, too
 // many, or of another shape or dtype; the pipeline is then of no use.
 void load_tensors(const std::filesystem::path& folder, const Pipeline& pipeline);
+
+// Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
+struct TensorDifferences {
+  std::vector<std::string> model, optimizer;
+};
+
+// `train_state` is one on the meta device, of a single process.
+TensorDifferences differences_from(const std::filesystem::path& folder,
+                                   const TrainState& train_state);
 
 }  // namespace exprun

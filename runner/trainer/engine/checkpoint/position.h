@@ -23,8 +23,9 @@ struct Position {
   int64_t step = 0;                 // completed updates
   std::set<std::string> evaluated;  // evaluations recorded at this step already
   std::optional<Best> best;
-  int64_t without_best = 0;  // evaluations of its metric since then
-  LossScale loss_scale;      // with fp16
+  int64_t without_best = 0;     // evaluations of its metric since then
+  LossScale loss_scale;         // with fp16
+  int64_t optimizer_start = 0;  // updates that were made before the optimizer's state began
 
   bool operator==(const Position&) const = default;
 };

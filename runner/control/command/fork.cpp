@@ -1,0 +1,67 @@
+// exprun fork RUN [--step N|best|last] [key=value...]
+#include "base/diagnostic.h"
+#include "base/log.h"
+#include "control/command/arguments.h"
+#include "control/command/override_completions.h"
+#include "control/command/recipe_words.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/checkpoint_choice.h"
+#include "control/launch/prepared_launch.h"
+#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/restart_detection.h"
+
+namespace exprun {
+namespace {
+
+struct ForkWords {
+  std::string reference, step = "last";
+  Words overrides;
+  bool fresh_optimizer = false;
+};
+
+Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
+               const Globals& globals) {
+  const CheckpointChoice choice = checkpoint_choice("fork", words.step);
+  Store store = open_store_to_change(globals.store);
+  const RunRow run = find_run(store, globals.store, words.reference);
+  if (!joined) require_ranks_for_one_machine(store, run, "fork", words.overrides);
+  RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
+  const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);
+  const WorkingDirectory there(run);
+  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
+  request.joined = joined;
+  request.origin =
+      ForkOrigin{run, before, chosen_checkpoint(globals.store, run.folder, choice, "fork"),
+                 words.fresh_optimizer};
+  log_info("forking " + describe_origin(to_json(*request.origin)));
+  const Launch launched = launch_in_this_life(store, globals.store, request, true);
+  return launched.exit_code ? performed(launched)
+                            : Performed{ended_already(launched, "fork"), false};
+}
+
+}  // namespace
+
+int run_fork(const Words& words, const Globals& globals) {
+  ForkWords asked;
+  Arguments arguments("fork RUN [--step N|best|last] [key=value...]",
+                      "Starts a new run from a checkpoint of another: from its weights and its "
+                      "optimizer state, with changes to its recipe. Steps are counted on, so "
+                      "run.steps includes those before the fork. Without changes, the new run "
+                      "gives the same losses as the first.");
+  arguments.run_word(asked.reference)
+      .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
+      .option("--step", "N|best|last", asked.step, kStepHelp, offer::one_of({"best", "last"}))
+      .flag("--fresh-optimizer", asked.fresh_optimizer,
+            "take the weights alone, and begin the optimizer state anew")
+      .exit_codes(kTrains)
+      .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
+               "go on from the best checkpoint with a lower learning rate")
+      .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=4000",
+               "with another optimizer");
+  if (!arguments.parse(words)) return 0;
+  require_overrides(asked.overrides, "fork");
+  return perform_among_ranks(globals.level,
+                             [&](const auto& joined) { return fork(asked, joined, globals); });
+}
+
+}  // namespace exprun

@@ -1,0 +1,64 @@
+#include "control/launch/extended_run.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "control/launch/trainer_program.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+namespace {
+
+std::string command_with(const std::string& command, const RunRow& run,
+                         const std::vector<std::string>& words) {
+  std::string text = "`exprun " + command + ' ' + shell_quoted(run.folder);
+  for (const std::string& word : words) text += ' ' + shell_quoted(word);
+  return text + '`';
+}
+
+int64_t completed_steps(const RunFolder& folder) {
+  const auto checkpoints = complete_checkpoints(folder);
+  return checkpoints.empty() ? 0 : checkpoints.front().step;
+}
+
+}  // namespace
+
+bool is_extension(const std::vector<Difference>& differences) {
+  return !differences.empty() &&
+         std::all_of(differences.begin(), differences.end(), [](const Difference& difference) {
+           return difference.path == "run.steps" || difference.path == "run.length" ||
+                  difference.path == "schedule.decay_until";
+         });
+}
+
+void require_same_past(const StoreFolder& folder, const RunRow& run, const RecipeText& before,
+                       const RecipeText& now, const std::vector<std::string>& words) {
+  const RunFolder run_folder = folder.run(run.folder);
+  const int64_t completed = completed_steps(run_folder);
+  const auto rates =
+      compare_rates(now, before, completed, facts_of(PreparedData::load(run_folder.data())));
+  const auto steps = rates.at("steps").get<int64_t>();
+  if (steps <= completed)
+    throw Error("resume: " + run.folder + " has completed " + pluralize(completed, "step") +
+                    " already; give it more than that, not " + with_thousands(steps),
+                ExitCode::bad_recipe);
+  if (rates.at("k").is_null()) return;
+  const int64_t step = rates.at("k").get<int64_t>() + 1;
+  const int64_t until = rates.at("steps_before").get<int64_t>();
+  std::vector<std::string> kept = words;
+  kept.push_back("schedule.decay_until=\"" + pluralize(until, "step") + "\"");
+  throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
+                  ": the learning rate of step " + with_thousands(step) + " was " +
+                  shortest(rates.at("before").get<double>()) +
+                  " of its peak, and would have been " + shortest(rates.at("now").get<double>()) +
+                  "\n  where the schedule decays, " + command_with("resume", run, kept) +
+                  " keeps the rates so far and trains on at the last one; " +
+                  command_with("fork", run, words) +
+                  " starts a new run from here with the new schedule",
+              ExitCode::bad_recipe);
+}
+
+}  // namespace exprun

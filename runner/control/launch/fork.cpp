@@ -1,0 +1,128 @@
+#include "control/launch/fork.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/strings.h"
+#include "control/launch/trainer_program.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kMostShown = 12;
+constexpr const char* kState = "state.json";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+
+void add(std::string& text, const std::vector<std::string>& lines) {
+  for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += "\n  " + lines[i];
+  if (lines.size() > kMostShown)
+    text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
+}
+
+std::string changes_between(const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  std::vector<std::string> lines;
+  for (const Difference& difference : differences(before, now))
+    lines.push_back(difference.path + ": " + difference.a + " -> " + difference.b);
+  std::string text;
+  add(text, lines);
+  return text;
+}
+
+// The best value so far, and what has been evaluated, are those of other evaluations then.
+bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
+                        const std::string& data_fingerprint) {
+  if (origin.run.data_fingerprint != data_fingerprint) return true;
+  const auto changes = differences(origin.recipe, now);
+  return std::any_of(changes.begin(), changes.end(), [](const Difference& difference) {
+    return difference.path.starts_with("evaluation.") || difference.path.starts_with("run.best_") ||
+           difference.path == "metrics.val_loss";
+  });
+}
+
+json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
+                   const std::string& data_fingerprint) {
+  json state = parse_json<json>(read_file(origin.checkpoint.path / kState));
+  state["recipe_hash"] = now.hash();
+  state["data_fingerprint"] = data_fingerprint;
+  if (const auto* threads = now.find("run.threads")->as<int64_t>()) state["threads"] = *threads;
+  if (origin.fresh_optimizer) state["optimizer_start"] = origin.checkpoint.step;
+  if (measures_otherwise(origin, now, data_fingerprint))
+    state.update({{"best", nullptr}, {"without_best", 0}, {"evaluated", json::array()}});
+  return state;
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (error) fs::copy_file(from, to, error);
+  if (error)
+    throw Error("fork: cannot copy '" + from.string() + "' to '" + to.string() +
+                "': " + error.message());
+}
+
+}  // namespace
+
+std::string to_json(const ForkOrigin& origin) {
+  return json_text(nlohmann::ordered_json{{"run", origin.run.uid},
+                                          {"folder", origin.run.folder},
+                                          {"step", origin.checkpoint.step},
+                                          {"recipe_hash", origin.run.recipe_hash},
+                                          {"fresh_optimizer", origin.fresh_optimizer}});
+}
+
+void require_usable(const ForkOrigin& origin, const RecipeText& text,
+                    const ResolvedRecipe& resolved, int64_t steps,
+                    const DatasetInfo& dataset_info) {
+  const int64_t step = origin.checkpoint.step;
+  if (steps <= step)
+    throw Error("fork: nothing is left to train: the checkpoint is of step " +
+                    with_thousands(step) + ", and the run has " + pluralize(steps, "step") +
+                    "; add run.steps=" + std::to_string(2 * step),
+                ExitCode::bad_recipe);
+  const auto differences = compare_with_checkpoint(text, origin.checkpoint.path, dataset_info);
+  const auto of_model = differences.at("model").get<std::vector<std::string>>();
+  const auto of_optimizer = differences.at("optimizer").get<std::vector<std::string>>();
+  std::string said = "fork: the checkpoint of step " + with_thousands(step) + " of " +
+                     origin.run.folder +
+                     " does not fit the changed recipe:" + changes_between(origin.recipe, resolved);
+  if (!of_model.empty()) {
+    said += "\nparameters:";
+    add(said, of_model);
+    throw Error(said, ExitCode::bad_recipe);
+  }
+  if (of_optimizer.empty() || origin.fresh_optimizer) return;
+  said += "\noptimizer state:";
+  add(said, of_optimizer);
+  throw Error(said + "\n--fresh-optimizer takes the weights alone, and begins the state anew",
+              ExitCode::bad_recipe);
+}
+
+CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,
+                                 const ResolvedRecipe& resolved,
+                                 const std::string& data_fingerprint) {
+  const fs::path target = to.checkpoints() / checkpoint_name(origin.checkpoint.step);
+  fs::create_directories(to.checkpoints());
+  AtomicFolder folder(target);
+  for (const auto& entry : fs::directory_iterator(origin.checkpoint.path)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kManifestName || name == kState) continue;
+    if (name == kOptimizer && origin.fresh_optimizer) continue;
+    link_or_copy(entry.path(), folder.path() / name);
+  }
+  write_file_atomically(folder.path() / kState,
+                        json_text(state_of_fork(origin, resolved, data_fingerprint), 1) + "\n");
+  folder.commit();
+  return {target, origin.checkpoint.step};
+}
+
+}  // namespace exprun

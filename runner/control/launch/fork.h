@@ -1,0 +1,36 @@
+// Forking: a new run that begins with the weights and the optimizer's state of another's
+// checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dataset_info.h"
+#include "base/files/run_folder.h"
+#include "recipe/resolved.h"
+#include "store/rows.h"
+
+namespace exprun {
+
+struct ForkOrigin {
+  RunRow run;
+  ResolvedRecipe recipe;  // of that run
+  CheckpointFolder checkpoint;
+  bool fresh_optimizer = false;  // its optimizer state is left behind
+};
+
+// As the store keeps it: {"run": uid, "folder", "step", "recipe_hash", "fresh_optimizer"}.
+std::string to_json(const ForkOrigin& origin);
+
+// Throws Error that lists every tensor that `text` would make otherwise, or says that nothing is
+// left to train in `steps`.
+void require_usable(const ForkOrigin& origin, const RecipeText& text,
+                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info);
+
+// Puts the checkpoint into the new run's folder, as one of that run: tensors as hard links where
+// the file system can. What its recipe or data make meaningless is dropped. Returns where it lies.
+CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,
+                                 const ResolvedRecipe& resolved,
+                                 const std::string& data_fingerprint);
+
+}  // namespace exprun

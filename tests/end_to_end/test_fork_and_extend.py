@@ -1,0 +1,184 @@
+"""A run trains on with another length, or another run begins from one of its checkpoints."""
+import json
+import unittest
+
+from support import ExprunTest, tensors
+
+FILES = ("model.safetensors", "optimizer.safetensors")
+
+
+class LaterTraining(ExprunTest):
+    def losses(self, run, store="runs", after=0):
+        return self.rows(f"SELECT step, value FROM metrics WHERE name = 'train/loss' AND step > {after} "
+                         f"AND run = (SELECT run FROM runs WHERE folder = '{run.name}') ORDER BY step", store=store)
+
+    def newest(self, store="runs"):
+        ((folder,),) = self.rows("SELECT folder FROM runs ORDER BY run DESC LIMIT 1", store=store)
+        return self.folder / store / folder
+
+    def assert_same_end(self, a, b, step):
+        for name in FILES:
+            one, other = (run / f"checkpoints/step_{step:08d}" / name for run in (a, b))
+            self.assertEqual(tensors(one), tensors(other), name)
+
+    def refused(self, *words, code=2):
+        runs, folders = self.rows("SELECT * FROM runs"), set((self.folder / "runs").iterdir())
+        result = self.exprun(*words, code=code)
+        self.assertEqual(self.rows("SELECT * FROM runs"), runs)
+        self.assertEqual(set((self.folder / "runs").iterdir()), folders)
+        return result.err
+
+
+class Extend(LaterTraining):
+    def assert_equals_a_longer_run(self, steps, *changes):
+        self.exprun("--store", "whole", "tiny.toml", f"steps={steps}", *changes)
+        run, whole = self.newest(), self.newest("whole")
+        self.assertEqual(self.losses(run), self.losses(whole, "whole"))
+        self.assert_same_end(run, whole, steps)
+        columns = "SELECT recipe_hash, steps, state, last_step FROM runs"
+        self.assertEqual(self.rows(columns), self.rows(columns, store="whole"))
+        parameters = "SELECT path, toml, changed FROM parameters ORDER BY path"
+        self.assertEqual(self.rows(parameters), self.rows(parameters, store="whole"))
+
+    def test_a_finished_run_trains_on_as_if_it_had_been_longer(self):
+        self.exprun("tiny.toml", "steps=20")
+        ((before,),) = self.rows("SELECT recipe_hash FROM runs")
+        said = self.exprun("resume", "@last", "run.steps=50").err
+        self.assertIn(" (finished) from step 20 of 50 steps\n", said)
+        self.assert_equals_a_longer_run(50)
+        shown = self.exprun("show", "@last").out
+        self.assertIn(f"# extended    by attempt 2 from step 20; before, its recipe was {before}\n", shown)
+        self.assertIn("\nsteps = 50\n", shown)
+        details = json.loads(self.exprun("show", "@last", "--json").out)
+        self.assertEqual([attempt["recipe_hash"] for attempt in details["attempts"]], [before, details["hash"]])
+        self.assertIn("nothing to do: the run is finished", self.exprun("resume", "@last").err)
+        self.exprun("resume", "@last", "length=70 steps", "~steps")
+        self.assertEqual(self.rows("SELECT steps, last_step, state, attempt FROM runs"), [(70, 70, "finished", 3)])
+
+    def test_a_schedule_that_decays_must_keep_the_rates_of_the_steps_so_far(self):
+        self.exprun("tiny.toml", "steps=20", "schedule.type=cosine")
+        name = self.newest().name
+        said = self.refused("resume", "@last", "run.steps=40")
+        self.assertRegex(said, rf"\Aexprun: error: resume: {name} cannot be extended to 40 steps: the learning rate of step 2 "
+                               rf"was 0\.99\d* of its peak, and would have been 0\.99\d*\n"
+                               rf"  where the schedule decays, `exprun resume {name} run.steps=40 "
+                               rf"'schedule.decay_until=\"20 steps\"'` keeps the rates so far and trains on at the last one; "
+                               rf"`exprun fork {name} run.steps=40` starts a new run from here with the new schedule\n\Z")
+        self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
+        self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
+
+    def test_before_its_decay_wsd_may_become_longer(self):
+        words = ("schedule.type=wsd", "checkpoint.every=50 steps")
+        process = self.start("tiny.toml", "steps=3000", *words)
+        self.wait_for_step(60, process)
+        process.terminate()
+        self.assertEqual(self.finish(process).code, 143)
+        self.assertLess(self.last_step(), 2400)
+        self.exprun("resume", "@last", "run.steps=3500")
+        self.assert_equals_a_longer_run(3500, *words)
+
+    def test_what_has_been_trained_cannot_be_taken_back(self):
+        self.exprun("tiny.toml", "steps=20")
+        self.assertEqual(self.refused("resume", "@last", "run.steps=15"),
+                         f"exprun: error: resume: {self.newest().name} has completed 20 steps already; give it more than "
+                         "that, not 15\n")
+
+    def test_an_extension_whose_attempt_never_began_is_none(self):
+        self.exprun("tiny.toml", "steps=20")
+        file = self.newest() / "recipe.json"
+        recipe = json.loads(file.read_text())
+        recipe["overrides"] = ["run.steps=30"]
+        file.write_text(json.dumps(recipe))
+        self.assertIn("nothing to do: the run is finished", self.exprun("resume", "@last").err)
+        self.exprun("resume", "@last", "run.steps=25")
+        self.assertEqual(self.rows("SELECT steps, last_step FROM runs"), [(25, 25)])
+
+
+class Fork(LaterTraining):
+    def setUp(self):
+        super().setUp()
+        self.exprun("tiny.toml", "steps=40", "checkpoint.every=10 steps", "keep_last=20")
+        self.origin = self.newest()
+
+    def test_without_changes_a_fork_gives_the_losses_of_its_origin(self):
+        self.exprun("fork", "@last", "--step", "20")
+        fork = self.newest()
+        self.assertNotEqual(fork, self.origin)
+        self.assertEqual(self.losses(fork), self.losses(self.origin, after=20))
+        self.assert_same_end(fork, self.origin, 40)
+        evaluations = "SELECT step, value FROM metrics WHERE name = 'val/loss' AND step > 20 AND run = {} ORDER BY step"
+        self.assertEqual(self.rows(evaluations.format(2)), self.rows(evaluations.format(1)))
+
+    def test_where_it_comes_from_is_shown(self):
+        self.exprun("fork", self.origin.name, "--step", "20", "lr=1e-3", "run.steps=30")
+        fork = self.newest()
+        self.assertEqual([step for step, _ in self.losses(fork)], list(range(21, 31)))
+        self.assertNotEqual(self.losses(fork)[1:], self.losses(self.origin, after=20)[1:10])
+        self.assertIn(f"# forked at   step 20 of {self.origin.name}\n", self.exprun("show", "@last").out)
+        self.assertIn(f"step 20 of {self.origin.name}", self.exprun("ls").out.splitlines()[1])
+        details = json.loads(self.exprun("show", "@last", "--json").out)
+        (origin,) = [row["uid"] for row in map(json.loads, [self.exprun("show", "1", "--json").out])]
+        self.assertEqual(details["origin"], {"run": origin, "folder": self.origin.name, "step": 20, "fresh_optimizer": False,
+                                             "recipe_hash": self.rows("SELECT recipe_hash FROM runs WHERE run = 1")[0][0]})
+        self.assertEqual(details["attempts"][0]["from_step"], 20)
+
+    def test_a_model_of_another_shape_is_refused_with_every_difference(self):
+        said = self.refused("fork", "@last", "hidden_size=32", "run.steps=50")
+        self.assertIn(f"exprun: error: fork: the checkpoint of step 40 of {self.origin.name} does not fit the changed recipe:\n"
+                      "  model.hidden_size: 16 -> 32\n  run.steps: 40 -> 50\nparameters:\n  ", said)
+        self.assertRegex(said, r"\n  \S+: \[\d+, 32\] Float here, \[\d+, 16\] Float there\n")
+        self.assertRegex(said, r"\n  and \d+ more\n\Z")
+        said = self.refused("fork", "@last", "num_layers=2", "run.steps=50")
+        self.assertRegex(said, r"\n  blocks\.1\.\S+: \[\d+(, \d+)*\] Float here, not in the checkpoint\n")
+
+    def test_another_optimizer_needs_a_state_of_its_own(self):
+        words = ("fork", "@last", "optimizer.type=lion", "run.steps=50")
+        said = self.refused(*words)
+        self.assertIn("  optimizer.type: \"adamw\" -> \"lion\"\n", said)
+        self.assertIn("\noptimizer state:\n", said)
+        self.assertTrue(said.endswith("\n--fresh-optimizer takes the weights alone, and begins the state anew\n"), said)
+        self.exprun(*words, "--fresh-optimizer")
+        self.assertEqual(self.losses(self.newest())[0][0], 41)
+
+    def test_a_fresh_state_counts_its_updates_from_the_fork(self):
+        self.exprun("fork", "@last", "--fresh-optimizer", "run.steps=60", "checkpoint.every=5 steps")
+        fork = self.newest()
+        state = json.loads((fork / "checkpoints/step_00000060/state.json").read_text())
+        self.assertEqual((state["step"], state["optimizer_start"]), (60, 40))
+        self.exprun("fork", "1", "run.steps=60")
+        self.assertEqual(self.losses(fork)[0], self.losses(self.newest())[0])
+        self.assertNotEqual(self.losses(fork)[1], self.losses(self.newest())[1])
+
+    def test_something_must_be_left_to_train(self):
+        self.assertEqual(self.refused("fork", "@last"), f"exprun: forking step 40 of {self.origin.name}\n"
+                         "exprun: error: fork: nothing is left to train: the checkpoint is of step 40, and the run has 40 "
+                         "steps; add run.steps=80\n")
+
+    def test_a_recipe_alone_never_means_a_fork(self):
+        self.exprun("fork", "@last", "run.steps=50")
+        self.exprun("tiny.toml", "steps=50", "checkpoint.every=10 steps", "keep_last=20")
+        self.assertEqual(self.rows("SELECT run, last_step FROM runs ORDER BY run"), [(1, 40), (2, 50), (3, 50)])
+        self.assertNotEqual(self.losses(self.newest()), [])
+        self.assertEqual(self.exprun("rerun", "2", code=2).err,
+                         f"exprun: error: rerun: {self.rows('SELECT folder FROM runs WHERE run = 2')[0][0]} is a fork of "
+                         f"step 40 of {self.origin.name}; `exprun fork` begins another there\n")
+
+    def test_a_fork_outlives_its_origin(self):
+        self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
+        fork = self.newest()
+        self.exprun("rm", self.origin.name)
+        self.exprun("gc")
+        self.exprun("resume", fork.name, "max_minutes=10")
+        self.assertEqual(self.losses(fork)[-1][0], 50)
+
+    def test_a_fork_without_its_checkpoints_does_not_begin_anew(self):
+        self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
+        fork = self.newest()
+        for checkpoint in (fork / "checkpoints").iterdir():
+            (checkpoint / "MANIFEST.json").unlink()
+        self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}: "
+                      "fork that again\n", self.exprun("resume", fork.name, code=1).err)
+
+
+if __name__ == "__main__":
+    unittest.main()
