@@ -127,12 +127,12 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
     return bare_list(file, begin, diagnostics);
   if (is_word(text) || may_be_text(schema) || allows_type(schema, "object"))
     if (first != '{' && !list) return bare(file, begin, text.size());
-  const bool makes_several =
-      is_foreign_range(text) || text.starts_with("range(") || text.starts_with("choice(");
+  const bool makes_several = is_foreign_range(text) || text.starts_with("range(") ||
+                             text.starts_with("choice(") || text.starts_with("log:");
   if (makes_several || (text.find(',') != text.npos && first != '[' && first != '{'))
-    syntax = {{span_of(file, begin, text.size()), "one value is needed, not several",
-               makes_several ? "`exprun sweep` takes a,b,c, choice(a,b) and range(start,stop,step)"
-                             : "`exprun sweep` runs each of them"}};
+    syntax = {
+        {span_of(file, begin, text.size()), "one value is needed, not several",
+         makes_several ? "`exprun sweep` takes several" : "`exprun sweep` runs each of them"}};
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;
 }

@@ -2,240 +2,122 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <functional>
-#include <optional>
+#include <set>
 
-#include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/random.h"
 #include "base/strings.h"
-#include "base/suggest.h"
-#include "recipe/complete.h"
 #include "recipe/key_path.h"
-#include "recipe/merge.h"
-#include "recipe/overrides.h"
-#include "recipe/quantities.h"
-#include "recipe/rules/rules.h"
-#include "recipe/rules/series.h"
 #include "recipe/schema/key_lookup.h"
-#include "recipe/schema/validate.h"
-#include "recipe/toml/write.h"
+#include "recipe/schema/validate_value.h"
 
 namespace exprun {
 namespace {
 
-constexpr double kMostValues = 100000;  // of one range; more is surely a slip
-
-// Where some bytes of the text stand in its file.
-using PlaceInFile = std::function<SourceSpan(size_t begin, size_t size)>;
-
-struct Piece {
-  std::string text;
-  size_t begin = 0;
-};
-
-// Without the blanks around it.
-void trim(Piece& part) {
-  const size_t blanks = part.text.find_first_not_of(' ');
-  if (blanks != std::string::npos) part.begin += blanks;
-  part.text = std::string(trimmed(part.text));
-}
-
-bool opens(char c) {
-  return c == '[' || c == '{' || c == '(';
-}
-
-bool closes(char c) {
-  return c == ']' || c == '}' || c == ')';
-}
-
-// At commas outside of quotes and brackets.
-std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end) {
-  std::vector<Piece> parts{{"", begin}};
-  char quote = '\0';
-  int depth = 0;
-  for (size_t i = begin; i < end; ++i) {
-    const char c = text[i];
-    if (quote != '\0') {
-      const bool escape = c == '\\' && quote == '"' && i + 1 < end;
-      if (escape)
-        parts.back().text += text[i++];
-      else if (c == quote)
-        quote = '\0';
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (opens(c)) {
-      ++depth;
-    } else if (closes(c)) {
-      --depth;
-    } else if (c == ',' && depth == 0) {
-      parts.push_back({"", i + 1});
-      continue;
-    }
-    parts.back().text += text[i];
-  }
-  for (Piece& part : parts) trim(part);
-  return parts;
-}
-
-// What closes the bracket at `open`, outside of quotes; npos if nothing does.
-size_t closing_bracket(const std::string& text, size_t open) {
-  int depth = 0;
-  for (size_t i = open; i < text.size(); ++i) {
-    const bool quote = text[i] == '"' || text[i] == '\'';
-    const size_t behind = quote ? end_of_quoted(text, i) : text.npos;
-    if (behind != text.npos) i = behind - 1;
-    if (opens(text[i])) ++depth;
-    if (closes(text[i]) && --depth == 0) return i;
-  }
-  return text.npos;
-}
-
-struct Form {
-  const char *name, *help;
-};
-
-constexpr Form kRange{"range", "range(stop), range(start,stop) or range(start,stop,step)"};
-constexpr Form kChoice{"choice", "choice(a,b)"};
-
-// The arguments of "choice(a,b)"; nothing if the text does not begin so.
-std::optional<std::vector<Piece>> arguments_of(const std::string& text, const Form& form,
-                                               const PlaceInFile& place) {
-  const std::string name = form.name;
-  if (!text.starts_with(name + "(")) return std::nullopt;
-  const size_t begin = name.size() + 1;
-  const size_t end = closing_bracket(text, begin - 1);
-  const SourceSpan all = place(0, text.size());
-  if (end == text.npos)
-    throw RecipeError(all, "the closing ')' of " + name + " is missing", form.help);
-  if (!trimmed(text.substr(end + 1)).empty())
-    throw RecipeError(place(end + 1, text.size() - end - 1),
-                      "unexpected text after the ')' of " + name, form.help);
-  if (trimmed(text.substr(begin, end - begin)).empty())
-    throw RecipeError(all, name + "() has no values", form.help);
-  return split_list(text, begin, end);
-}
-
-std::optional<double> finite_number(const std::string& text) {
-  const auto value = parse_number<double>(text);
-  return value && std::isfinite(*value) ? value : std::nullopt;
-}
-
-bool is_integer(const std::string& text) {
-  return text.find_first_not_of("-0123456789") == std::string::npos;
-}
-
-// 0.1 + 2 * 0.1 as 0.3: twelve digits are what people write.
-std::string range_value(double value, bool integers) {
-  if (integers) return std::to_string(std::llround(value));
-  char digits[64];
-  std::snprintf(digits, sizeof digits, "%.12g", value);
-  return shortest(std::strtod(digits, nullptr));
-}
-
-std::vector<SweepValue> expand_range(const std::vector<Piece>& parts, const SourceSpan& where) {
-  std::vector<double> numbers;
-  bool integers = true;
-  for (const Piece& part : parts) {
-    const auto number = finite_number(part.text);
-    if (!number || parts.size() > 3)
-      throw RecipeError(where, "a range takes one to three numbers", kRange.help);
-    numbers.push_back(*number);
-    integers = integers && is_integer(part.text);
-  }
-  const double start = numbers.size() == 1 ? 0 : numbers[0];
-  const double stop = numbers.size() == 1 ? numbers[0] : numbers[1];
-  const double step = numbers.size() == 3 ? numbers[2] : 1;
-  if (parts.size() == 2 && !integers && std::abs(stop - start) <= 1)
-    throw RecipeError(where, "the range needs a step: the default is 1", kRange.help);
-  if (step == 0) throw RecipeError(where, "the range has a step of 0", "the range would never end");
-  const double count = std::ceil((stop - start) / step - 1e-9);
-  if (!(count >= 1))
-    throw RecipeError(where, "the range is empty",
-                      "its values go from start to stop, without stop; are the two swapped?");
-  if (count > kMostValues)
-    throw RecipeError(where, "the range has more than 100,000 values", "use a larger step");
-  std::vector<SweepValue> values;
-  for (double i = 0; i < count; ++i)
-    values.push_back({range_value(start + i * step, integers), where});
-  return values;
-}
-
-// The values in a text: a list, choice(...) or range(...). Throws RecipeError.
-std::vector<SweepValue> parse_sweep_values(const std::string& text, const PlaceInFile& place) {
-  const SourceSpan all = place(0, text.size());
-  if (const auto range = arguments_of(text, kRange, place)) return expand_range(*range, all);
-  if (is_foreign_range(text))
-    throw RecipeError(all, "'" + text.substr(0, text.find('(')) + "' is not a sweep function",
-                      "write the values, as in 1e-4,1e-3,1e-2, or range(start,stop,step)");
-  const auto choice = arguments_of(text, kChoice, place);
-  std::vector<SweepValue> values;
-  for (const Piece& part : choice ? *choice : split_list(text, 0, text.size()))
-    values.push_back({part.text, place(part.begin, part.text.size())});
-  for (const SweepValue& value : values)
-    if (value.text.empty() && values.size() > 1)
-      throw RecipeError(all, "a value is missing next to a comma",
-                        "write \"\" for an empty string");
-  return values;
-}
-
 constexpr int64_t kMostPoints = 100'000;  // each is a whole recipe in memory; more is surely a slip
+constexpr int kDrawnDigits = 6;
+
+using File = std::shared_ptr<const SourceFile>;
+
+// "key=values", `size` bytes of the file from `begin` on.
+struct Assignment {
+  std::string key, values;
+  SourceSpan where;  // of the key
+  size_t values_begin = 0;
+};
+
+Assignment split_assignment(const File& file, size_t begin, size_t size, const char* help) {
+  const std::string text = file->text.substr(begin, size);
+  const size_t equals = text.find('=');
+  const SourceSpan key = span_of(file, begin, std::min(equals, text.size()));
+  if (equals == 0 || equals == std::string::npos)
+    throw RecipeError(key, "this is not a sweep axis", help);
+  return {text.substr(0, equals), text.substr(equals + 1), key, begin + equals + 1};
+}
+
+// The axes of a zip as one: their first values together, their second values...
+SweepAxis zipped(const std::vector<SweepAxis>& axes) {
+  SweepAxis together = axes.front();
+  for (size_t i = 1; i < axes.size(); ++i)
+    for (size_t j = 0; j < together.values.size(); ++j)
+      together.values[j].push_back(axes[i].values[j].front());
+  return together;
+}
+
+// Before they are zipped. `where` is the place of the values of each axis.
+void require_same_length(const std::vector<SweepAxis>& axes, const std::vector<SourceSpan>& where) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].interval)
+      throw RecipeError(where[i], "an interval cannot be zipped",
+                        "write its values, or use linspace or logspace");
+    if (axes[i].values.size() != axes.front().values.size())
+      throw RecipeError(where[i],
+                        "'" + axes[i].key + "' has " +
+                            pluralize(static_cast<int64_t>(axes[i].values.size()), "value") +
+                            ", '" + axes.front().key + "' has " +
+                            std::to_string(axes.front().values.size()),
+                        "the keys of a zip have the same number of values");
+  }
+}
+
+constexpr const char* kZipForm = "zip(key=[a,b], other=[c,d])";
+constexpr const char* kZip = "zip(";
+
+// Of a list its elements: "[2,4]" is "2,4".
+SweepAxis parse_zipped(const File& file, const Assignment& part) {
+  const PlaceInFile place = [&](size_t begin, size_t size) {
+    return span_of(file, part.values_begin + begin, size);
+  };
+  const std::string& values = part.values;
+  const bool is_list = values.starts_with('[') && closing_bracket(values, 0) == values.size() - 1;
+  if (!is_list && split_list(values, 0, values.size()).size() == 1 && !values.ends_with(')'))
+    throw RecipeError(place(0, values.size()), "'" + part.key + "' needs a list in brackets",
+                      kZipForm);
+  if (!is_list) return make_axis(part.key, part.where, parse_sweep_values(values, place));
+  return make_axis(
+      part.key, part.where,
+      parse_sweep_values(values.substr(1, values.size() - 2),
+                         [&](size_t begin, size_t size) { return place(begin + 1, size); }));
+}
+
+SweepAxis parse_zip(const File& file) {
+  const std::string& text = file->text;
+  const size_t begin = std::string(kZip).size();
+  const size_t end = closing_bracket(text, begin - 1);
+  if (end == text.npos)
+    throw RecipeError(span_of(file, 0, text.size()), "the closing ')' of zip is missing", kZipForm);
+  if (!trimmed(text.substr(end + 1)).empty())
+    throw RecipeError(span_of(file, end + 1, text.size() - end - 1),
+                      "unexpected text after the ')' of zip", kZipForm);
+  std::vector<SweepAxis> axes;
+  std::vector<SourceSpan> where;
+  for (const Piece& piece : split_list(text, begin, end)) {
+    const Assignment part = split_assignment(file, piece.begin, piece.text.size(), kZipForm);
+    axes.push_back(parse_zipped(file, part));
+    where.push_back(span_of(file, part.values_begin, part.values.size()));
+  }
+  if (axes.size() < 2)
+    throw RecipeError(span_of(file, 0, text.size()), "a zip needs two keys or more", kZipForm);
+  require_same_length(axes, where);
+  return zipped(axes);
+}
 
 SweepAxis parse_axis(const std::string& argument, size_t number) {
   const auto file = override_file(number, argument);
-  if (argument.starts_with("~")) return {argument, span_of(file, 0, argument.size()), {}};
-  const size_t equals = argument.find('=');
-  const SourceSpan key = span_of(file, 0, std::min(equals, argument.size()));
-  if (equals == 0 || equals == std::string::npos)
-    throw RecipeError(key, "this is not a sweep axis", "write key=a,b,c");
-  SweepAxis axis{argument.substr(0, equals), key, {}};
-  const size_t values = equals + 1;
-  axis.values = parse_sweep_values(argument.substr(values), [&](size_t begin, size_t size) {
-    return span_of(file, values + begin, size);
-  });
-  return axis;
+  const SourceSpan all = span_of(file, 0, argument.size());
+  if (argument.starts_with("~")) return {argument, all, {{{argument, all, all}}}};
+  if (argument.starts_with(kZip)) return parse_zip(file);
+  const Assignment parts = split_assignment(file, 0, argument.size(), "write key=a,b,c");
+  return make_axis(parts.key, parts.where,
+                   parse_sweep_values(parts.values, [&](size_t begin, size_t size) {
+                     return span_of(file, parts.values_begin + begin, size);
+                   }));
 }
 
-SweepAxis axis_of_entry(const Entry& entry) {
-  SweepAxis axis{entry.key, entry.where, {}};
-  if (const auto* text = entry.value.as<std::string>())
-    axis.values = parse_sweep_values(*text, [&](size_t, size_t) { return entry.value.where; });
-  else
-    for (const Value& value : *entry.value.as<Array>())
-      axis.values.push_back({toml_text(value), value.where});
-  if (axis.values.empty())
-    throw RecipeError(entry.value.where, "'" + entry.key + "' has no values",
-                      "add values, or remove the key");
-  return axis;
-}
-
-// Trials may differ in what they measure; then the metric is not checked.
-bool changes_evaluations(const SchemaSet& schemas, const Table& root) {
-  const Value* axes = valid_at(root, "sweep.axes");
-  if (axes == nullptr || axes->as<Table>() == nullptr) return true;
-  for (const Entry& axis : axes->as<Table>()->entries())
-    for (const std::string& path : matching_paths(schemas, root, axis.key))
-      if (path.starts_with("evaluation") || path.starts_with("dataset") ||
-          path.starts_with("metrics"))
-        return true;
-  return false;
-}
-
-void check_metric(const SchemaSet& schemas, const Table& root, Diagnostics& diagnostics) {
-  const auto metric = text_at(root, "sweep.metric");
-  const Measured measured = measured_series(schemas, root);
-  if (!metric || measured.is_uncertain || measured.has(*metric)) return;
-  if (is_recorded_always(schemas, *metric)) return;
-  diagnostics.push_back({place_of(root, "sweep.metric"), "no trial records '" + *metric + "'",
-                         help_for_series(*metric, measured.names())});
-}
-
-// What is wrong in the rest of the recipe is said with every trial.
-Extended changed_files(const RecipeText& text, const SchemaSet& schemas) {
-  Diagnostics ignored;
-  Extended extended = extend_files(text, schemas);
-  apply_overrides(schemas, extended.root, text, ignored);
-  return extended;
+// "lr" of "+lr=3".
+std::string key_of(const std::string& override_) {
+  const size_t sign = override_.find_first_not_of("~+");
+  return sign == std::string::npos ? "" : override_.substr(sign, override_.find('=') - sign);
 }
 
 // Before there are so many: their number is the product of all axes.
@@ -251,57 +133,185 @@ void require_countable(const std::vector<SweepAxis>& axes) {
   }
 }
 
+void require_no_interval(const std::vector<SweepAxis>& axes) {
+  Diagnostics diagnostics;
+  for (const SweepAxis& axis : axes)
+    if (axis.interval)
+      diagnostics.push_back({axis.interval->where, "a grid cannot have an interval",
+                             "draw N points from it with --trials N, or write " +
+                                 std::string(axis.interval->is_log ? "logspace" : "linspace") +
+                                 "(" + shortest(axis.interval->low) + "," +
+                                 shortest(axis.interval->high) + ",5)"});
+  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
+}
+
+void append(SweepPoint& point, const SweepAxis& axis, const SweepPoint& value) {
+  for (const SweepChange& change : value) {
+    point.push_back(change);
+    point.back().is_axis = axis.values.size() > 1 || axis.interval.has_value();
+  }
+}
+
+// In [0, 1).
+double uniform(uint64_t seed, uint64_t point, uint64_t axis) {
+  static const uint64_t kWord = random_word("sweep interval");
+  return static_cast<double>(random_bits({kWord, seed, point, axis}) >> 11) * 0x1p-53;
+}
+
+std::string drawn_text(const SweepAxis& axis, double part) {
+  const Interval& interval = *axis.interval;
+  double low = interval.low, high = interval.high;
+  if (axis.takes_integers) {  // each owns the numbers that it is next to
+    low = std::ceil(low) - 0.5;
+    high = std::floor(high) + 0.5;
+  }
+  const double value = interval.is_log
+                           ? std::exp(std::log(low) + part * (std::log(high) - std::log(low)))
+                           : low + part * (high - low);
+  if (axis.takes_integers)
+    return std::to_string(std::llround(
+        std::clamp(std::round(value), std::ceil(interval.low), std::floor(interval.high))));
+  const std::string text = rounded_text(value, kDrawnDigits);
+  const auto rounded = parse_number<double>(text);
+  return *rounded < low ? shortest(low) : *rounded > high ? shortest(high) : text;
+}
+
+SweepPoint draw_point(const std::vector<SweepAxis>& axes, uint64_t seed, uint64_t number) {
+  static const uint64_t kWord = random_word("sweep choice");
+  SweepPoint point;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const SweepAxis& axis = axes[i];
+    if (axis.interval)
+      append(point, axis,
+             {{axis.key + "=" + drawn_text(axis, uniform(seed, number, i)), axis.where,
+               axis.interval->where}});
+    else
+      append(point, axis, axis.values[random_below(axis.values.size(), {kWord, seed, number, i})]);
+  }
+  return point;
+}
+
+std::string text_of(const SweepPoint& point) {
+  std::string text;
+  for (const SweepChange& change : point) text += change.override + '\n';
+  return text;
+}
+
+// How many different points there are; nothing if there are intervals.
+std::optional<double> number_of_points(const std::vector<SweepAxis>& axes) {
+  double count = 1;
+  for (const SweepAxis& axis : axes) {
+    if (axis.interval && !axis.takes_integers) return std::nullopt;
+    std::set<std::string> different;
+    for (const SweepPoint& value : axis.values) different.insert(text_of(value));
+    count *= axis.interval ? std::floor(axis.interval->high) - std::ceil(axis.interval->low) + 1
+                           : static_cast<double>(different.size());
+  }
+  return count;
+}
+
 }  // namespace
+
+SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values) {
+  SweepAxis axis{std::move(key), where, {}, std::move(values.interval)};
+  for (const SweepValue& value : values.list)
+    axis.values.push_back({{axis.key + "=" + value.text, where, value.where}});
+  return axis;
+}
 
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
   std::vector<SweepAxis> axes;
-  for (size_t i = 0; i < arguments.size(); ++i) axes.push_back(parse_axis(arguments[i], i + 1));
+  Diagnostics diagnostics;
+  for (size_t i = 0; i < arguments.size(); ++i) try {
+      axes.push_back(parse_axis(arguments[i], i + 1));
+    } catch (const RecipeError& error) {
+      diagnostics.insert(diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
   return axes;
 }
 
+SweepAxis seeds_axis(int64_t first, int64_t count, const SourceSpan& where) {
+  SweepAxis axis{"run.seed", where, {}};
+  for (int64_t i = 0; i < count; ++i)
+    axis.values.push_back({{axis.key + "=" + std::to_string(first + i), where, where}});
+  return axis;
+}
+
+SweepAxis zip_axes(const std::vector<SweepAxis>& axes) {
+  std::vector<SourceSpan> where;
+  for (const SweepAxis& axis : axes) where.push_back(axis.where);
+  require_same_length(axes, where);
+  return zipped(axes);
+}
+
+bool may_be_same_key(const std::string& a, const std::string& b) {
+  return a == b || a.ends_with('.' + b) || b.ends_with('.' + a);
+}
+
+void remove_key(std::vector<SweepAxis>& axes, const std::string& key) {
+  for (SweepAxis& axis : axes) {
+    for (SweepPoint& value : axis.values)
+      std::erase_if(value, [&](const SweepChange& change) {
+        return may_be_same_key(key_of(change.override), key_of(key));
+      });
+    std::erase_if(axis.values, [](const SweepPoint& value) { return value.empty(); });
+    if (axis.interval && may_be_same_key(key_of(axis.key), key_of(key))) axis.interval.reset();
+  }
+  std::erase_if(axes, [](const SweepAxis& axis) { return axis.values.empty() && !axis.interval; });
+}
+
+void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas) {
+  for (SweepAxis& axis : axes) {
+    if (!axis.interval) continue;
+    for (const std::string& path : matching_paths(schemas, root, axis.key)) {
+      const Schema* schema = schema_at(schemas, root, path);
+      if (schema == nullptr || !allows_type(*schema, "integer") || allows_type(*schema, "number"))
+        continue;
+      axis.takes_integers = true;
+      if (std::ceil(axis.interval->low) > std::floor(axis.interval->high))
+        throw RecipeError(axis.interval->where, "no integer lies in the interval",
+                          "'" + axis.key + "' takes integers only");
+    }
+  }
+}
+
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes) {
+  require_no_interval(axes);
   require_countable(axes);
   std::vector<SweepPoint> points(1);
-  for (const SweepAxis& axis : axes) {
-    SweepPoint changes;
-    if (axis.key.starts_with("~")) changes.push_back({axis.key, axis.where, axis.where});
-    for (const SweepValue& value : axis.values)
-      changes.push_back({axis.key + "=" + value.text, axis.where, value.where});
-    std::vector<SweepPoint> longer;
-    for (const SweepPoint& point : points)
-      for (const SweepChange& change : changes) {
-        longer.push_back(point);
-        longer.back().push_back(change);
-      }
-    points = std::move(longer);
-  }
+  for (const SweepAxis& axis : axes) points = with_each(points, axis);
   return points;
 }
 
-bool has_sweep(const RecipeText& text, const SchemaSet& schemas) {
-  return changed_files(text, schemas).root.find("sweep") != nullptr;
+std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const SweepAxis& axis) {
+  std::vector<SweepPoint> longer;
+  longer.reserve(points.size() * axis.values.size());
+  for (const SweepPoint& point : points)
+    for (const SweepPoint& value : axis.values) {
+      longer.push_back(point);
+      append(longer.back(), axis, value);
+    }
+  return longer;
 }
 
-std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas) {
-  Extended extended = changed_files(text, schemas);
-  if (extended.root.find("sweep") == nullptr) return std::nullopt;
-  Diagnostics diagnostics;
-  validate(schemas, extended.root, diagnostics);
-  // The rest of the recipe is checked with every trial, and so are the keys of the axes.
-  diagnostics.clear();
-  validate_table(schemas, extended.root, "sweep", diagnostics);
-  const bool same_series = !changes_evaluations(schemas, extended.root);
-  complete(schemas, extended.root, {}, text.files.front()->name);
-  if (same_series) check_metric(schemas, extended.root, diagnostics);
-  add_chains(text, extended, diagnostics);
-  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
-  Sweep sweep;
-  for (const Entry& axis : find_path(extended.root, "sweep.axes")->as<Table>()->entries())
-    sweep.axes.push_back(axis_of_entry(axis));
-  sweep.method = text_at(extended.root, "sweep.method").value_or("");
-  sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
-  sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
-  return sweep;
+std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t count,
+                                    int64_t seed) {
+  constexpr double kPatience = 100;  // an interval may be too narrow for so many numbers
+  double wanted = static_cast<double>(count);
+  double draws = kPatience * wanted;
+  if (const auto all = number_of_points(axes)) {
+    wanted = std::min(wanted, *all);
+    draws = HUGE_VAL;
+  }
+  std::vector<SweepPoint> points;
+  std::set<std::string> known;
+  for (uint64_t i = 0; static_cast<double>(points.size()) < wanted; ++i) {
+    if (static_cast<double>(i) >= draws) break;
+    SweepPoint point = draw_point(axes, static_cast<uint64_t>(seed), i);
+    if (known.insert(text_of(point)).second) points.push_back(std::move(point));
+  }
+  return points;
 }
 
 }  // namespace exprun

@@ -1,55 +1,67 @@
-// The space of a sweep: axes from the command line or a recipe's [sweep] table, and their grid.
+// The space of a sweep: its axes, and the points of their grid or of a random search.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "recipe/recipe_text.h"
 #include "recipe/schema/schema.h"
+#include "recipe/sweep_values.h"
+#include "recipe/value.h"
 
 namespace exprun {
-
-struct SweepValue {
-  std::string text;  // of an override: "1e-4", "\"cosine\"", "[0.9, 0.99]"
-  SourceSpan where;
-};
-
-struct SweepAxis {
-  std::string key;  // as written; "~key" is passed on as it is and has no values
-  SourceSpan where;
-  std::vector<SweepValue> values;
-};
 
 // What a point changes, and the text of the user that asks for it.
 struct SweepChange {
   std::string override;  // "lr=1e-4"
   SourceSpan key, value;
+  bool is_axis = false;  // its key has several values in the sweep
 };
 using SweepPoint = std::vector<SweepChange>;
 
-// `key=a,b,c`, `key=choice(a,b)`, `key=range(stop)`, `key=range(start,stop[,step])` (stop is not
-// taken), or one value. A comma in quotes or brackets is no separator. Throws RecipeError, which
-// points into the argument: no value, a reversed or empty range.
-std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
-
-// Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError
-// if there are too many.
-std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
-
-// A recipe's [sweep] table. A trial is the recipe with the override "~sweep" and its point's.
-struct Sweep {
-  std::vector<SweepAxis> axes;
-  std::string method, metric, goal;
+struct SweepAxis {
+  std::string key;  // as written, of the first of several; "~key" is passed on as it is
+  SourceSpan where;
+  // One change each; of a zip and of a file of points several, made together.
+  std::vector<SweepPoint> values;
+  std::optional<Interval> interval = {};  // of `key`, in place of values
+  bool takes_integers = false;            // from the interval
 };
 
-// Whether the recipe, with its parents and overrides, has one.
-bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::embedded());
+// `key=a,b,c`, a function of sweep_values.h in place of the list, `key=a`, `~key`, or
+// `zip(key=[a,b], other=[c,d])`. Throws RecipeError with the mistakes of all arguments.
+std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
 
-// Nothing if the recipe has no [sweep]. Throws RecipeError: mistakes in the table. The keys of its
-// axes are checked with every trial, as those of a command line are.
-std::optional<Sweep> read_sweep(const RecipeText& text,
-                                const SchemaSet& schemas = SchemaSet::embedded());
+// Axes of one key each as one: their first values together, their second values... Throws
+// RecipeError unless they have the same number of values.
+SweepAxis zip_axes(const std::vector<SweepAxis>& axes);
+
+// The axis of one key.
+SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values);
+
+// An axis with so many values of run.seed: `first`, first + 1...
+SweepAxis seeds_axis(int64_t first, int64_t count, const SourceSpan& where);
+
+// Takes what a point sets as `key` away from the axes; one that sets nothing else is dropped.
+// "lr" and "optimizer.lr" may be the same key.
+void remove_key(std::vector<SweepAxis>& axes, const std::string& key);
+bool may_be_same_key(const std::string& a, const std::string& b);
+
+// Marks the intervals of keys that take integers only; `root` is the completed recipe.
+void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas);
+
+// Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError
+// if there are too many, or if an axis is an interval.
+std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
+
+// Each point with each value of the axis.
+std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const SweepAxis& axis);
+
+// `count` different points of a random search, or all that there are. The i-th that is drawn
+// depends on `seed` and i only, so that a larger count adds points behind the others.
+std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t count,
+                                    int64_t seed);
 
 }  // namespace exprun

@@ -8,6 +8,7 @@
 #include "control/command/table_format.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
+#include "control/sweep/forecast.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run_trials.h"
 #include "control/sweep/trial_process.h"
@@ -86,9 +87,11 @@ std::string tally(const SweepEnd& end, size_t trials) {
   return text;
 }
 
-int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options) {
+int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options, bool yes) {
   Store store = open_store_to_write(globals.store);
-  log_info("sweep of " + number_of_trials(plan.trials.size()));
+  const Forecast ahead = forecast(store, plan);
+  log_info(forecast_text(plan, ahead));
+  if (!yes) require_consent(ahead);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
   log_info(tally(end, plan.trials.size()));
   if (const auto best = best_trial(store, globals.store, plan)) log_info(best_text(plan, *best));
@@ -124,11 +127,12 @@ int run_sweep(const Words& words, const Globals& globals) {
           words.empty() ? nullptr : find_command(kSweepCommands, words.front()))
     return command->run({words.begin() + 1, words.end()}, globals);
   Words rest;
-  bool dry_run = false, keep_going = false;
+  bool dry_run = false, keep_going = false, yes = false;
   int64_t jobs = 1;
   std::optional<int64_t> reduction, min_steps;
   std::string early_stop, summary;
   SweepOptions options;
+  SearchOptions search;
   TableFormat format;
   Arguments arguments("sweep [RECIPE] key=a,b,c...",
                       "Runs every combination of values. The same command continues an unfinished "
@@ -137,10 +141,18 @@ int run_sweep(const Words& words, const Globals& globals) {
       .words("RECIPE", rest, "a TOML file (default: the recipe of the newest run outside sweeps)",
              offer::recipe_or(changes_of_latest))
       .form("key=a,b,c",
-            "values of a key; also 'key=choice(a,b)', 'key=range(3)', 'key=range(1,9,2)'")
+            "values of a key; also 'key=range(1,9,2)', 'key=linspace(0,1,5)', "
+            "'key=logspace(1e-4,1e-2,5)'")
+      .form("'zip(key=[a,b], other=[c,d])'", "keys whose values change together")
+      .form("key=log:1e-5..1e-2", "draw from an interval, with --trials; also 'key=interval(0,1)'")
       .form("key=value", "a change for every trial");
   for (const Command& command : kSweepCommands) arguments.form(command.name, command.help);
   arguments.flag("--dry-run", dry_run, "list the trials and their states")
+      .option("--points", "FILE", search.points, "a CSV or TOML file of points")
+      .number("--seeds", search.seeds, "run each point with N values of run.seed", 1)
+      .number("--trials", search.trials, "search at random, N trials in all", 1)
+      .number("--random-seed", search.random_seed, "draw other points (default: 0)")
+      .flag("--yes", yes, "do not ask before more than 100 trials start")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
       .option("--early-stop", "RULE", early_stop,
               "stop trials that fall behind: asha, median (default: none)",
@@ -180,12 +192,12 @@ int run_sweep(const Words& words, const Globals& globals) {
     if (const std::string joined = without_blanks(rest, i); !joined.empty())
       throw Error("sweep: write " + joined + ", without spaces", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
-  SweepPlan plan = plan_sweep(base.text, rest);
+  SweepPlan plan = plan_sweep(base.text, rest, search);
   if (!summary.empty()) plan.summary = summary_of(summary);
   if (!early_stop.empty()) plan.early_stop.rule = early_stop_rule(early_stop);
   if (reduction) plan.early_stop.reduction = *reduction;
   if (min_steps) plan.early_stop.min_steps = *min_steps;
-  const int exit_code = dry_run ? 0 : run_all(plan, globals, options);
+  const int exit_code = dry_run ? 0 : run_all(plan, globals, options, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;
 }

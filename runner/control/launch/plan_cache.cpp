@@ -98,16 +98,36 @@ std::optional<double> median_speed(const Store& store, int64_t run) {
   return std::nullopt;
 }
 
+// Of a run on this host that is as fast as what is wanted.
+std::optional<double> speed_in(const Store& store, const RunRow& run, const Values& wanted) {
+  static const std::string kHost = host_name();
+  if (run.host != kHost || !same_speed(wanted, values_of(store.parameters(run.id))))
+    return std::nullopt;
+  return median_speed(store, run.id);
+}
+
 }  // namespace
 
 std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe) {
   const Values wanted = values_of(recipe);
-  const std::string host = host_name();
-  for (const RunRow& run : store.runs()) {
-    if (run.host != host || !same_speed(wanted, values_of(store.parameters(run.id)))) continue;
-    if (const auto speed = median_speed(store, run.id)) return KnownSpeed{*speed, run.folder};
-  }
+  for (const RunRow& run : store.runs())
+    if (const auto speed = speed_in(store, run, wanted)) return KnownSpeed{*speed, run.folder};
   return std::nullopt;
+}
+
+std::optional<double> fastest_speed(const Store& store, const ResolvedRecipe& recipe) {
+  const Values wanted = values_of(recipe);
+  std::optional<double> fastest;
+  for (const RunRow& run : store.runs())
+    if (const auto speed = speed_in(store, run, wanted); speed && *speed > fastest.value_or(0))
+      fastest = speed;
+  return fastest;
+}
+
+std::string speed_key(const ResolvedRecipe& recipe) {
+  std::string key;
+  for (const auto& [path, text] : values_of(recipe)) key += path + '=' + text + '\n';
+  return key;
 }
 
 }  // namespace exprun

@@ -34,4 +34,10 @@ struct KnownSpeed {
 // and types of optimizer; their other keys, the data and the length do not change the speed.
 std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe);
 
+// The fastest of such runs, in tokens per second.
+std::optional<double> fastest_speed(const Store& store, const ResolvedRecipe& recipe);
+
+// Recipes with the same key have the same runs there.
+std::string speed_key(const ResolvedRecipe& recipe);
+
 }  // namespace exprun

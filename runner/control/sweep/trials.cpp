@@ -8,40 +8,42 @@
 
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "recipe/sweep_space.h"
+#include "recipe/sweep_points.h"
+#include "recipe/sweep_table.h"
 
 namespace exprun {
 namespace {
 
-// "lr" and "optimizer.lr" may be the same key; the recipe's schema knows, a suffix suffices here.
-bool may_be_same(const std::string& a, const std::string& b) {
-  return a == b || a.ends_with('.' + b) || b.ends_with('.' + a);
-}
-
-std::vector<SweepAxis> all_axes(const std::optional<Sweep>& sweep,
-                                const std::vector<SweepAxis>& given) {
-  std::vector<SweepAxis> axes;
-  if (sweep) axes = sweep->axes;
-  std::erase_if(axes, [&](const SweepAxis& axis) {
-    return std::any_of(given.begin(), given.end(),
-                       [&](const SweepAxis& other) { return may_be_same(axis.key, other.key); });
-  });
-  axes.insert(axes.end(), given.begin(), given.end());
-  return axes;
-}
-
-bool varies(const SweepAxis& axis) {
-  return axis.values.size() > 1;
-}
-
 // What is the same in all points names no trial.
-std::vector<std::string> changes_of(const SweepPoint& point, const std::vector<SweepAxis>& axes) {
+std::vector<std::string> changes_of(const SweepPoint& point) {
   std::vector<std::string> changes;
   for (const SweepChange& change : point)
-    for (const SweepAxis& axis : axes)
-      if (varies(axis) && change.override.starts_with(axis.key + '='))
-        changes.push_back(change.override);
+    if (change.is_axis) changes.push_back(change.override);
   return changes;
+}
+
+// An option of the command line as a text of its own.
+SourceSpan place_of_option(const std::string& text) {
+  return span_of(std::make_shared<SourceFile>(SourceFile{"<option>", text}), 0, text.size());
+}
+
+// What the command line says goes before what the recipe says.
+SweepSearch merged(SweepSearch search, const SearchOptions& options) {
+  if (!options.points.empty()) {
+    search.points = options.points;
+    search.points_where = place_of_option("--points " + options.points);
+  }
+  if (options.seeds) {
+    search.seeds = options.seeds;
+    search.seeds_where = place_of_option("--seeds " + std::to_string(*options.seeds));
+  }
+  if (options.random_seed) search.random_seed = options.random_seed;
+  if (options.trials) {
+    search.method = "random";
+    search.trials = options.trials;
+    search.trials_where = place_of_option("--trials " + std::to_string(*options.trials));
+  }
+  return search;
 }
 
 std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedRecipe& b) {
@@ -66,7 +68,7 @@ Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& 
   for (const SweepChange& change : point) {
     const std::string key = key_of(change.override);
     const std::string value = change.override.substr(change.override.find('=') + 1);
-    if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same(one, key); }))
+    if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same_key(one, key); }))
       diagnostics.push_back(
           {change.key, "'" + key + "' cannot be swept: all its values give the same trial",
            "start a run for each value: exprun RECIPE --new " + shell_quoted(key + "=" + value)});
@@ -109,6 +111,10 @@ Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, size_t fir
   return diagnostics;
 }
 
+bool varies(const SweepAxis& axis) {
+  return axis.values.size() > 1 || axis.interval;
+}
+
 // Two are the same that say the same of the same place.
 using Said = std::tuple<std::string, uint32_t, uint32_t, std::string>;
 
@@ -120,28 +126,26 @@ Said said(const Diagnostic& diagnostic) {
 class Survey {
  public:
   Survey(const RecipeText& recipe, const std::vector<std::string>& arguments,
-         const GlanceAtData& glance)
+         const GlanceAtData& glance, const SearchOptions& options)
       : recipe_(recipe), glance_(glance) {
     const bool in_recipe = has_sweep(recipe);
     if (in_recipe) recipe_.overrides.push_back("~sweep");
+    Resolver resolver(recipe_);
+    std::vector<SweepPoint> points;
     try {
-      const auto sweep = in_recipe ? read_sweep(recipe) : std::nullopt;
-      axes_ = all_axes(sweep, parse_axes(arguments));
-      if (sweep) {
-        found_.plan.method = sweep->method;
-        found_.plan.metric = sweep->metric;
-        found_.plan.maximize = sweep->goal == "maximize";
-      }
+      read_space(in_recipe ? read_sweep(recipe) : std::nullopt, arguments, options);
+      find_integers(axes_, resolver(recipe_.overrides).recipe.root(), SchemaSet::embedded());
+      if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies) && !search_.seeds &&
+          search_.points.empty())
+        throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
+                    ExitCode::bad_recipe);
+      points = points_of_space(resolver);
     } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
       add(error.diagnostics());
       add(try_resolve(recipe_).diagnostics);
       return;
     }
-    if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies))
-      throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
-                  ExitCode::bad_recipe);
-    Resolver resolver(recipe_);
-    for (const SweepPoint& point : expand_grid(axes_)) resolve_point(resolver, point);
+    for (const SweepPoint& point : points) resolve_point(resolver, point);
   }
 
   SweepSurvey found() && {
@@ -153,6 +157,53 @@ class Survey {
   void add(const Diagnostics& more) {
     for (const Diagnostic& next : more)
       if (said_.insert(said(next)).second) found_.diagnostics.push_back(next);
+  }
+
+  // The recipe's axes, and those of the command line, which win.
+  void read_space(const std::optional<Sweep>& sweep, const std::vector<std::string>& arguments,
+                  const SearchOptions& options) {
+    if (sweep) {
+      axes_ = sweep->axes;
+      found_.plan.metric = sweep->metric;
+      found_.plan.maximize = sweep->goal == "maximize";
+    }
+    search_ = merged(sweep ? sweep->search : SweepSearch{}, options);
+    if (!search_.points.empty()) axes_.push_back(read_points(search_.points, search_.points_where));
+    std::vector<SweepAxis> given = parse_axes(arguments);
+    for (const SweepAxis& axis : given)
+      if (axis.values.empty())
+        remove_key(axes_, axis.key);
+      else
+        for (const SweepChange& change : axis.values.front()) remove_key(axes_, change.override);
+    axes_.insert(axes_.end(), given.begin(), given.end());
+    if (!search_.method.empty()) found_.plan.method = search_.method;
+    found_.plan.seeds = search_.seeds.value_or(1);
+  }
+
+  std::vector<SweepPoint> points_of_space(Resolver& resolver) {
+    const bool random = found_.plan.method == "random";
+    if (random && !search_.trials)
+      throw RecipeError(search_.method_where, "a random search needs the number of its trials",
+                        "write trials = 24 below [sweep], or give --trials 24");
+    if (!random && search_.trials)
+      throw RecipeError(search_.trials_where, "a grid runs all its points",
+                        "remove 'trials', or write method = \"random\"");
+    const int64_t seeds = found_.plan.seeds;
+    const Value* first = resolver(recipe_.overrides).recipe.find("run.seed");
+    const auto* seed = first == nullptr ? nullptr : first->as<int64_t>();
+    const SweepAxis replicates =
+        seeds_axis(seed == nullptr ? 0 : *seed, seeds, search_.seeds_where);
+    if (!random) {
+      std::vector<SweepAxis> axes = axes_;
+      if (seeds > 1) axes.push_back(replicates);
+      return expand_grid(axes);
+    }
+    std::vector<SweepPoint> points =
+        draw_points(axes_, (*search_.trials + seeds - 1) / seeds, search_.random_seed.value_or(0));
+    if (seeds > 1) points = with_each(points, replicates);
+    if (static_cast<int64_t>(points.size()) > *search_.trials)
+      points.resize(static_cast<size_t>(*search_.trials));
+    return points;
   }
 
   void resolve_point(Resolver& resolver, const SweepPoint& point) {
@@ -181,13 +232,13 @@ class Survey {
       return;
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
-    found_.plan.trials.push_back(
-        {number, changes_of(point, axes_), std::move(text), std::move(resolved)});
+    found_.plan.trials.push_back({number, changes_of(point), std::move(text), std::move(resolved)});
   }
 
   RecipeText recipe_;  // without its [sweep]
   const GlanceAtData& glance_;
   std::vector<SweepAxis> axes_;
+  SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
   std::set<Said> said_;
   SweepSurvey found_;
@@ -196,12 +247,13 @@ class Survey {
 }  // namespace
 
 SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
-                         const GlanceAtData& glance) {
-  return Survey(recipe, arguments, glance).found();
+                         const GlanceAtData& glance, const SearchOptions& options) {
+  return Survey(recipe, arguments, glance, options).found();
 }
 
-SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments) {
-  SweepSurvey survey = survey_sweep(recipe, arguments);
+SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
+                     const SearchOptions& options) {
+  SweepSurvey survey = survey_sweep(recipe, arguments, {}, options);
   if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
   return std::move(survey.plan);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Trial {
 struct SweepPlan {
   std::vector<Trial> trials;
   std::string method = "grid";
+  int64_t seeds = 1;  // runs of a point, which differ in run.seed: the axis of replicates
   std::string metric = "val/loss";
   bool maximize = false;
   std::optional<Summary> summary;  // of the metric; without one, of the better end
@@ -31,6 +33,12 @@ struct SweepPlan {
 };
 
 Objective objective_of(const SweepPlan& plan);
+
+// How the command line has the space searched. With `trials` the search is random.
+struct SearchOptions {
+  std::string points;  // a file of points, or empty
+  std::optional<int64_t> seeds, trials, random_seed;
+};
 
 // What there is to say about a sweep: its trials, of those points that are sound recipes, and every
 // mistake and warning of the recipe, its [sweep] and all points, each once, where the recipe or an
@@ -46,10 +54,11 @@ struct SweepSurvey {
 // RecipeError for a file that is no TOML, and Error (wrong usage) when there is nothing to sweep.
 using GlanceAtData = std::function<DataGlance(const Resolution&)>;
 SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
-                         const GlanceAtData& glance = {});
+                         const GlanceAtData& glance = {}, const SearchOptions& options = {});
 
 // Its plan. Throws RecipeError with all mistakes at once.
-SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments);
+SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
+                     const SearchOptions& options = {});
 
 // "lr=0.001 num_layers=4"
 std::string label(const Trial& trial);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "recipe/sweep_table.h"
 #include "recipes.h"
 
 using namespace exprun;
@@ -10,16 +11,13 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-Strings texts_of(const std::vector<SweepValue>& values) {
-  Strings texts;
-  for (const SweepValue& value : values) texts.push_back(value.text);
-  return texts;
-}
-
 Strings values(const std::string& argument) {
   const auto axes = parse_axes({argument});
   REQUIRE(axes.size() == 1);
-  return texts_of(axes[0].values);
+  Strings texts;
+  for (const SweepPoint& value : axes[0].values)
+    texts.push_back(value.front().override.substr(axes[0].key.size() + 1));
+  return texts;
 }
 
 std::vector<Strings> grid(const std::vector<SweepAxis>& axes) {
@@ -67,7 +65,7 @@ TEST_CASE("sweep: the [sweep] table of a recipe") {
                            "\"1e-4,1e-3\"\nnum_layers = [1, 2]\norder = [\"sequential\"]\n";
   const auto sweep = read_sweep(recipe_text(text));
   REQUIRE(sweep);
-  CHECK(sweep->method == "grid");
+  CHECK(sweep->search.method == "grid");
   CHECK(sweep->metric == "val/loss");
   CHECK(sweep->goal == "maximize");
   CHECK(expand_grid(sweep->axes).size() == 4);

@@ -1,0 +1,90 @@
+#include "control/sweep/forecast.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "control/launch/plan_cache.h"
+#include "recipe/quantities.h"
+
+namespace exprun {
+namespace {
+
+constexpr int64_t kMostUnasked = 100;  // trials
+
+bool has_finished(const Store& store, const Trial& trial) {
+  const auto name = trial.resolved.section("run").get<std::string>("name");
+  const std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const RunRow& run) { return run.state == RunState::finished; });
+}
+
+// Of trials that differ in nothing that changes the speed, the store is asked once.
+class Speeds {
+ public:
+  explicit Speeds(const Store& store) : store_(store) {}
+
+  std::optional<double> seconds(const ResolvedRecipe& recipe) {
+    const auto steps = run_steps(recipe.root(), {});
+    const auto tokens = batch_tokens(recipe.root());
+    if (!steps || !tokens) return std::nullopt;
+    const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
+    if (is_new) known->second = fastest_speed(store_, recipe);
+    if (!known->second) return std::nullopt;
+    return static_cast<double>(*steps) * static_cast<double>(*tokens) / *known->second;
+  }
+
+ private:
+  const Store& store_;
+  std::map<std::string, std::optional<double>> speeds_;
+};
+
+}  // namespace
+
+Forecast forecast(const Store& store, const SweepPlan& plan) {
+  Forecast result;
+  Speeds speeds(store);
+  double sum = 0;
+  int64_t known = 0;
+  for (const Trial& trial : plan.trials) {
+    if (has_finished(store, trial)) continue;
+    ++result.to_run;
+    if (const auto seconds = speeds.seconds(trial.resolved)) {
+      sum += *seconds;
+      ++known;
+    }
+  }
+  if (known > 0)
+    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run);
+  return result;
+}
+
+std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
+  const auto trials = static_cast<int64_t>(plan.trials.size());
+  std::string text = "sweep of " + pluralize(trials, "trial");
+  if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
+  if (forecast.to_run < trials) text += ", " + with_thousands(forecast.to_run) + " of them to run";
+  if (forecast.seconds) text += ", about " + duration(*forecast.seconds) + " one after another";
+  return text;
+}
+
+void require_consent(const Forecast& forecast) {
+  if (forecast.to_run <= kMostUnasked) return;
+  const std::string trials = with_thousands(forecast.to_run) + " trials";
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
+    throw Error("sweep: " + trials + " are to run; give --yes to start more than " +
+                    std::to_string(kMostUnasked),
+                ExitCode::bad_recipe);
+  std::cerr << "Start " << trials << "? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "y" && answer != "Y" && answer != "yes")
+    throw Error("sweep: nothing was started", ExitCode::bad_recipe);
+}
+
+}  // namespace exprun

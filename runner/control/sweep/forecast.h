@@ -1,0 +1,30 @@
+// How much there is to do before a sweep starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "control/launch/launch.h"
+#include "control/sweep/trials.h"
+
+namespace exprun {
+
+struct Forecast {
+  int64_t to_run = 0;  // trials that no run of the store has finished
+  // Of these, one after another, at the fastest speed that earlier runs of this host reached with
+  // the same model and batch. A trial without such a run counts as the mean of the others; nothing
+  // if there is no such run at all.
+  std::optional<double> seconds;
+};
+
+Forecast forecast(const Store& store, const SweepPlan& plan);
+
+// "sweep of 24 trials (3 seeds), 20 of them to run, about 12m one after another"
+std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
+
+// More than 100 trials are to run: asks at a terminal. Throws Error (wrong usage) when there is
+// none, or the answer is no.
+void require_consent(const Forecast& forecast);
+
+}  // namespace exprun

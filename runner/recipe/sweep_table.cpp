@@ -1,0 +1,142 @@
+#include "recipe/sweep_table.h"
+
+#include <algorithm>
+
+#include "recipe/complete.h"
+#include "recipe/key_path.h"
+#include "recipe/merge.h"
+#include "recipe/overrides.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+#include "recipe/rules/series.h"
+#include "recipe/schema/key_lookup.h"
+#include "recipe/schema/validate.h"
+#include "recipe/toml/write.h"
+
+namespace exprun {
+namespace {
+
+SweepAxis axis_of_entry(const Entry& entry) {
+  const SourceSpan& where = entry.value.where;
+  SweepValues values;
+  if (const auto* text = entry.value.as<std::string>())
+    values = parse_sweep_values(*text, [&](size_t, size_t) { return where; });
+  else
+    for (const Value& value : *entry.value.as<Array>())
+      values.list.push_back({toml_text(value), value.where});
+  if (values.list.empty() && !values.interval)
+    throw RecipeError(where, "'" + entry.key + "' has no values", "add values, or remove the key");
+  return make_axis(entry.key, entry.where, std::move(values));
+}
+
+// Joins the axes that a list of `sweep.zip` names.
+void zip_listed(const Value& list, std::vector<SweepAxis>& axes) {
+  std::vector<SweepAxis> together;
+  for (const Value& name : *list.as<Array>()) {
+    const std::string& key = *name.as<std::string>();
+    const auto found = std::find_if(axes.begin(), axes.end(),
+                                    [&](const SweepAxis& axis) { return axis.key == key; });
+    if (found == axes.end())
+      throw RecipeError(name.where, "'" + key + "' is no axis of [sweep.axes]",
+                        "write its key as it stands there; an axis is in one zip only");
+    together.push_back(std::move(*found));
+    axes.erase(found);
+  }
+  axes.push_back(zip_axes(together));
+}
+
+// Trials may differ in what they measure; then the metric is not checked.
+bool changes_evaluations(const SchemaSet& schemas, const Table& root) {
+  const Value* axes = valid_at(root, "sweep.axes");
+  if (axes == nullptr || axes->as<Table>() == nullptr) return true;
+  for (const Entry& axis : axes->as<Table>()->entries())
+    for (const std::string& path : matching_paths(schemas, root, axis.key))
+      if (path.starts_with("evaluation") || path.starts_with("dataset") ||
+          path.starts_with("metrics"))
+        return true;
+  return false;
+}
+
+void check_metric(const SchemaSet& schemas, const Table& root, Diagnostics& diagnostics) {
+  const auto metric = text_at(root, "sweep.metric");
+  const Measured measured = measured_series(schemas, root);
+  if (!metric || measured.is_uncertain || measured.has(*metric)) return;
+  if (is_recorded_always(schemas, *metric)) return;
+  diagnostics.push_back({place_of(root, "sweep.metric"), "no trial records '" + *metric + "'",
+                         help_for_series(*metric, measured.names())});
+}
+
+// What is wrong in the rest of the recipe is said with every trial.
+Extended changed_files(const RecipeText& text, const SchemaSet& schemas) {
+  Diagnostics ignored;
+  Extended extended = extend_files(text, schemas);
+  apply_overrides(schemas, extended.root, text, ignored);
+  return extended;
+}
+
+// An integer that the recipe writes: a default is said by nobody.
+std::optional<int64_t> written_integer(const Table& root, std::string_view path) {
+  const Value* value = valid_at(root, path);
+  if (value == nullptr || value->origin == Origin::default_value) return std::nullopt;
+  return integer_at(root, path);
+}
+
+SweepSearch search_of(const Table& root) {
+  return {text_at(root, "sweep.method").value_or(""),
+          place_of(root, "sweep.method"),
+          text_at(root, "sweep.points").value_or(""),
+          place_of(root, "sweep.points"),
+          written_integer(root, "sweep.seeds"),
+          written_integer(root, "sweep.trials"),
+          written_integer(root, "sweep.random_seed"),
+          place_of(root, "sweep.seeds"),
+          place_of(root, "sweep.trials")};
+}
+
+void require_a_space(const Table& root, Diagnostics& diagnostics) {
+  const Entry* sweep = root.entry("sweep");
+  if (sweep->value.as<Table>() == nullptr) return;
+  for (const char* key : {"axes", "points", "seeds"})
+    if (sweep->value.as<Table>()->find(key) != nullptr) return;
+  diagnostics.push_back({sweep->where, "[sweep] needs 'axes'",
+                         "the keys to sweep over and their values, below [sweep.axes]"});
+}
+
+}  // namespace
+
+bool has_sweep(const RecipeText& text, const SchemaSet& schemas) {
+  return changed_files(text, schemas).root.find("sweep") != nullptr;
+}
+
+std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas) {
+  Extended extended = changed_files(text, schemas);
+  if (extended.root.find("sweep") == nullptr) return std::nullopt;
+  Diagnostics diagnostics;
+  validate(schemas, extended.root, diagnostics);
+  // The rest of the recipe is checked with every trial, and so are the keys of the axes.
+  diagnostics.clear();
+  validate_table(schemas, extended.root, "sweep", diagnostics);
+  require_a_space(extended.root, diagnostics);
+  const bool same_series = !changes_evaluations(schemas, extended.root);
+  complete(schemas, extended.root, {}, text.files.front()->name);
+  if (same_series) check_metric(schemas, extended.root, diagnostics);
+  add_chains(text, extended, diagnostics);
+  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
+  Sweep sweep;
+  if (const Value* axes = find_path(extended.root, "sweep.axes"))
+    for (const Entry& axis : axes->as<Table>()->entries()) try {
+        sweep.axes.push_back(axis_of_entry(axis));
+      } catch (const RecipeError& error) {
+        diagnostics.insert(diagnostics.end(), error.diagnostics().begin(),
+                           error.diagnostics().end());
+      }
+  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
+  if (const Value* zips = valid_at(extended.root, "sweep.zip"))
+    for (const Value& list : *zips->as<Array>()) zip_listed(list, sweep.axes);
+  sweep.search = search_of(extended.root);
+  sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
+  sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
+  return sweep;
+}
+
+}  // namespace exprun

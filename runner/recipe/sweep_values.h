@@ -1,0 +1,55 @@
+// The values of one axis of a sweep as they are written: "1e-4,3e-4", "range(3)", "log:1e-5..1e-2".
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace exprun {
+
+struct SweepValue {
+  std::string text;  // of an override: "1e-4", "\"cosine\"", "[0.9, 0.99]"
+  SourceSpan where;
+};
+
+// Numbers to draw from, low < high; on a log scale both are above 0.
+struct Interval {
+  double low = 0, high = 0;
+  bool is_log = false;
+  SourceSpan where;
+};
+
+// One of the two.
+struct SweepValues {
+  std::vector<SweepValue> list;
+  std::optional<Interval> interval;
+};
+
+// Where some bytes of the text stand in its file.
+using PlaceInFile = std::function<SourceSpan(size_t begin, size_t size)>;
+
+// A part of a text and where it begins there.
+struct Piece {
+  std::string text;
+  size_t begin = 0;
+};
+
+// At commas outside of quotes and brackets, without the blanks around each part.
+std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end);
+
+// What closes the bracket at `open`, outside of quotes; npos if nothing does.
+size_t closing_bracket(const std::string& text, size_t open);
+
+// "a,b", choice(a,b), range(stop), range(start,stop[,step]) (without stop), linspace(a,b,n) and
+// logspace(a,b,n) (with both ends), interval(a,b), loguniform(a,b) and log:a..b, which are
+// intervals, or one value. A comma in quotes or brackets is no separator. Throws RecipeError.
+SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place);
+
+// With `digits` significant digits and no more than are needed: 0.1 + 0.2 as "0.3", 32.0 as "32".
+std::string rounded_text(double value, int digits);
+
+}  // namespace exprun
