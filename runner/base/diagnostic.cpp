@@ -5,7 +5,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/console.h"
 #include "base/format_units.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -51,19 +53,43 @@ struct Window {
   uint32_t first = 0, last = 0;  // code points [first, last) of the line
 };
 
-Window window_around(uint32_t column, uint32_t length) {
-  if (length <= kWidestLine) return {0, length};
-  const uint32_t first = column > kLeftOfPlace ? column - kLeftOfPlace : 0;
-  return {first, std::min(length, first + kWidestLine)};
+// Code points of a source line that are shown: beside them are the indent and two cuts.
+uint32_t widest_line(size_t columns) {
+  constexpr uint32_t kBeside = 10, kLeast = 20;
+  const auto room = static_cast<uint32_t>(columns);
+  return columns == 0 ? kWidestLine
+                      : std::clamp(room - std::min(room, kBeside), kLeast, kWidestLine);
+}
+
+Window window_around(uint32_t column, uint32_t length, uint32_t widest) {
+  if (length <= widest) return {0, length};
+  const uint32_t left = std::min(kLeftOfPlace, widest * 3 / 4);
+  const uint32_t first = column > left ? column - left : 0;
+  return {first, std::min(length, first + widest)};
+}
+
+// A text that begins in this column.
+std::string fitted(const std::string& text, size_t column, const Rendering& rendering) {
+  return rendering.columns == 0
+             ? text
+             : wrapped(text, std::string_view(kIndent).size(), column, rendering.columns);
+}
+
+// Behind the carets, or below them where it is too wide.
+std::string help_behind(const std::string& help, size_t column, const Rendering& rendering) {
+  if (help.empty()) return "";
+  const bool fits = column + 1 + display_width(help) <= rendering.columns;
+  if (rendering.columns == 0 || fits) return " " + help;
+  return "\n" + std::string(kIndent) + fitted(help, std::string_view(kIndent).size(), rendering);
 }
 
 // The source line and, below it, the carets with the help behind them.
-std::string excerpt(const SourceSpan& where, const std::string& help) {
+std::string excerpt(const SourceSpan& where, const std::string& help, const Rendering& rendering) {
   const std::vector<CodePoint> line = code_points(line_of(*where.file, where.line));
   const auto length = static_cast<uint32_t>(line.size());
   if (length == 0) return "";  // nothing to point at
   const uint32_t column = std::clamp<uint32_t>(where.column, 1, length + 1);
-  const Window window = window_around(column - 1, length);
+  const Window window = window_around(column - 1, length, widest_line(rendering.columns));
   std::string shown = kIndent, below = kIndent, carets;
   if (window.first > 0) shown += kCut, below += "   ";
   for (uint32_t i = window.first; i < window.last; ++i) {
@@ -74,8 +100,10 @@ std::string excerpt(const SourceSpan& where, const std::string& help) {
       carets += std::string(std::max(1, display_width(line[i].value)), '^');
   }
   if (window.last < length) shown += kCut;
-  below += carets.empty() ? "^" : carets;
-  return shown + "\n" + below + (help.empty() ? "" : " " + help) + "\n";
+  if (carets.empty()) carets = "^";
+  const size_t end = display_width(below) + carets.size();
+  return shown + "\n" + below + inked(carets, Ink::green, rendering.color) +
+         help_behind(help, end, rendering) + "\n";
 }
 
 std::string place(const SourceSpan& where) {
@@ -143,23 +171,36 @@ Diagnostics first_of(Diagnostics diagnostics) {
   return all;
 }
 
-std::string render(const Diagnostic& diagnostic) {
-  std::string text = place(diagnostic.where);
-  if (!text.empty()) text += ": ";
-  text += diagnostic.severity == Severity::error ? "error: " : "warning: ";
-  text += printable(diagnostic.message) + "\n";
+std::string render(const Diagnostic& diagnostic, const Rendering& rendering) {
+  const bool is_error = diagnostic.severity == Severity::error;
+  const std::string where = place(diagnostic.where).append(diagnostic.where ? ": " : "");
+  const std::string kind = is_error ? "error:" : "warning:";
+  std::string text = inked(where, Ink::bold, rendering.color) +
+                     inked(kind, is_error ? Ink::red : Ink::yellow, rendering.color) + " ";
+  const size_t column = display_width(where) + kind.size() + 1;
+  text += fitted(printable(diagnostic.message), column, rendering) + "\n";
   const std::string help = printable(diagnostic.help);
-  const std::string shown = diagnostic.where.line > 0 ? excerpt(diagnostic.where, help) : "";
-  if (shown.empty() && !help.empty()) text += kIndent + help + "\n";
+  const std::string shown =
+      diagnostic.where.line > 0 ? excerpt(diagnostic.where, help, rendering) : "";
+  if (shown.empty() && !help.empty())
+    text += kIndent + fitted(help, std::string_view(kIndent).size(), rendering) + "\n";
   text += shown;
   for (const SourceSpan& child : diagnostic.also)
     text += kIndent + ("extended by " + place(child)) + "\n";
   return text;
 }
 
+std::string render(const Diagnostic& diagnostic) {
+  return render(diagnostic, {});
+}
+
 std::string render(const Diagnostics& diagnostics) {
+  return render(diagnostics, {});
+}
+
+std::string render(const Diagnostics& diagnostics, const Rendering& rendering) {
   std::string text;
-  for (const Diagnostic& diagnostic : sorted(diagnostics)) text += render(diagnostic);
+  for (const Diagnostic& diagnostic : sorted(diagnostics)) text += render(diagnostic, rendering);
   return text;
 }
 

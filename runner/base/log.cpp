@@ -4,7 +4,7 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
-#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,14 +16,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {
 namespace {
 
 constexpr const char* kEraseLine = "\r\x1b[K";
+constexpr size_t kHangingIndent = 4;  // of the further lines of a message
 
 // "exprun: " for info, "exprun: warning: " with the word in color for the others.
 class Prefix final : public spdlog::custom_flag_formatter {
@@ -47,11 +50,6 @@ class Prefix final : public spdlog::custom_flag_formatter {
     out.append(text.data(), text.data() + text.size());
   }
 };
-
-bool is_color_refused() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return no_color && *no_color;
-}
 
 spdlog::level::level_enum level_of(LogLevel level) {
   switch (level) {
@@ -78,22 +76,14 @@ std::unique_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> s
 
 std::unique_ptr<spdlog::logger> screen_logger() {
   return logger_to(std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
-      is_color_refused() ? spdlog::color_mode::never : spdlog::color_mode::automatic));
+      wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never));
 }
 
-int terminal_columns() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string clipped(std::string_view line, int columns) {
-  std::string shown;
-  for (const CodePoint& c : code_points(line)) {
-    columns -= display_width(c.value);
-    if (columns < 0) break;
-    shown += c.bytes;
-  }
-  return shown;
+bool is_standard_error(const std::string& file) {
+  struct stat there {
+  }, here{};
+  return ::stat(file.c_str(), &there) == 0 && ::fstat(STDERR_FILENO, &here) == 0 &&
+         there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
 // Messages and the progress line share standard error, so one object writes both.
@@ -114,12 +104,33 @@ class Console {
     if (kept_) kept_->log(level_of(level), text);
     if (!logger_->should_log(level_of(level))) return;
     write(progress_.empty() ? "" : kEraseLine);
-    logger_->log(level_of(level), terminal_ ? without_controls(text) : text);
+    logger_->log(level_of(level), terminal_ ? fitted(level, text) : text);
     write(progress_);
   }
 
+  // As it is, between what else is shown.
+  void block(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    write((progress_.empty() ? "" : kEraseLine) + text + progress_);
+  }
+
+  void note(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (kept_) kept_->info(text);
+  }
+
+  void look_again() {
+    const std::lock_guard lock(mutex_);
+    const auto level = logger_->level();
+    terminal_ = ::isatty(STDERR_FILENO) == 1;
+    logger_ = screen_logger();
+    logger_->set_level(level);
+  }
+
   void keep(const std::string& file) {
+    if (is_standard_error(file)) return;
     auto kept = logger_to(std::make_shared<spdlog::sinks::basic_file_sink_st>(file));
+    kept->set_error_handler([](const std::string&) {});  // a full disk ends no run
     const std::lock_guard lock(mutex_);
     kept_ = std::move(kept);
   }
@@ -127,17 +138,31 @@ class Console {
   void progress(const std::string& line) {
     const std::lock_guard lock(mutex_);
     if (!shows_progress() || (line.empty() && progress_.empty())) return;
-    progress_ = clipped(line, terminal_columns() - 1);
+    progress_ = clipped(line, columns_of(STDERR_FILENO) - 1);
     write(kEraseLine + progress_);
   }
 
-  bool has_progress() {
+  ProgressRoom room() {
     const std::lock_guard lock(mutex_);
-    return shows_progress();
+    if (!shows_progress()) return {};
+    return {columns_of(STDERR_FILENO) - 1, wants_color(STDERR_FILENO)};
+  }
+
+  bool shows(LogLevel level) {
+    const std::lock_guard lock(mutex_);
+    return logger_->should_log(level_of(level));
   }
 
  private:
   bool shows_progress() const { return terminal_ && logger_->should_log(spdlog::level::info); }
+
+  // Behind the head that Prefix writes.
+  static std::string fitted(LogLevel level, const std::string& text) {
+    const spdlog::string_view_t word = spdlog::level::to_string_view(level_of(level));
+    const size_t head =
+        std::string("exprun: ").size() + (level == LogLevel::info ? 0 : word.size() + 2);
+    return wrapped_lines(without_controls(text), kHangingIndent, head, columns_of(STDERR_FILENO));
+  }
 
   static void write(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
@@ -145,7 +170,7 @@ class Console {
   }
 
   std::mutex mutex_;
-  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::unique_ptr<spdlog::logger> logger_ = screen_logger();
   std::unique_ptr<spdlog::logger> kept_;
   std::string progress_;
@@ -167,12 +192,33 @@ void keep_log(const std::string& file) try {
   log_warning(std::string("log: ") + error.what());
 }
 
+void note_in_log(const std::string& message) {
+  Console::instance().note(message);
+}
+
+void look_at_standard_error_again() {
+  Console::instance().look_again();
+}
+
 void show_progress_line(const std::string& line) {
   Console::instance().progress(line);
 }
 
+ProgressRoom progress_room() {
+  return Console::instance().room();
+}
+
+bool is_shown(LogLevel level) {
+  return Console::instance().shows(level);
+}
+
 bool has_progress_line() {
-  return Console::instance().has_progress();
+  return progress_room().columns > 0;
+}
+
+void show_diagnostics(const Diagnostics& diagnostics) {
+  Console::instance().block(
+      render(diagnostics, {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)}));
 }
 
 void write_error_file(const std::string& message) {

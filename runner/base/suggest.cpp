@@ -134,12 +134,11 @@ constexpr Pair kValues[] = {
 };
 
 constexpr const char* kTrain = "; `exprun RECIPE` trains, where RECIPE is a .toml file";
-constexpr const char* kLogs = "; the logs of a run are in the folder that `exprun show RUN` prints";
 
 // A word is a command; what begins with a sign is said as it is.
 constexpr Pair kCommands[] = {
     {"train", kTrain},      {"run", kTrain},       {"fit", kTrain},       {"start", kTrain},
-    {"logs", kLogs},        {"log", kLogs},        {"list", "ls"},        {"runs", "ls"},
+    {"log", "logs"},        {"kill", "stop"},      {"list", "ls"},        {"runs", "ls"},
     {"status", "ls"},       {"ps", "ls"},          {"delete", "rm"},      {"remove", "rm"},
     {"continue", "resume"}, {"restart", "resume"}, {"compare", "report"}, {"generate", "sample"},
     {"evaluate", "eval"},   {"test", "eval"},      {"validate", "check"}, {"init", "new"},

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
 #include "base/json_text.h"
@@ -144,7 +145,7 @@ ExitCode explain(const TrainerOptions& options) {
   try {
     throw;
   } catch (const RecipeError& error) {
-    std::fputs(error.what(), stderr);
+    show_diagnostics(error.diagnostics());
     write_error_file(error.what());
     record_failure(options, error.what());
     return ExitCode::bad_recipe;

@@ -9,11 +9,14 @@ from support import ROOT, ExprunTest
 # Their examples are typed, in this order.
 COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "fork", "rerun", "ls", "report", "query",
             "export", "tag", "note", "sweep", "sweep ls", "sweep show", "sweep stop", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
-            "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval")
+            "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval", "logs", "stop")
 NOT_TYPED = {
     "data fetch fineweb10b --shards 10": "the net",
     "data prepare path=corpus.jsonl.zst tokenizer=gpt2 --out data/corpus": "a corpus, and GPT-2's vocabulary",
     "eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl": "its data, and GPT-2's vocabulary",
+    "recipes/quickstart.toml --detach": "a run that goes on behind the test",
+    "logs @last -f": "the same",
+    "stop 'mine-*' --no-wait": "a run that is running",
     "mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500": "another machine",
 }
 # Of what trains, in place of a minute each.

@@ -17,8 +17,8 @@ struct RunFolder {
   std::filesystem::path data() const { return path / "data.json"; }           // PreparedData
   std::filesystem::path kernels() const { return path / "kernels.json"; }     // chosen kernels
   std::filesystem::path checkpoints() const { return path / "checkpoints"; }  // step_00000300/
-  std::filesystem::path logs() const { return path / "logs"; }  // of ranks above 0, and of trials
-  std::filesystem::path log(int64_t attempt, int rank) const;   // logs/attempt-1-rank-1.log
+  std::filesystem::path logs() const { return path / "logs"; }                // of the ranks
+  std::filesystem::path log(int64_t attempt, int rank) const;         // logs/attempt-1-rank-1.log
   std::filesystem::path samples() const { return path / "samples"; }  // step_00000300.txt
 };
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
@@ -250,7 +251,7 @@ int run_check(const Words& words, const Globals& globals) {
   if (options.json)
     print_json(recipe, report);
   else
-    std::fputs(render(report.diagnostics).c_str(), stderr);
+    show_diagnostics(report.diagnostics);
   const bool sound = !wrong && report.plan_error.empty();
   if (!options.json && sound && globals.level != LogLevel::warning) print_plain(recipe, report);
   if (!report.plan_error.empty()) log(LogLevel::error, report.plan_error);

@@ -49,6 +49,8 @@ int run_new(const Words& words, const Globals& globals);
 int run_completion(const Words& words, const Globals& globals);
 int run_resume(const Words& words, const Globals& globals);
 int run_fork(const Words& words, const Globals& globals);
+int run_stop(const Words& words, const Globals& globals);
+int run_logs(const Words& words, const Globals& globals);
 int run_eval(const Words& words, const Globals& globals);
 int run_sample(const Words& words, const Globals& globals);
 int run_sweep(const Words& words, const Globals& globals);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/suggest.h"
 #include "control/launch/ranks/joined_launch.h"
@@ -28,8 +29,7 @@ std::string change_in(const std::string& table, const std::string& change) {
 }
 
 void show_warnings(const Diagnostics& warnings, const Globals& globals) {
-  if (!warnings.empty() && globals.level != LogLevel::warning)
-    std::fputs(render(warnings).c_str(), stderr);
+  if (!warnings.empty() && globals.level != LogLevel::warning) show_diagnostics(warnings);
 }
 
 ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {

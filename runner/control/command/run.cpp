@@ -4,6 +4,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
@@ -50,9 +51,10 @@ Performed answer(const Store& store, const StoreFolder& folder, const Launch& la
 }
 
 Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
-                   const Globals& globals) {
+                   const AttemptBegun& begun, const Globals& globals) {
   LaunchRequest request = request_for(std::move(text), globals);
   request.joined = joined;
+  request.begun = begun;
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
   if (!std::filesystem::exists(globals.store.database(), ignored))
@@ -80,15 +82,16 @@ OwnHash recipe_here(const std::string& recipe, const Words& overrides,
 int run_recipe(const Words& words, const Globals& globals) {
   std::string recipe;
   Words overrides;
-  bool always_new = false;
+  bool always_new = false, detach = false;
   MachineOptions machines;
-  Arguments arguments("RECIPE [key=value...] [--new]",
+  Arguments arguments("RECIPE [key=value...] [--new] [--detach]",
                       "Runs a recipe. The same line again continues a run that was interrupted, "
                       "and shows the result of one that is finished.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides,
              "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
-      .flag("--new", always_new, "start another run, whatever there is");
+      .flag("--new", always_new, "start another run, whatever there is")
+      .flag("--detach", detach, "run in the background; return when it trains, or could not start");
   machines.add_to(arguments);
   arguments
       .note(
@@ -98,6 +101,8 @@ int run_recipe(const Words& words, const Globals& globals) {
                    ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
                    ExitCode::interrupted_term})
       .example("exprun recipes/quickstart.toml lr=3e-4", "with another learning rate")
+      .example("exprun recipes/quickstart.toml --detach",
+               "in the background; exprun logs and exprun stop reach it")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
       .example("exprun recipes/quickstart.toml '~warmup' --new", "without its warm-up, once more");
@@ -105,10 +110,20 @@ int run_recipe(const Words& words, const Globals& globals) {
   require_overrides(overrides, "command line");
   const auto joined = machines.joined(overrides);
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
-  return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
-    RecipeText text = with_world_size_of(rank_0, read_recipe(recipe, overrides));
-    return run_here(std::move(text), always_new, rank_0, globals);
-  });
+  const auto run = [&](const AttemptBegun& begun) {
+    return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
+      RecipeText text = with_world_size_of(rank_0, read_recipe(recipe, overrides));
+      return run_here(std::move(text), always_new, rank_0, begun, globals);
+    });
+  };
+  if (!detach) return run({});
+  if (joined)
+    throw Error(
+        "command line: --detach starts all ranks of one machine; leave it out where "
+        "several machines or another launcher start them",
+        ExitCode::bad_recipe);
+  resolve(read_recipe(recipe, overrides));  // mistakes are shown here
+  return launch_in_background(globals.store, run);
 }
 
 }  // namespace exprun

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/console.h"
 #include "base/format_units.h"
 #include "base/log.h"
+#include "base/progress_line.h"
 
 namespace exprun {
 namespace {
@@ -12,6 +14,13 @@ namespace {
 constexpr auto kRedraw = std::chrono::milliseconds(200);
 constexpr auto kPlainLine = std::chrono::seconds(10);
 constexpr double kRateAfter = 1;  // seconds; before them a rate says nothing
+
+std::string with_bar(const std::string& line, int64_t done, int64_t all) {
+  const ProgressRoom room = progress_room();
+  if (all <= 0) return line;
+  return progress_line(static_cast<double>(done) / static_cast<double>(all), {{line}}, room.columns,
+                       room.color);
+}
 
 }  // namespace
 
@@ -23,7 +32,7 @@ std::string byte_progress(const std::string& what, int64_t done, int64_t all, do
   const double rate = static_cast<double>(std::max<int64_t>(0, done - before)) / seconds;
   line += ", " + binary_bytes(rate) + "/s";
   if (all > 0 && rate > 0)
-    line += ", " + duration(static_cast<double>(std::max<int64_t>(0, all - done)) / rate) + " left";
+    line += ", ETA " + time_span(static_cast<double>(std::max<int64_t>(0, all - done)) / rate);
   return line;
 }
 
@@ -45,7 +54,10 @@ void ByteProgress::show(int64_t done) {
   shown_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const std::string line = byte_progress(what_, done, all_, seconds, before_);
-  terminal ? show_progress_line(line) : log_info(line);
+  if (!terminal)
+    log_info(line);
+  else
+    show_progress_line(with_bar(line, done, all_));
 }
 
 }  // namespace exprun

@@ -8,7 +8,7 @@
 
 namespace exprun {
 
-// "preparing: 120 MiB of 1.1 GiB, 180 MiB/s, 5s left"; `all` is 0 where nobody knows it. What was
+// "preparing: 120 MiB of 1.1 GiB, 180 MiB/s, ETA 5 s"; `all` is 0 where nobody knows it. What was
 // done `before` counts for no rate.
 std::string byte_progress(const std::string& what, int64_t done, int64_t all, double seconds,
                           int64_t before = 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -12,6 +13,7 @@
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/which_run.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -36,6 +38,21 @@ Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& requ
       request.trial ? "" : difference_from_newest(store, request.resolved);
   if (!difference.empty()) log_info(difference);
   return begin_new_run(store, folder, request, prepared);
+}
+
+bool can_write_text(const ResolvedRecipe& recipe) {
+  return text_at(recipe.root(), "dataset.tokenizer").value_or("none") != "none";
+}
+
+// A sweep says itself what comes after its trials.
+void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
+                         const StoreFolder& folder) {
+  if (run.state != RunState::finished || request.trial) return;
+  const std::string store = store_option(folder), name = ' ' + shell_quoted(run.folder);
+  std::string next = "next:\n  exprun report" + store + "   compares the runs";
+  if (can_write_text(request.resolved))
+    next += "\n  exprun sample" + name + store + "   writes text with this one";
+  log_info(next + "\n  exprun show" + name + store + "   tells everything about it");
 }
 
 // Of any other end the trainer has spoken itself.
@@ -89,9 +106,11 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
   const int64_t most =
       by_other ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
   for (int64_t restart = 1;; ++restart) {
+    if (request.begun) request.begun(attempt->folder, attempt->run, attempt->number);
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
     say_how_to_go_on(launched.run, request);
+    say_what_comes_next(launched.run, request, folder);
     launched.others_wait = restart <= most && looks_like_a_loss(launched.run);
     if (restart > most || !end.deserves_restart) return launched;
     const int ranks = attempt->world_size;
@@ -115,6 +134,12 @@ bool are_there(const PreparedData& data) {
 }
 
 }  // namespace
+
+std::string store_option(const StoreFolder& folder) {
+  const char* const variable = std::getenv("EXPRUN_STORE");
+  const std::string usual = variable && *variable ? variable : "runs";
+  return folder.shown == usual ? "" : " --store " + shell_quoted(folder.shown.string());
+}
 
 FileLock launch_lock(const StoreFolder& folder) {
   const std::filesystem::path file = folder.launch_lock();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,9 @@
 
 namespace exprun {
 
+// Told when an attempt has its folder and its row, before its trainer starts.
+using AttemptBegun = std::function<void(const RunFolder& folder, int64_t run, int64_t attempt)>;
+
 struct LaunchRequest {
   RecipeText text;
   ResolvedRecipe resolved;  // without facts of the data
@@ -29,6 +33,7 @@ struct LaunchRequest {
   std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
   bool extends = false;  // the run that is continued becomes one of this recipe
   std::optional<ForkOrigin> origin = std::nullopt;  // of the new run
+  AttemptBegun begun = {};
 };
 
 struct Launch {
@@ -42,6 +47,9 @@ struct Launch {
 // nothing is touched. Two launches of one recipe at once make one run. Throws RecipeError, Error.
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new);
+
+// The option that a command needs to mean this store, where it is not the usual one: " --store /a".
+std::string store_option(const StoreFolder& folder);
 
 // Held while a launch decides which run it is and writes its row; whoever removes data that no run
 // uses holds it too. Throws Error where another holds it for 30 s.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/launch/process/child_group.h"
@@ -244,8 +245,8 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
 
 int explain(const std::exception& error) {
   const auto* const world = dynamic_cast<const Error*>(&error);
-  if (dynamic_cast<const RecipeError*>(&error)) {
-    std::fputs(error.what(), stderr);
+  if (const auto* const recipe = dynamic_cast<const RecipeError*>(&error)) {
+    show_diagnostics(recipe->diagnostics());
     return static_cast<int>(ExitCode::bad_recipe);
   }
   if (world)

@@ -60,8 +60,9 @@ int64_t counted_tokens(const Completion& completion, int64_t context_length) {
 std::optional<std::vector<double>> completion_losses(Model& model,
                                                      const std::vector<Completion>& completions,
                                                      int64_t batch,
-                                                     const std::function<bool()>& stop_requested) {
+                                                     const std::function<bool(size_t)>& stops_at) {
   std::vector<double> losses;
+  if (stops_at(0)) return std::nullopt;
   for (size_t first = 0; first < completions.size(); first += static_cast<size_t>(batch)) {
     const size_t count = std::min(static_cast<size_t>(batch), completions.size() - first);
     const auto [inputs, targets] =
@@ -69,7 +70,7 @@ std::optional<std::vector<double>> completion_losses(Model& model,
     const auto of_batch =
         row_losses(model.logits(inputs.to(model.device())), targets.to(model.device()));
     losses.insert(losses.end(), of_batch.begin(), of_batch.end());
-    if (stop_requested()) return std::nullopt;
+    if (stops_at(losses.size())) return std::nullopt;
   }
   return losses;
 }

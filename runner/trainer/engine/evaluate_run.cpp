@@ -10,6 +10,7 @@
 #include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
+#include "engine/record/evaluation_progress.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -83,14 +84,18 @@ json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
 
   const at::NoGradGuard no_grad;
   pipeline.model().set_training(false);
-  const auto context = context_of(pipeline, state.position.step,
-                                  [] { return stop_requested() != StopRequest::none; });
+  auto context = context_of(pipeline, state.position.step,
+                            [] { return stop_requested() != StopRequest::none; });
   json results{{"step", state.position.step},
                {"metrics", json::object()},
                {"texts", json::object()},
                {"problems", json::object()}};
-  for (const NamedEvaluation& named : pipeline.evaluations)
-    if (wanted.only.empty() || named.name == wanted.only) add(results, named, context);
+  for (const NamedEvaluation& named : pipeline.evaluations) {
+    if (!wanted.only.empty() && named.name != wanted.only) continue;
+    EvaluationProgress progress(named.name);
+    context.report = [&](const WorkDone& done) { progress.show(done); };
+    add(results, named, context);
+  }
   return results;
 }
 

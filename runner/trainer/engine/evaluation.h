@@ -17,6 +17,12 @@
 
 namespace exprun {
 
+// How far an evaluation is: 1,024 of 65,536 "tokens".
+struct WorkDone {
+  int64_t done = 0, all = 0;
+  const char* unit = "tokens";
+};
+
 // Gradients are off and the model is not in training while an evaluation runs.
 struct EvaluationContext {
   Model& model;
@@ -32,6 +38,8 @@ struct EvaluationContext {
   // Every rank evaluates, and ends with the same result; they may divide the work. Looks at
   // stop_requested are collective: all ranks make the same number of them.
   std::shared_ptr<ProcessGroup> group = single_process();
+  // Tells who waits how far it is: first with nothing done, then after every batch or token.
+  std::function<void(const WorkDone&)> report = [](const WorkDone&) {};
 };
 
 struct EvaluationResult {

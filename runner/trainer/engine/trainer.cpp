@@ -126,7 +126,10 @@ bool Trainer::evaluate_due() {
 bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
   pipeline_.model().set_training(false);
-  const auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
+  auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
+  context.report = [&](const WorkDone& done) {
+    links_.recorder.evaluating(position_.step, named.name, done);
+  };
   auto result = exprun::evaluate(named, context);
   if (!result) return false;
   take_metrics_of_rank_0(*pipeline_.group, *result);

@@ -58,7 +58,10 @@ class HellaSwag : public Evaluation {
   std::optional<EvaluationResult> evaluate(const EvaluationContext& context) override {
     const auto& all = completions(*context.tokenizer);
     const auto losses =
-        completion_losses(context.model, all, context.micro_batch, context.stop_requested);
+        completion_losses(context.model, all, context.micro_batch, [&](size_t done) {
+          context.report({static_cast<int64_t>(done), static_cast<int64_t>(all.size()), "endings"});
+          return done > 0 && context.stop_requested();
+        });
     if (!losses) return std::nullopt;
     std::vector<double> means;
     for (size_t i = 0; i < all.size(); ++i)

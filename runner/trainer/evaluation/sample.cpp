@@ -84,6 +84,7 @@ class Sample : public Evaluation {
   std::optional<EvaluationResult> write(const EvaluationContext& context, int64_t index) const {
     std::vector<int64_t> tokens = encoded(*context.tokenizer);
     for (int64_t i = 0; i < settings_.tokens; ++i) {
+      context.report({index * settings_.tokens + i, settings_.samples * settings_.tokens});
       const at::Tensor logits = next_logits(context.model, tokens);
       if (!logits.isfinite().all().item<bool>())
         return EvaluationResult{{}, "", "the model has diverged: its logits are NaN or infinite"};

@@ -27,11 +27,14 @@ class ValidationLoss : public Evaluation {
     const int64_t size = std::max(context.micro_batch, kFewestTokens / context.sequence_length);
     const int64_t ranks = context.group->world_size();
     std::vector<double> loss_and_tokens{0, 0};
+    const int64_t targets = context.dataset.targets_per_sample();
+    context.report({0, samples * targets});
     // The ranks take the batches in turn.
     for (int64_t round = 0; round < samples; round += size * ranks) {
       const int64_t first = round + size * context.group->rank();
       if (first < samples)
         add_batch(loss_and_tokens, context, first, std::min(size, samples - first));
+      context.report({std::min(round + size * ranks, samples) * targets, samples * targets});
       if (context.stop_requested()) return std::nullopt;
     }
     const auto sums = sum_over_ranks(*context.group, loss_and_tokens);

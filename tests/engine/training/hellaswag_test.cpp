@@ -117,10 +117,10 @@ TEST_CASE("hellaswag: losses of endings are PyTorch's, whatever the batch and it
     for (const auto& sum : example.at("sums")) expected.push_back(sum);
   REQUIRE(expected.size() == rows.size());
   for (const int64_t batch : {1, 4, 7, 96}) {
-    const auto ours = completion_losses(*gpt2.model, rows, batch, [] { return false; });
+    const auto ours = completion_losses(*gpt2.model, rows, batch, [](size_t) { return false; });
     CHECK(largest_difference(*ours, expected) < 1e-4);  // of sums of about 200
   }
-  CHECK_FALSE(completion_losses(*gpt2.model, rows, 1, [] { return true; }));
+  CHECK_FALSE(completion_losses(*gpt2.model, rows, 1, [](size_t) { return true; }));
 }
 
 TEST_CASE("hellaswag: a model that knows nothing scores like chance") {

@@ -38,8 +38,8 @@ class Recording : public Recorder {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // From here on what the machine uses too; `step` is the last completed one.
-  void begin(int64_t step);
+  // From here on what the machine uses too. `start` is where a resume begins.
+  void begin(const std::optional<Position>& start);
   // Makes everything durable, and sums it up on the screen.
   void end(const TrainingResult& result);
 
@@ -47,6 +47,7 @@ class Recording : public Recorder {
 
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void evaluating(int64_t step, const std::string& name, const WorkDone& done) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
  private:
@@ -104,7 +105,10 @@ Recording::Recording(const StoredRun& run, const RankAttempt& attempt)
                                        metrics_of(attempt.pipeline())));
 }
 
-void Recording::begin(int64_t step) {
+void Recording::begin(const std::optional<Position>& start) {
+  const int64_t step = start ? start->step : 0;
+  if (start && start->best && attempt_.pipeline().plan.best.metric == "val/loss")
+    progress_.know_lowest_val_loss(start->best->value);
   const SystemRecorder::Settings settings{run_.folder.path, attempt_.pipeline().plan.system_every,
                                           step, events_ ? &*events_ : nullptr, attempt_.device()};
   all_.push_back(&system_.emplace(metrics_, settings));
@@ -116,7 +120,7 @@ void Recording::end(const TrainingResult& result) {
   show_progress_line("");
   for (const std::string& line : end_summary(attempt_.pipeline(), progress_, result, run_))
     log_info(line);
-  if (mfu_) log_info(mfu_->text(progress_.tokens_per_second()));
+  if (mfu_) log(LogLevel::debug, mfu_->text(progress_.tokens_per_second()));
 }
 
 void Recording::step(const StepRecord& record) {
@@ -125,6 +129,10 @@ void Recording::step(const StepRecord& record) {
 
 void Recording::evaluation(int64_t step, const std::string& name, const EvaluationResult& result) {
   for (Recorder* one : all_) one->evaluation(step, name, result);
+}
+
+void Recording::evaluating(int64_t step, const std::string& name, const WorkDone& done) {
+  for (Recorder* one : all_) one->evaluating(step, name, done);
 }
 
 void Recording::event(const std::string& level, const std::string& kind, const std::string& text) {
@@ -178,6 +186,7 @@ std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
 
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
                      const std::string& checkpoint_recipe, const RankPlace& place) {
+  keep_log(run.folder.log(run.attempt, 0).string());
   HandOver hand_over = read_hand_over(run.folder, checkpoint, checkpoint_recipe);
   hand_over.attempt = run.attempt;
   std::unique_ptr<Rendezvous> rendezvous;  // of several ranks
@@ -195,11 +204,11 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   Recording recording(run, attempt);
   const std::optional<Position> start = attempt.restore(recording);
-  recording.begin(start ? start->step : 0);
 
   StoreLedger ledger(run, recording.metrics());
   CheckpointWriter saver(run.folder, ledger, recording, start);  // removes what was never finished
   require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
+  recording.begin(start);  // nothing of the machine is recorded of what could not start
   Trainer trainer(pipeline, {recording, &saver, stop_requested, [&kernels] { kernels.keep(); }});
   const TrainingResult result = train(trainer, start, *pipeline.group);
   saver.wait();

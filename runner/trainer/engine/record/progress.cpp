@@ -1,10 +1,14 @@
 #include "engine/record/progress.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/console.h"
 #include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "engine/data/token_dataset.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"
@@ -17,6 +21,13 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr double kSmoothing = 0.1;  // weight of the newest step
 constexpr int64_t kFirstSteps = 2;  // not smoothed over: kernels are being chosen
+constexpr auto kPlainLine = std::chrono::minutes(1);
+constexpr double kShortAverage = 0.1, kLongAverage = 0.02;  // weights of the newest loss
+constexpr int64_t kTrendAfter = 5;
+constexpr double kLevel = 1e-3;      // of the loss: a smaller change is none
+constexpr double kWrittenOut = 1e6;  // tokens a second
+// What a narrow terminal's line does without, the highest first.
+constexpr int kDropElapsed = 4, kDropBest = 3, kDropVal = 2, kDropRate = 1;
 
 LogLevel level_named(const std::string& level) {
   if (level == "error") return LogLevel::error;
@@ -25,7 +36,8 @@ LogLevel level_named(const std::string& level) {
 
 }  // namespace
 
-Progress::Progress(const Pipeline& pipeline) : pipeline_(pipeline), last_(Clock::now()) {}
+Progress::Progress(const Pipeline& pipeline)
+    : pipeline_(pipeline), begun_(Clock::now()), last_(begun_), told_at_(begun_) {}
 
 Progress::~Progress() {
   show_progress_line("");
@@ -50,33 +62,105 @@ double Progress::seconds_left(int64_t step) const {
   return seconds;
 }
 
+void LossTrend::add(double loss) {
+  ++count_;
+  const auto weight = [&](double usual) {
+    return std::max(usual, 1.0 / static_cast<double>(count_));
+  };
+  short_ += (loss - short_) * weight(kShortAverage);
+  long_ += (loss - long_) * weight(kLongAverage);
+}
+
+std::string LossTrend::arrow(bool color) const {
+  if (count_ < kTrendAfter || !std::isfinite(short_ - long_)) return "";
+  const double change = short_ - long_;
+  if (std::abs(change) < kLevel * std::abs(long_)) return "→";
+  return change < 0 ? inked("↓", Ink::green, color) : inked("↑", Ink::yellow, color);
+}
+
 void Progress::step(const StepRecord& record) {
   seconds_since_last();
   const bool early = tokens_ < static_cast<double>(kFirstSteps * record.tokens);
   step_seconds_ += (record.seconds - step_seconds_) * (early ? 1 : kSmoothing);
   training_seconds_ += record.seconds;
   tokens_ += static_cast<double>(record.tokens);
-  if (!has_progress_line()) {
-    if (record.step % pipeline_.plan.progress_every == 0) log_info(line(record));
-    return;
+  trend_.add(record.loss);
+  const auto now = Clock::now();
+  const bool terminal = has_progress_line();
+  if (now - told_at_ >= kPlainLine || record.step % pipeline_.plan.progress_every == 0) {
+    told_at_ = now;
+    terminal ? note_in_log(plain_line(record)) : log_info(plain_line(record));
   }
-  if (Clock::now() - shown_at_ < kRedraw && record.step != pipeline_.plan.timeline.steps) return;
-  shown_at_ = Clock::now();
-  show_progress_line(line(record));
+  const bool is_last = record.step == pipeline_.plan.timeline.steps;
+  if (!terminal || (now - shown_at_ < kRedraw && !is_last)) return;
+  shown_at_ = now;
+  show_progress_line(terminal_line(record));
 }
 
-std::string Progress::line(const StepRecord& record) const {
-  const auto rate = static_cast<int64_t>(static_cast<double>(record.tokens) / step_seconds_);
+std::string Progress::rate_text(const StepRecord& record) const {
+  const double rate = static_cast<double>(record.tokens) / step_seconds_;
+  return rate < kWrittenOut ? with_thousands(static_cast<int64_t>(rate)) : in_thousands(rate);
+}
+
+// With -v only.
+std::string Progress::lr_text(const StepRecord& record) const {
+  return is_shown(LogLevel::debug) ? "lr " + four_digits(record.lr) : "";
+}
+
+std::string Progress::plain_line(const StepRecord& record) const {
+  const std::string lr = lr_text(record);
   return "step " + std::to_string(record.step) + "/" +
          std::to_string(pipeline_.plan.timeline.steps) + "  loss " + fixed(record.loss, 4) + "  " +
-         with_thousands(rate) + " tokens/s  ETA " + duration(seconds_left(record.step));
+         (lr.empty() ? "" : lr + "  ") + rate_text(record) + " tokens/s  elapsed " +
+         time_span(elapsed()) + "  ETA " + time_span(seconds_left(record.step));
+}
+
+std::vector<LinePart> Progress::val_loss_parts() const {
+  if (!last_val_loss_) return {};
+  std::vector<LinePart> parts{{"val " + fixed(*last_val_loss_, 3), kDropVal}};
+  if (lowest_val_loss_) parts.push_back({"best " + fixed(*lowest_val_loss_, 3), kDropBest});
+  return parts;
+}
+
+std::string Progress::line_at(int64_t step, std::vector<LinePart> parts) const {
+  const int64_t steps = pipeline_.plan.timeline.steps;
+  const ProgressRoom room = progress_room();
+  parts.insert(parts.begin(), {std::to_string(step) + "/" + std::to_string(steps)});
+  return progress_line(static_cast<double>(step) / static_cast<double>(std::max<int64_t>(steps, 1)),
+                       std::move(parts), room.columns, room.color);
+}
+
+std::string Progress::terminal_line(const StepRecord& record) const {
+  std::vector<LinePart> parts{
+      {"loss " + fixed(record.loss, 3) + trend_.arrow(progress_room().color)}};
+  for (LinePart& part : val_loss_parts()) parts.push_back(std::move(part));
+  if (const std::string lr = lr_text(record); !lr.empty()) parts.push_back({lr});
+  parts.push_back({rate_text(record) + " tokens/s", kDropRate});
+  parts.push_back({time_span(elapsed()), kDropElapsed});
+  parts.push_back({"ETA " + time_span(seconds_left(record.step))});
+  return line_at(record.step, std::move(parts));
+}
+
+void Progress::evaluating(int64_t step, const std::string& name, const WorkDone& done) {
+  if (!evaluation_)
+    evaluation_.emplace(
+        name, "step " + std::to_string(step) + ": ",
+        [this, step](const WorkDone&, const std::string& said) { return line_at(step, {{said}}); });
+  evaluation_->show(done);
+}
+
+double Progress::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - begun_).count();
 }
 
 void Progress::evaluation(int64_t step, const std::string& name, const EvaluationResult& result) {
+  evaluation_.reset();
   evaluation_seconds_[name] = seconds_since_last();
   for (const auto& [metric, value] : result.metrics) {
     log_info("step " + std::to_string(step) + ": " + metric + " " + fixed(value, 4));
-    if (metric == "val/loss") last_val_loss_ = value;
+    if (metric != "val/loss") continue;
+    last_val_loss_ = value;
+    if (std::isfinite(value)) lowest_val_loss_ = std::min(value, lowest_val_loss_.value_or(value));
   }
   if (!result.problem.empty())
     log_info("step " + std::to_string(step) + ": " + name + ": " + result.problem);
@@ -148,7 +232,7 @@ std::string result_line(const Pipeline& pipeline, const Progress& progress,
   if (const auto& best = result.position.best)
     line += " (best " + fixed(best->value, 4) + " at step " + std::to_string(best->step) + ")";
   return line + ", " + with_thousands(static_cast<int64_t>(progress.tokens_per_second())) +
-         " tokens/s, " + duration(progress.training_seconds()) + " of training";
+         " tokens/s, " + time_span(progress.training_seconds()) + " of training";
 }
 
 }  // namespace

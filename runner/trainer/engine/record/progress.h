@@ -1,5 +1,5 @@
 // How training goes, for people, on standard error: one line rewritten in place on a terminal,
-// plain lines at [metrics] progress_every elsewhere.
+// plain lines at [metrics] progress_every elsewhere, one a minute at least.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_line.h"
 #include "engine/device/machine.h"
 #include "engine/pipeline.h"
+#include "engine/record/evaluation_progress.h"
 #include "engine/record/recorder.h"
 #include "engine/record/store_recorder.h"
 #include "engine/trainer.h"
 
 namespace exprun {
+
+// Whether the loss falls: a short against a long exponential average of it.
+class LossTrend {
+ public:
+  void add(double loss);
+  // An arrow; empty before there are losses to compare.
+  std::string arrow(bool color) const;
+
+ private:
+  int64_t count_ = 0;
+  double short_ = 0, long_ = 0;
+};
 
 class Progress : public Recorder {
  public:
@@ -23,7 +37,11 @@ class Progress : public Recorder {
 
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void evaluating(int64_t step, const std::string& name, const WorkDone& done) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
+
+  // Of earlier attempts.
+  void know_lowest_val_loss(double loss) { lowest_val_loss_ = loss; }
 
   // Seconds and tokens in updates alone, over this attempt.
   double training_seconds() const { return training_seconds_; }
@@ -31,18 +49,26 @@ class Progress : public Recorder {
   std::optional<double> last_val_loss() const { return last_val_loss_; }
 
  private:
-  std::string line(const StepRecord& record) const;
+  std::string plain_line(const StepRecord& record) const;
+  std::string terminal_line(const StepRecord& record) const;
+  std::string line_at(int64_t step, std::vector<LinePart> parts) const;
+  std::string lr_text(const StepRecord& record) const;
+  std::string rate_text(const StepRecord& record) const;
+  std::vector<LinePart> val_loss_parts() const;
+  double elapsed() const;
   double seconds_left(int64_t step) const;
   double seconds_since_last();
 
   const Pipeline& pipeline_;
-  std::map<std::string, double> evaluation_seconds_;  // of the last one
-  std::chrono::steady_clock::time_point last_;        // step or evaluation
-  std::chrono::steady_clock::time_point shown_at_;
+  std::map<std::string, double> evaluation_seconds_;          // of the last one
+  std::chrono::steady_clock::time_point begun_, last_;        // step or evaluation
+  std::chrono::steady_clock::time_point shown_at_, told_at_;  // on a terminal; in lines
+  std::optional<EvaluationProgress> evaluation_;              // under way
+  LossTrend trend_;
   double training_seconds_ = 0;
   double tokens_ = 0;
   double step_seconds_ = 0;  // smoothed
-  std::optional<double> last_val_loss_;
+  std::optional<double> last_val_loss_, lowest_val_loss_;
 };
 
 // What a run says about itself when it starts and when it ends.

@@ -37,6 +37,9 @@ class Recorder {
   virtual void step(const StepRecord& record) = 0;
   virtual void evaluation(int64_t /*step*/, const std::string& /*name*/,
                           const EvaluationResult& /*result*/) {}
+  // One that is under way, often.
+  virtual void evaluating(int64_t /*step*/, const std::string& /*name*/, const WorkDone& /*done*/) {
+  }
   // level: info, warning, error. Never throws: trouble with the store does not stop training.
   virtual void event(const std::string& /*level*/, const std::string& /*kind*/,
                      const std::string& /*text*/) {}

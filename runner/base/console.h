@@ -1,0 +1,42 @@
+// More about the messages of base/log.h, for those who show progress or mistakes: what fits on a
+// terminal, and the log that is kept beside it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "base/log.h"
+
+namespace exprun {
+
+// Whether messages of this level are shown.
+bool is_shown(LogLevel level);
+
+// Mistakes of a recipe on standard error, as `render` writes them: on a terminal in color, and no
+// wider than it is.
+void show_diagnostics(const Diagnostics& diagnostics);
+
+// How they are written: broken between words where that is wider than so many columns (0: never),
+// and in a terminal's colors.
+struct Rendering {
+  size_t columns = 0;
+  bool color = false;
+};
+std::string render(const Diagnostic& diagnostic, const Rendering& rendering);
+std::string render(const Diagnostics& diagnostics, const Rendering& rendering);
+
+// What fits into the progress line: no columns where show_progress_line shows nothing.
+struct ProgressRoom {
+  size_t columns = 0;
+  bool color = false;
+};
+ProgressRoom progress_room();
+
+// Only to the file of keep_log.
+void note_in_log(const std::string& message);
+
+// Standard error leads elsewhere now.
+void look_at_standard_error_again();
+
+}  // namespace exprun

@@ -1,0 +1,27 @@
+// The line that says how far work is, and how long it takes: a bar and what there is to say, fitted
+// to a terminal. base/log.h shows it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace exprun {
+
+struct LinePart {
+  std::string text;
+  int dropped = 0;  // where there is no room, the highest first; 0 stays
+};
+
+// " 38% [====>     ]  76/200  loss 2.703": the bar takes what room there is. `fraction` is of 1.
+std::string progress_line(double fraction, std::vector<LinePart> parts, size_t columns, bool color);
+
+// In sentences: "<1 s", "12 s", "1 min 20 s", "2 h 5 min", "3 d 4 h"
+std::string time_span(double seconds);
+
+// "12.0 k of 65.5 k tokens, 8.12 k tokens/s, ETA 7 s": work that has taken so many seconds; without
+// rate and ETA before there is something to measure.
+std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds);
+
+}  // namespace exprun

@@ -1,0 +1,149 @@
+// exprun stop RUN...
+#include <fnmatch.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/log.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/which_run.h"
+#include "store/run_state.h"
+
+namespace exprun {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+
+bool is_pattern(const std::string& reference) {
+  return reference.find_first_of("*?[") != std::string::npos;
+}
+
+bool matches(const std::string& pattern, const RunRow& run) {
+  return ::fnmatch(pattern.c_str(), run.folder.c_str(), 0) == 0 ||
+         ::fnmatch(pattern.c_str(), run.name.c_str(), 0) == 0;
+}
+
+std::vector<RunRow> running(const Store& store, const StoreFolder& folder) {
+  std::vector<RunRow> runs;
+  for (RunRow& row : store.runs()) {
+    RunRow run = observed(store, folder, std::move(row));
+    if (run.state == RunState::running) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
+                          const std::string& reference) {
+  if (!is_pattern(reference)) return {find_run(store, folder, reference)};
+  std::vector<RunRow> runs = running(store, folder);
+  std::erase_if(runs, [&](const RunRow& run) { return !matches(reference, run); });
+  if (runs.empty())
+    throw Error("stop: no running run matches '" + reference + "'", ExitCode::no_such_run);
+  return runs;
+}
+
+void require_in_reach(const RunRow& run) {
+  if (run.state != RunState::running)
+    throw Error(
+        "stop: " + run.folder + " is not running: it " +
+        (run.state == RunState::finished ? "is finished" : "ended") + " at step " +
+        std::to_string(run.last_step) +
+        (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
+  if (on_another_host(run))
+    throw Error("stop: " + run.folder + ' ' + is_running(run) + "; stop it on " + run.host);
+}
+
+// Each once, and all in reach, before the first is told.
+std::vector<RunRow> all_meant(const Store& store, const StoreFolder& folder,
+                              const Words& references) {
+  std::vector<RunRow> all;
+  for (const std::string& reference : references)
+    for (RunRow& run : meant(store, folder, reference)) {
+      require_in_reach(run);
+      const bool is_known = std::any_of(all.begin(), all.end(),
+                                        [&](const RunRow& other) { return other.id == run.id; });
+      if (!is_known) all.push_back(std::move(run));
+    }
+  return all;
+}
+
+// Its launcher passes it on. One that is gone has taken its trainer with it: that is ending.
+void tell_to_end(const RunRow& run) {
+  if (::kill(static_cast<pid_t>(run.pid), SIGTERM) == 0 || errno == ESRCH) return;
+  throw file_error("stop", run.folder);
+}
+
+RunRow awaited_end(const Store& store, const StoreFolder& folder, RunRow run) {
+  while (run.state == RunState::running) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    run = observed(store, folder, store.run(run.id).value_or(run));
+  }
+  return run;
+}
+
+// Whether it has ended as it was told to.
+bool say_end(const RunRow& run) {
+  const std::string at = " at step " + std::to_string(run.last_step);
+  if (run.state == RunState::finished) {
+    log_info(run.folder + " finished" + at);
+  } else if (run.state == RunState::interrupted || run.state == RunState::preempted) {
+    log_info(run.folder +
+             (run.last_step > 0 ? " is saved and ended" + at : " ended before a step") +
+             "; exprun resume " + run.folder + " continues it");
+  } else {
+    log_warning(run.folder + " ended" + at + ", " + to_string(run.state) +
+                (run.message.empty() ? "" : ": " + run.message));
+    return false;
+  }
+  return true;
+}
+
+std::vector<std::string> offered_running(const Typed& typed) {
+  const Store store = open_store(typed.store);
+  std::vector<std::string> names;
+  for (const RunRow& run : running(store, typed.store)) names.push_back(run.folder);
+  return names;
+}
+
+}  // namespace
+
+int run_stop(const Words& words, const Globals& globals) {
+  Words references;
+  bool all = false, no_wait = false;
+  Arguments arguments(
+      "stop RUN...",
+      "Stops runs: each saves a checkpoint after its step and ends. Waits for that.");
+  arguments
+      .words("RUN...", references, "folders, ids, uids, names (the newest), @last, or 'mine-*'",
+             offered_running)
+      .flag("--all", all, "every run of the store that is running on this machine")
+      .flag("--no-wait", no_wait, "do not wait until they have ended")
+      .note(
+          "A run that is told to stop again while it saves ends at once, as with a second Ctrl-C. "
+          "To stop a trial stops its sweep; the same sweep command continues it.")
+      .exit_codes(kReadsRuns)
+      .example("exprun stop --all", "whatever is running here")
+      .example("exprun stop 'mine-*' --no-wait", "all of that name, without waiting");
+  if (!arguments.parse(words)) return 0;
+  if (references.empty() != all)
+    throw Error(all ? "stop: --all leaves no run to name" : "stop: say which run, or --all",
+                ExitCode::bad_recipe);
+  const Store store = open_store(globals.store);
+  std::vector<RunRow> runs = all_meant(store, globals.store, references);
+  if (all) runs = running(store, globals.store);
+  std::erase_if(runs, [&](const RunRow& run) { return all && on_another_host(run); });
+  if (runs.empty()) log_info("no run is running here");
+  for (const RunRow& run : runs) tell_to_end(run);
+  if (no_wait) return 0;
+  bool as_told = true;
+  for (const RunRow& run : runs) as_told &= say_end(awaited_end(store, globals.store, run));
+  return as_told ? 0 : static_cast<int>(ExitCode::failed);
+}
+
+}  // namespace exprun

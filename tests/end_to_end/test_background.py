@@ -1,0 +1,131 @@
+"""Runs in the background: --detach starts one, logs shows what it says, stop ends it."""
+import os
+import re
+import signal
+import sqlite3
+import time
+import unittest
+
+from support import TIMEOUT, ExprunTest
+
+ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every=1000000 steps")
+
+
+class Background(ExprunTest):
+    def detach(self, *words):
+        said = self.exprun(*(words or ENDLESS), "--detach").err
+        (name, process) = re.search(r"^exprun: (\S+) runs in the background \(process (\d+)\)$", said, re.M).groups()
+        self.addCleanup(self.end_process, int(process))
+        return name, int(process), said
+
+    def end_process(self, process):
+        if self.lives(process):
+            os.kill(process, signal.SIGKILL)
+
+    @staticmethod
+    def lives(process):
+        try:
+            with open(f"/proc/{process}/stat", encoding="ascii") as stat:
+                return stat.read().rpartition(")")[2].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+    def test_a_run_trains_in_a_session_of_its_own(self):
+        name, process, said = self.detach()
+        self.assertTrue(said.endswith(f"  exprun logs {name} -f   follows what it says\n"
+                                      f"  exprun stop {name}   saves and ends it\n"), said)
+        self.assertIn("exprun: tiny: model gpt", said)
+        self.assertEqual(os.getsid(process), process)
+        self.assertEqual(self.state(), "running")
+        stopped = self.exprun("stop", name).err
+        step = int(re.fullmatch(rf"exprun: {name} is saved and ended at step (\d+); exprun resume {name} continues it\n", stopped)[1])
+        self.assertGreater(step, 0)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("interrupted", step)])
+        self.assertTrue((self.run_folder() / f"checkpoints/step_{step:08d}/MANIFEST.json").exists())
+
+    def test_a_run_that_cannot_start_fails_with_its_text(self):
+        failed = self.exprun("tiny.toml", "dataset.path=nowhere.txt", "--detach", code=2)
+        self.assertIn("nowhere.txt", failed.err)
+        self.assertNotIn("in the background", failed.err)
+        self.assertFalse((self.folder / "runs").exists())
+        failed = self.exprun("tiny.toml", "num_heads=3", "--detach", code=2)
+        self.assertEqual(failed.err, self.exprun("tiny.toml", "num_heads=3", code=2).err)
+
+    def test_a_run_that_fails_in_its_trainer_says_why(self):
+        failed = self.exprun("tiny.toml", "evaluation.hellaswag.path=text.txt", "--detach", code=2)
+        self.assertIn("line 1 of 'text.txt' is not an example of HellaSwag", failed.err)
+        self.assertEqual(self.state(), "failed")
+
+    def test_a_short_run_may_have_ended_before_it_is_seen(self):
+        said = self.exprun("tiny.toml", "steps=1", "--detach").err
+        self.assertTrue("in the background" in said or "finished at step 1/1" in said, said)
+
+    def test_the_log_of_a_run_and_of_its_next_attempt(self):
+        name, _, _ = self.detach()
+        self.exprun("stop", name)
+        first = self.exprun("logs", name).out
+        self.assertIn("exprun: tiny: model gpt", first)
+        self.assertRegex(first, r"exprun: saved in runs/\S+/checkpoints/step_\d+\n")
+        self.detach()
+        self.exprun("stop", name)
+        both = self.exprun("logs", "@last").out
+        self.assertTrue(both.startswith(first + "==> attempt 2 <==\n"), both)
+        self.assertEqual(self.exprun("logs", name, "-n", "2").out, "".join(both.splitlines(True)[-2:]))
+
+    def test_a_run_in_the_foreground_keeps_its_log_too(self):
+        said = self.exprun("tiny.toml").err
+        log = self.exprun("logs", "@last").out
+        self.assertIn("exprun: finished at step 40/40", log)
+        self.assertLessEqual(set(log.splitlines()), set(said.splitlines()))
+
+    def test_following_ends_with_the_run(self):
+        name, _, _ = self.detach()
+        following = self.start("logs", name, "-f")
+        self.exprun("stop", name)
+        followed = self.finish(following)
+        self.assertEqual((followed.code, followed.out), (0, self.exprun("logs", name).out))
+
+    def test_a_log_that_there_is_not(self):
+        self.exprun("tiny.toml")
+        name = self.run_folder().name
+        missing = self.folder / f"runs/{name}/logs/attempt-1-rank-1.log"
+        self.assertEqual(self.exprun("logs", name, "--rank", "1", code=1).err,
+                         f"exprun: error: logs: there is no {missing}; a rank above 0 has one on the machine that it runs on\n")
+
+    def test_several_runs_are_stopped_at_once(self):
+        names = [self.detach(*ENDLESS, f"run.name={name}")[0] for name in ("one", "other")]
+        self.assertEqual(self.exprun("stop", "o*").err.count("is saved and ended at step"), 2)
+        self.assertEqual(self.rows("SELECT DISTINCT state FROM runs"), [("interrupted",)])
+        for name in names:
+            refused = self.exprun("stop", name, code=1).err
+            self.assertRegex(refused, rf"^exprun: error: stop: {name} is not running: it ended at step \d+ \(interrupted\)\n$")
+        self.assertEqual(self.exprun("stop", "o*", code=4).err, "exprun: error: stop: no running run matches 'o*'\n")
+        self.assertEqual(self.exprun("stop", "--all").err, "exprun: no run is running here\n")
+
+    def test_stopping_without_waiting(self):
+        _, process, _ = self.detach()
+        self.assertEqual(self.exprun("stop", "--all", "--no-wait").err, "")
+        late = time.monotonic() + TIMEOUT
+        while self.lives(process):
+            self.assertLess(time.monotonic(), late)
+            time.sleep(0.05)
+        self.assertEqual(self.state(), "interrupted")
+
+    def test_a_run_on_another_host_is_stopped_there(self):
+        name, process, _ = self.detach()
+        self.exprun("stop", name)
+        with sqlite3.connect(self.folder / "runs/exprun.db") as store:
+            store.execute("UPDATE attempt SET state = 'running', ended_ms = NULL, host = 'elsewhere', boot_id = 'another', "
+                          "machine_id = 'another'")
+        refused = self.exprun("stop", name, code=1).err
+        self.assertRegex(refused, rf"^exprun: error: stop: {name} may be running \(process {process} on elsewhere, last seen alive "
+                         r"\d+ s ago\); stop it on elsewhere\n$")
+
+    def test_what_is_missing_on_the_line(self):
+        self.exprun("tiny.toml")
+        self.assertEqual(self.exprun("stop", code=2).err, "exprun: error: stop: say which run, or --all\n")
+        self.assertEqual(self.exprun("stop", "x", "--all", code=2).err, "exprun: error: stop: --all leaves no run to name\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
