@@ -1,6 +1,7 @@
 #include "recipe/paths.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -48,6 +49,17 @@ std::string recorded_folder() {
   return folder;
 }
 
+// Python's torch where pip has installed this program with it (tools/wheel); may be empty.
+std::string installed_folder() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const auto& python : fs::directory_iterator(own_program().parent_path() / "../lib", ignored))
+    if (python.path().filename().string().starts_with("python3"))
+      if (const fs::path torch = python.path() / "site-packages/torch"; fs::exists(torch, ignored))
+        return torch.lexically_normal().string();
+  return "";
+}
+
 }  // namespace
 
 std::optional<std::string> path_problem(const std::string& path) {
@@ -76,7 +88,9 @@ std::string expand_path(const std::string& path, const std::string& libtorch_fol
 
 std::string libtorch_folder() {
   const char* environment = std::getenv("LIBTORCH");
-  return environment && *environment ? environment : recorded_folder();
+  if (environment && *environment) return environment;
+  const std::string recorded = recorded_folder();
+  return recorded.empty() ? installed_folder() : recorded;
 }
 
 }  // namespace exprun

@@ -14,7 +14,7 @@ std::string expand_path(const std::string& path, const std::string& libtorch_fol
 std::optional<std::string> path_problem(const std::string& path);
 
 // Where LibTorch lies, for ${libtorch}: the environment's LIBTORCH, else the folder that the build
-// recorded beside the programs; empty if neither says.
+// recorded beside the programs, else Python's torch that pip has installed with them; may be empty.
 std::string libtorch_folder();
 
 }  // namespace exprun
