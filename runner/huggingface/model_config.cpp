@@ -329,12 +329,13 @@ ModelKeys model_keys(const json& values, const std::filesystem::path& file) {
   const std::string type = model_type_of(values);
   if (!tensor_names(type))
     throw Error("huggingface: '" + file.string() + "' has the model_type \"" + type +
-                "\"; exprun reads " + listed(known_model_types()));
+                "\"; exprun supports " + listed(known_model_types()));
   Config config(values);
   if (config.has("quantization_config")) config.obstacles.push_back("the weights are quantized");
   ModelKeys keys = type == "gpt2" ? gpt2_keys(config) : llama_like_keys(config, type);
   if (config.obstacles.empty()) return keys;
-  std::string text = "huggingface: '" + file.string() + "' describes a model that exprun has not:";
+  std::string text =
+      "huggingface: '" + file.string() + "' describes a model that exprun does not support:";
   for (const std::string& obstacle : config.obstacles) text += "\n  " + obstacle;
   throw Error(text);
 }

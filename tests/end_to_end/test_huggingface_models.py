@@ -24,7 +24,7 @@ class HuggingFaceModels(ExprunTest):
         source = fixture(self, "parity/hf_gpt2/model")
         self.exprun("new", "tuned", "--from", source, "--path", "text.txt")
         result = self.exprun("tuned.toml", *SMALL)
-        self.assertIn(f"begins with 40 tensors of '{source}' (gpt2)", result.err)
+        self.assertIn(f"loaded 40 tensors from '{source}' (gpt2)", result.err)
         said = self.exprun("export", "tuned", "--huggingface", "models/again")
         self.assertEqual(said.err, "exprun: wrote 40 tensors of step 3 to models/again (gpt2, fp32)\n")
         again = self.folder / "models/again"
@@ -69,13 +69,13 @@ class HuggingFaceModels(ExprunTest):
         source = fixture(self, "parity/hf_gpt2/model")
         self.exprun("new", "tuned", "--from", source, "--path", "text.txt")
         said = self.exprun("tuned.toml", *SMALL, "hidden_size=32", code=2).err
-        self.assertIn(f"'{source}' and the recipe's model differ in 37 tensors:", said)
+        self.assertIn(f"'{source}' and the model of the recipe differ in 37 tensors:", said)
         self.assertIn("'transformer.wte.weight' has the shape [300,64], not [300,32]", said)
-        self.assertIn(f"`exprun new --from {source}` writes a recipe with the model of that folder", said)
+        self.assertIn(f"`exprun new --from {source}` writes a recipe for that folder", said)
         self.exprun("tiny.toml", "steps=2")
         for words, message in (
                 (("--step", "7"), "tiny-{uid} has none of step 7; it has those of"),
-                (("--step", "best"), "export: 'best' is no step; give a number, or last"),
+                (("--step", "best"), "export: 'best' is not a step; give a number or last"),
                 (("--dtype", "int8"), "export: there is no dtype 'int8'; it can be fp32, bf16 or fp16")):
             code = 1 if words[1] == "7" else 2
             said = self.exprun("export", "tiny", "--huggingface", "out", *words, code=code).err

@@ -209,8 +209,9 @@ class OneHost(OnOneHost):
         second, first = self.finish_all(both)
         self.assertEqual((second.code, first.code), (128 + signal.SIGKILL, 1), first.err)
         self.assertIn("exprun: error: rank 1: ended by SIGKILL (kill -9, or out of memory)\n", second.err)
-        (log,) = (self.run_folder() / "logs").iterdir()
-        self.assertIn("100,000 steps of 128 tokens\n", log.read_text())
+        for rank in (0, 1):
+            log = self.run_folder() / f"logs/attempt-1-rank-{rank}.log"
+            self.assertIn("100,000 steps of 128 tokens\n", log.read_text())
 
     def test_an_interface_may_be_named_on_one_machine_only(self):
         second = self.start_on(1, 2, *WORDS, "steps=3", GLOO_SOCKET_IFNAME="lo")
@@ -244,7 +245,8 @@ class Flags(ExprunTest):
 
     def test_ranks_on_one_machine_need_no_endpoint(self):
         self.exprun("tiny.toml", "sequences=8", "--nproc-per-node=2", "steps=2")
-        self.assertEqual(len(list(self.run_folder().glob("logs/*"))), 1)  # of rank 1
+        self.assertEqual(sorted(log.name for log in self.run_folder().glob("logs/*")),
+                         ["attempt-1-rank-0.log", "attempt-1-rank-1.log"])
 
 
 if __name__ == "__main__":

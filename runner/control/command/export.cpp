@@ -101,7 +101,7 @@ int run_export(const Words& words, const Globals& globals) {
   bool csv = false, jsonl = false, attempts = false;
   Arguments arguments("export RUN...",
                       "Prints the metrics of runs, one value per line: run, name, step, value, "
-                      "seconds since the run began. With --huggingface it writes the model of a "
+                      "seconds since the run began. With --huggingface, writes the model of a "
                       "run.");
   arguments
       .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
@@ -113,8 +113,8 @@ int run_export(const Words& words, const Globals& globals) {
       .option("--tensorboard", "DIR", tensorboard,
               "write TensorBoard event files instead, one folder per run", offer::folders)
       .option("--huggingface", "DIR", folder.folder,
-              "write the weights of one run with config.json, its tokenizer and a model card to a "
-              "new folder, which transformers loads",
+              "write the model of one run to a new folder that transformers loads: weights, "
+              "config.json, tokenizer, model card",
               offer::folders)
       .option("--step", "N|best|last", folder.step, std::string("with --huggingface: ") + kStepHelp,
               offer::one_of({"best", "last"}))
@@ -122,8 +122,8 @@ int run_export(const Words& words, const Globals& globals) {
               "with --huggingface: the number format of the weights, fp32, bf16 or fp16 (default: "
               "fp32)")
       .note(
-          "A model that transformers has no architecture for is written all the same, with "
-          "exprun's names for its tensors; README.md in the folder says which keys are the reason.")
+          "A model without an architecture in transformers is written with exprun's names for its "
+          "tensors; README.md in the folder lists the keys that are the reason.")
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script")

@@ -113,9 +113,10 @@ Given tokenizer_given(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / "merges.txt", ignored) &&
       std::filesystem::exists(folder / "vocab.json", ignored))
     return {{"tokenizer", "\"gpt2\""}, {"vocabulary", toml_quoted(folder.string())}};
-  log_warning("new: " + folder.string() +
-              " has no tokenizer.json: the recipe has a tokenizer of bytes, for which the weights "
-              "were not trained");
+  log_warning(
+      "new: " + folder.string() +
+      " has no tokenizer.json: the recipe uses a byte tokenizer, for which the weights were "
+      "not trained");
   return {};
 }
 
@@ -281,10 +282,11 @@ int run_new(const Words& words, const Globals&) {
               types_of("model"))
       .option("--data", "TYPE", request.data,
               "the kind of data (default: text); see exprun schema dataset", types_of("dataset"))
-      .option("--from", "DIR", request.from,
-              "a folder of HuggingFace's (config.json, model.safetensors): the recipe has its "
-              "model and tokenizer, and begins with its weights",
-              offer::folders)
+      .option(
+          "--from", "DIR", request.from,
+          "a HuggingFace folder (config.json, model.safetensors): take its model, tokenizer and "
+          "weights",
+          offer::folders)
       .option("--path", "FILES", request.path,
               "the data: a path or a glob (default: C++ headers of LibTorch)", offer::files)
       .note(
@@ -294,11 +296,10 @@ int run_new(const Words& words, const Globals&) {
       .example("exprun new mine", "mine.toml, a byte-level GPT on text")
       .example("exprun new notes --path 'notes/*.md'", "the same with your own text")
       .example("exprun new tuned --from models/gpt2 --path 'notes/*.md'",
-               "goes on with weights from elsewhere");
+               "continue the training of other weights");
   if (!arguments.parse(words)) return 0;
   if (!request.from.empty() && request.model != "gpt")
-    throw Error("new: --from is for the model gpt; give one of --from and --model",
-                ExitCode::bad_recipe);
+    throw Error("new: --from needs the model gpt; remove --model", ExitCode::bad_recipe);
   const fs::path file = recipe_file(name);
   refuse_existing(file);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();

@@ -15,7 +15,7 @@
 namespace exprun {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::milliseconds kPollInterval{50};
 
 // Those of this host are told; how many there are on others.
 size_t tell_to_stop(const std::vector<SweepProcess>& processes) {
@@ -54,7 +54,8 @@ int run_sweep_stop(const Words& words, const Globals& globals) {
     throw Error(name + " runs on " + processes.back().host + " too, in " +
                 pluralize(static_cast<int64_t>(elsewhere), "process") +
                 "; give the same command there");
-  while (!sweep_processes(globals.store, sweep.uid).empty()) std::this_thread::sleep_for(kLook);
+  while (!sweep_processes(globals.store, sweep.uid).empty())
+    std::this_thread::sleep_for(kPollInterval);
   log_info(name + " has stopped; the command that began it continues it");
   return 0;
 }

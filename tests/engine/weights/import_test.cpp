@@ -87,7 +87,7 @@ TEST_CASE("init_from: a file of our own names, and a folder with one, give every
   for (const auto& path : {folder.path(), folder.path() / "model.safetensors"}) {
     const Built built(init_from(path));
     REQUIRE(built.imported);
-    CHECK(built.imported->text == "28 tensors of '" + path.string() + "' (exprun)");
+    CHECK(built.imported->text == "28 tensors from '" + path.string() + "' (exprun)");
     CHECK(built.imported->warnings.empty());
     CHECK(same(built, source));
   }
@@ -106,18 +106,19 @@ TEST_CASE("init_from: every difference is told at once, and nothing is changed")
   write_safetensors(file, tensors);
   CHECK(refusal(init_from(file)) ==
         "weights: '" + file.string() +
-            "' and the recipe's model differ in 4 tensors:\n"
+            "' and the model of the recipe differ in 4 tensors:\n"
             "  missing: 'final_norm.bias'\n"
             "  'position_embedding.weight' has the dtype I64, not F32, F16, BF16 or F64\n"
             "  'final_norm.weight' has the shape [3], not [16]\n"
             "  not in the model: 'extra'");
   CHECK(refusal(init_from(folder.path() / "none")) ==
-        "weights: there is no '" + (folder.path() / "none").string() + "'");
+        "weights: '" + (folder.path() / "none").string() + "' does not exist");
   folder.write("pickled/pytorch_model.bin", "x");
   CHECK(refusal(init_from(folder.path() / "pickled")) ==
         "weights: '" + (folder.path() / "pickled").string() +
-            "' has no model.safetensors, only pytorch_model.bin, which runs code when it is read; "
-            "let transformers save it as safetensors: "
+            "' has no model.safetensors, only pytorch_model.bin, which can run code when it is "
+            "loaded; "
+            "save it as safetensors with transformers: "
             "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
 }
 
@@ -134,8 +135,8 @@ TEST_CASE("init_from: a part is taken where that is asked for, and named") {
   CHECK(at::equal(built.of("final_norm.bias"), fresh.of("final_norm.bias")));
   CHECK(built.imported->warnings ==
         std::vector<std::string>{
-            "not in the weights, and so as the model starts them: 'final_norm.bias'",
-            "left out, because the model has no place for them: 'extra'"});
+            "the weights lack these parameters, which keep their initial values: 'final_norm.bias'",
+            "the model lacks these tensors, which were ignored: 'extra'"});
 }
 
 TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, if allowed") {

@@ -56,13 +56,13 @@ TEST_CASE("config.json: Llama 3.1's, in the older and in the newer form of its p
 
 TEST_CASE("config.json: all that gpt is not is said at once") {
   CHECK(refusal(R"({"model_type": "mixtral"})") ==
-        "huggingface: 'config.json' has the model_type \"mixtral\"; exprun reads gpt2, llama, "
+        "huggingface: 'config.json' has the model_type \"mixtral\"; exprun supports gpt2, llama, "
         "mistral, olmo2, qwen2 and qwen3");
   CHECK(refusal(R"({"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": "2",
                     "num_attention_heads": 4, "intermediate_size": 56, "vocab_size": 61,
                     "hidden_act": "relu", "rope_scaling": {"type": "yarn", "factor": 4.0},
                     "layer_types": ["full_attention", "sliding_attention"]})") ==
-        "huggingface: 'config.json' describes a model that exprun has not:\n"
+        "huggingface: 'config.json' describes a model that exprun does not support:\n"
         "  hidden_act is \"relu\"\n"
         "  num_hidden_layers is \"2\", not a size\n"
         "  max_position_embeddings is missing\n"

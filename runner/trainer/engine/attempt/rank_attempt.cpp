@@ -127,7 +127,7 @@ bool RankAttempt::kernels_repeat() const {
 void RankAttempt::begin_with_given_weights(Recorder& recorder) const {
   const auto imported = import_weights(recipe_, pipeline_->train_state);
   if (!imported) return;
-  recorder.event("info", "init_from", "begins with " + imported->text);
+  recorder.event("info", "init_from", "loaded " + imported->text);
   for (const std::string& warning : imported->warnings)
     recorder.event("warning", "init_from", warning);
 }

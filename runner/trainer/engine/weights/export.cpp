@@ -67,7 +67,8 @@ at::Tensor rounded(const at::Tensor& tensor, at::ScalarType dtype, const std::st
   const at::Tensor result = tensor.to(dtype).contiguous();
   if (dtype == at::kHalf && !result.isfinite().all().item<bool>() &&
       tensor.isfinite().all().item<bool>())
-    throw Error("export: '" + name + "' has numbers that fp16 does not reach; take bf16 or fp32");
+    throw Error("export: '" + name +
+                "' has values beyond the range of fp16; use --dtype bf16 or fp32");
   return result;
 }
 

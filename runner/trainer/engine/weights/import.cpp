@@ -145,7 +145,7 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
   if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
   add_lines(lines, "", differences.unfit);
   if (!wishes.partial) add_lines(lines, "not in the model: ", differences.unused);
-  std::string text = "weights: '" + path.string() + "' and the recipe's model differ in " +
+  std::string text = "weights: '" + path.string() + "' and the model of the recipe differ in " +
                      pluralize(static_cast<int64_t>(lines.size()), "tensor") + ":";
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
   if (lines.size() > kMostShown)
@@ -153,9 +153,9 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
   std::error_code ignored;
   if (fs::exists(path / kConfigFile, ignored))
     text += "\n  `exprun new --from " + shell_quoted(path.string()) +
-            "` writes a recipe with the model of that folder";
+            "` writes a recipe for that folder";
   if (!wishes.partial && differences.unfit.empty())
-    text += "\n  model.init_partial = true takes what fits and leaves the rest out";
+    text += "\n  model.init_partial = true loads the tensors that both have";
   return Error(text, ExitCode::bad_recipe);
 }
 
@@ -248,7 +248,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
   const json config = read_config(path / kConfigFile);
   const ModelKeys keys = model_keys(config, path / kConfigFile);
   if (model.type() != "gpt")
-    throw Error("weights: '" + path.string() + "' is for the model \"gpt\", the recipe has \"" +
+    throw Error("weights: '" + path.string() + "' needs the model \"gpt\", but the recipe has \"" +
                     model.type() + "\"",
                 ExitCode::bad_recipe);
   const std::string type = model_type_of(config);
@@ -258,10 +258,11 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
 
 void add_what_stayed(Imported& imported, const Differences& differences) {
   if (!differences.missing.empty())
-    imported.warnings.push_back("not in the weights, and so as the model starts them: " +
-                                listed(differences.missing));
+    imported.warnings.push_back(
+        "the weights lack these parameters, which keep their initial values: " +
+        listed(differences.missing));
   if (!differences.unused.empty())
-    imported.warnings.push_back("left out, because the model has no place for them: " +
+    imported.warnings.push_back("the model lacks these tensors, which were ignored: " +
                                 listed(differences.unused));
 }
 
@@ -279,7 +280,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
     throw misfit(path, differences, wishes);
   if (source.found() == 0)
-    throw Error("weights: no tensor of '" + path.string() + "' is one of the recipe's model",
+    throw Error("weights: no tensor in '" + path.string() + "' belongs to the model of the recipe",
                 ExitCode::bad_recipe);
   const at::NoGradGuard no_grad;
   Targets targets;
@@ -287,7 +288,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
     targets.emplace(name, tensor);
   for (const PlannedTensor& planned : source_kind.plan.tensors)
     if (!planned.parts.empty() && source.find(planned.name)) fill(planned, source, targets);
-  Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " of '" +
+  Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " from '" +
                         path.string() + "' (" + source_kind.system + ")",
                     source_kind.warnings};
   add_what_stayed(imported, differences);

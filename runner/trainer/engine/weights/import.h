@@ -13,7 +13,7 @@ namespace exprun {
 // What came of it, for people: which weights, what was left out, where the recipe and the folder's
 // config.json differ.
 struct Imported {
-  std::string text;                   // "148 tensors of 'gpt2' (gpt2)"
+  std::string text;                   // "148 tensors from 'models/gpt2' (gpt2)"
   std::vector<std::string> warnings;  // a sentence each
 };
 

@@ -16,11 +16,14 @@ Error nothing_to_read(const fs::path& folder) {
   const std::string begin = "weights: '" + folder.string() + "' has no " + kWeights;
   for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (fs::exists(folder / pickled, ignored))
-      return Error(begin + ", only " + pickled +
-                   ", which runs code when it is read; let transformers save it as safetensors: "
-                   "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
+      return Error(
+          begin + ", only " + pickled +
+          ", which can run code when it is loaded; save it as safetensors with transformers: "
+          "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
   if (fs::exists(folder / "adapter_model.safetensors", ignored))
-    return Error(begin + ", only an adapter; merge it into its model first: merge_and_unload()");
+    return Error(
+        begin +
+        ", only an adapter; merge it into its model first, with merge_and_unload() of peft");
   return Error(begin + " and no " + kIndex);
 }
 
@@ -28,7 +31,8 @@ Error nothing_to_read(const fs::path& folder) {
 
 WeightFiles::WeightFiles(const fs::path& source) {
   std::error_code ignored;
-  if (!fs::exists(source, ignored)) throw Error("weights: there is no '" + source.string() + "'");
+  if (!fs::exists(source, ignored))
+    throw Error("weights: '" + source.string() + "' does not exist");
   if (!fs::is_directory(source, ignored))
     open(source);
   else if (fs::exists(source / kWeights, ignored))
@@ -44,7 +48,7 @@ void WeightFiles::open(const fs::path& file) {
   for (const std::string& name : opened->second.names())
     if (!files_.emplace(name, &opened->second).second)
       throw Error("weights: '" + file.string() + "' has the tensor '" + name +
-                  "', which another file of its index has too");
+                  "', which another file of the index also has");
 }
 
 void WeightFiles::open_indexed(const fs::path& index) {
