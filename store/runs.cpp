@@ -218,7 +218,8 @@ std::vector<std::string> Store::changed_parameter_paths() const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     return read_parameter_paths(
-        connection, "WHERE EXISTS (SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed)");
+        connection,
+        "WHERE EXISTS (SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1)");
   });
 }
 

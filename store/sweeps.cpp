@@ -27,6 +27,26 @@ std::string new_uid(const std::string& name, int64_t space, int64_t now) {
                   process.boot_id + '\n' + std::to_string(process.pid));
 }
 
+// What a person types: a name means its newest sweep.
+std::optional<int64_t> sweep_meant(Connection& connection, const std::string& reference) {
+  Query query(connection,
+              "SELECT id FROM sweep WHERE CAST(id AS TEXT) = ?1 OR name = ?1 "
+              "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) "
+              "ORDER BY CAST(id AS TEXT) = ?1 DESC, name = ?1 DESC, id DESC LIMIT 1",
+              reference);
+  if (!query.step()) return std::nullopt;
+  return query.integer(0);
+}
+
+std::string advice(Connection& connection, const std::string& reference) {
+  std::vector<std::string> names;
+  Query query(connection, "SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC");
+  while (query.step()) names.push_back(query.text(0));
+  if (names.empty()) return "; it has no sweeps yet";
+  const auto near = nearest(reference, names);
+  return near ? "; did you mean '" + *near + "'?" : "; there are " + listed(names);
+}
+
 }  // namespace
 
 SweepRow Store::find_or_create_sweep(const std::string& name, const std::string& space_json) {
@@ -97,30 +117,6 @@ void Store::record_trial_problem(int64_t sweep, int64_t trial, const std::string
         .run();
   });
 }
-
-namespace {
-
-// What a person types: a name means its newest sweep.
-std::optional<int64_t> sweep_meant(Connection& connection, const std::string& reference) {
-  Query query(connection,
-              "SELECT id FROM sweep WHERE CAST(id AS TEXT) = ?1 OR name = ?1 "
-              "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) "
-              "ORDER BY CAST(id AS TEXT) = ?1 DESC, name = ?1 DESC, id DESC LIMIT 1",
-              reference);
-  if (!query.step()) return std::nullopt;
-  return query.integer(0);
-}
-
-std::string advice(Connection& connection, const std::string& reference) {
-  std::vector<std::string> names;
-  Query query(connection, "SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC");
-  while (query.step()) names.push_back(query.text(0));
-  if (names.empty()) return "; it has no sweeps yet";
-  const auto near = nearest(reference, names);
-  return near ? "; did you mean '" + *near + "'?" : "; there are " + listed(names);
-}
-
-}  // namespace
 
 std::vector<int64_t> Store::runs_of_sweep(const std::string& reference) const {
   Connection& connection = *impl_->connection;

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace exprun {
 namespace {
 
@@ -135,6 +137,8 @@ int display_width(char32_t c) {
 }
 
 size_t display_width(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return text.size();
   size_t width = 0;
   for (; !text.empty(); text.remove_prefix(first_code_point(text).bytes.size()))
     width += static_cast<size_t>(display_width(first_code_point(text).value));

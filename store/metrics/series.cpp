@@ -20,6 +20,15 @@ std::string insert_of(size_t rows) {
   return sql;
 }
 
+// The first value at a step or after it.
+std::optional<MetricRow> first_from(Connection& connection, int64_t series, int64_t step) {
+  Query query(connection,
+              "SELECT step, value FROM metric WHERE series = ? AND step >= ? ORDER BY step LIMIT 1",
+              series, step);
+  if (!query.step()) return std::nullopt;
+  return MetricRow{query.integer(0), query.real_or_nan(1)};
+}
+
 }  // namespace
 
 void each_point(Connection& connection, int64_t series, int64_t after_step,
@@ -153,19 +162,6 @@ std::map<int64_t, double> Store::values_at(const std::string& name, int64_t step
     return values;
   });
 }
-
-namespace {
-
-// The first value at a step or after it.
-std::optional<MetricRow> first_from(Connection& connection, int64_t series, int64_t step) {
-  Query query(connection,
-              "SELECT step, value FROM metric WHERE series = ? AND step >= ? ORDER BY step LIMIT 1",
-              series, step);
-  if (!query.step()) return std::nullopt;
-  return MetricRow{query.integer(0), query.real_or_nan(1)};
-}
-
-}  // namespace
 
 std::vector<MetricRow> Store::thinned_metrics(int64_t series, int64_t most) const {
   Connection& connection = *impl_->connection;

@@ -127,6 +127,9 @@ CREATE TABLE parameter (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Which keys tell any runs apart: a report asks it of every key.
+CREATE INDEX parameter_changed ON parameter (key) WHERE changed = 1;
+
 -- AUTOINCREMENT: the id of a purged series never names another one, to which late values would go.
 CREATE TABLE series (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

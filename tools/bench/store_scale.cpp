@@ -1,14 +1,18 @@
 // How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000
 // points. Prints; asserts nothing.
 //
-//   store_scale [FOLDER]     FOLDER: makes a store of 10,000 runs there, and measures nothing
+//   store_scale [FOLDER [RUNS]]     FOLDER: makes a store of RUNS (10,000) there, and measures
+//                                   nothing
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
+#include "control/report/comparison.h"
 #include "control/report/runs_table.h"
 #include "store/metrics/metric_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -41,17 +45,24 @@ void print_time_of(const char* what, Read&& read) {
   std::printf("%s: %.1f ms (%zu)\n", what, least, size);
 }
 
-void make_runs(const StoreFolder& folder) {
+void make_runs(const StoreFolder& folder, int runs) {
   std::filesystem::create_directories(folder.path);
   { const Store store(folder.database(), Store::Access::read_write); }
-  add_runs(folder.database(), 1, kRuns);
+  add_runs(folder.database(), 1, runs);
 }
 
 void measure_tables(const StoreFolder& folder) {
-  make_runs(folder);
+  make_runs(folder, kRuns);
   print_time_of("ls of 10,000 runs, bytes", [&] {
     const Store store = open_store(folder);
     return to_plain(ls_table(all_runs(store, folder, store.runs()), kNow), {}).size();
+  });
+  print_time_of("the losses and one parameter of 10,000 runs with 20 parameters each, cells", [&] {
+    const Store store = open_store(folder);
+    const auto runs = all_runs(store, folder, store.runs());
+    const auto paths = store.changed_parameter_paths();
+    return usual_metrics(runs).size() * runs.size() +
+           parameter_values(store, runs, paths.at(0)).cells.size();
   });
   print_time_of("@best among 10,000 runs, its id",
                 [&] { return static_cast<size_t>(open_store(folder).find_run("@best").id); });
@@ -91,7 +102,7 @@ void measure_curve(const StoreFolder& folder) {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    make_runs({argv[1], "runs"});
+    make_runs({argv[1], "runs"}, argc > 2 ? std::atoi(argv[2]) : kRuns);
     return 0;
   }
   const TemporaryFolder tables, curve;

@@ -19,3 +19,9 @@ foreach(name byte_stream records format_sniffing record_fields record_template s
   file(GLOB_RECURSE source ${CMAKE_SOURCE_DIR}/runner/control/data/${name}.cpp)
   target_sources(fuzz_data PRIVATE ${source})
 endforeach()
+
+# The language of --where, without the commands that read it.
+exprun_fuzz_program(expression exprun_base)
+foreach(name cell expression filter)
+  target_sources(fuzz_expression PRIVATE ${CMAKE_SOURCE_DIR}/runner/control/report/${name}.cpp)
+endforeach()

@@ -167,7 +167,8 @@ void Where::keep_matching(const Store& store, std::vector<ReportedRun>& runs) co
         [&](const ValueName& name) {
           return values_of(store, runs, name, span_of(source, name.where.begin, name.where.size));
         },
-        [&](size_t run, const std::string& tag) { return has_tag(runs[run].run, tag); }};
+        [&](size_t run, const std::string& tag) { return has_tag(runs[run].run, tag); },
+        state_names()};
     const auto held = holds(parse_expression(source), source, runs.size(), facts);
     for (size_t i = 0; i < runs.size(); ++i) kept[i] = kept[i] && held[i];
   }

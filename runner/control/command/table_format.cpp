@@ -7,9 +7,9 @@
 namespace exprun {
 namespace {
 
-void print_plain(const ResultTable& table) {
+void print_plain(ResultTable table) {
   std::vector<std::string> left_out;
-  exprun::print(to_plain(table, {terminal_width(), wants_colours()}, &left_out));
+  exprun::print(to_plain(std::move(table), {terminal_width(), wants_colours()}, &left_out));
   if (left_out.empty()) return;
   std::string names;
   for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
@@ -32,14 +32,14 @@ void TableFormat::check() const {
                 ExitCode::bad_recipe);
 }
 
-void TableFormat::print(const ResultTable& table, const std::string& empty) const {
+void TableFormat::print(ResultTable table, const std::string& empty) const {
   check();
   if (json) return exprun::print(to_json(table));
   if (csv) return exprun::print(to_csv(table));
   if (markdown) return exprun::print(to_markdown(table));
   if (latex) return exprun::print(to_latex(table));
   if (table.rows.empty()) return log_info(empty);
-  print_plain(table);
+  print_plain(std::move(table));
 }
 
 }  // namespace exprun

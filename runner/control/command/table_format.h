@@ -20,7 +20,7 @@ struct TableFormat {
   bool is_for_programs() const { return json || csv; }
   // To standard output. `empty` is said on standard error instead of a table without rows, where a
   // person reads.
-  void print(const ResultTable& table, const std::string& empty) const;
+  void print(ResultTable table, const std::string& empty) const;
 };
 
 }  // namespace exprun

@@ -14,6 +14,75 @@ namespace {
 // Who has room first on a narrow terminal; the run itself always has.
 enum Rank : size_t { kBest = 1, kState, kParameter, kStep, kMetric, kLater, kLast, kTime };
 
+constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
+constexpr int kMostDecimals = 8;
+
+// Two significant digits of the deviation.
+int decimals_for(double deviation) {
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(deviation)));
+  return std::clamp(decimals, 0, kMostDecimals);
+}
+
+std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+// "finished", or "2 of 3 finished"
+Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group) {
+  const RunState first = runs[group.front()].run.state;
+  const auto like = [&](RunState state) {
+    return static_cast<size_t>(std::count_if(
+        group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
+  };
+  if (like(first) == group.size()) return state_cell(first);
+  return Cell::word(std::to_string(like(RunState::finished)) + " of " +
+                    std::to_string(group.size()) + " finished");
+}
+
+Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {
+  std::vector<double> values;
+  for (const size_t run : group)
+    if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
+  return exprun::spread_of(std::move(values));
+}
+
+void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
+                 const std::vector<Spread>& spreads, bool for_programs) {
+  ComparedColumn mean{metric.column, {}, metric.goal};
+  ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
+  ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
+  for (const Spread& spread : spreads) {
+    const bool some = spread.count > 0, several = spread.count > 1;
+    mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
+    deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
+    count.cells.push_back(Cell::integer(static_cast<int64_t>(spread.count)));
+  }
+  columns.push_back(std::move(mean));
+  if (!for_programs) return;
+  columns.push_back(std::move(deviation));
+  columns.push_back(std::move(count));
+}
+
+void mark_best(ComparedColumn& metric) {
+  if (metric.goal == Goal::none) return;
+  const auto finite = [](const Cell& cell) {
+    const auto number = cell.as_number();
+    return number && std::isfinite(*number);
+  };
+  if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
+  Cell* best = nullptr;
+  for (Cell& cell : metric.cells) {
+    if (!finite(cell)) continue;
+    const bool better =
+        best && (metric.goal == Goal::lowest ? *cell.as_number() < *best->as_number()
+                                             : *cell.as_number() > *best->as_number());
+    if (!best || better) best = &cell;
+  }
+  best->tone = Tone::best;
+}
+
 }  // namespace
 
 Goal goal_of(std::string_view series) {
@@ -108,25 +177,6 @@ Spread spread_of(std::vector<double> values) {
   return spread;
 }
 
-namespace {
-
-constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
-constexpr int kMostDecimals = 8;
-
-// Two significant digits of the deviation.
-int decimals_for(double deviation) {
-  const int decimals = 1 - static_cast<int>(std::floor(std::log10(deviation)));
-  return std::clamp(decimals, 0, kMostDecimals);
-}
-
-std::string with_decimals(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
-}  // namespace
-
 std::string to_string(const Spread& spread) {
   if (spread.count == 0) return "";
   const std::string count = " (" + std::to_string(spread.count) + ")";
@@ -140,46 +190,6 @@ std::string to_string(const Spread& spread) {
   return shown(spread.mean) + " ± " + (spread.deviation == 0 ? "0" : shown(spread.deviation)) +
          count;
 }
-
-namespace {
-
-// "finished", or "2 of 3 finished"
-Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group) {
-  const RunState first = runs[group.front()].run.state;
-  const auto like = [&](RunState state) {
-    return static_cast<size_t>(std::count_if(
-        group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
-  };
-  if (like(first) == group.size()) return state_cell(first);
-  return Cell::word(std::to_string(like(RunState::finished)) + " of " +
-                    std::to_string(group.size()) + " finished");
-}
-
-Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {
-  std::vector<double> values;
-  for (const size_t run : group)
-    if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
-  return exprun::spread_of(std::move(values));
-}
-
-void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
-                 const std::vector<Spread>& spreads, bool for_programs) {
-  ComparedColumn mean{metric.column, {}, metric.goal};
-  ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
-  ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
-  for (const Spread& spread : spreads) {
-    const bool some = spread.count > 0, several = spread.count > 1;
-    mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
-    deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
-    count.cells.push_back(Cell::integer(static_cast<int64_t>(spread.count)));
-  }
-  columns.push_back(std::move(mean));
-  if (!for_programs) return;
-  columns.push_back(std::move(deviation));
-  columns.push_back(std::move(count));
-}
-
-}  // namespace
 
 std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
                                               const std::vector<std::vector<size_t>>& groups,
@@ -207,28 +217,6 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   columns.push_back(std::move(states));
   return columns;
 }
-
-namespace {
-
-void mark_best(ComparedColumn& metric) {
-  if (metric.goal == Goal::none) return;
-  const auto finite = [](const Cell& cell) {
-    const auto number = cell.as_number();
-    return number && std::isfinite(*number);
-  };
-  if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
-  Cell* best = nullptr;
-  for (Cell& cell : metric.cells) {
-    if (!finite(cell)) continue;
-    const bool better =
-        best && (metric.goal == Goal::lowest ? *cell.as_number() < *best->as_number()
-                                             : *cell.as_number() > *best->as_number());
-    if (!best || better) best = &cell;
-  }
-  best->tone = Tone::best;
-}
-
-}  // namespace
 
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order) {
   ResultTable table;

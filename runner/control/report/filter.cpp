@@ -175,7 +175,7 @@ class Filter {
   }
 
   void check_state(const Literal& literal) const {
-    const std::vector<std::string> names = state_names();
+    const std::vector<std::string>& names = facts_.states;
     // ls says "unknown" of a run of another host.
     if (literal.text == "unknown") return;
     if (std::find(names.begin(), names.end(), literal.text) != names.end()) return;

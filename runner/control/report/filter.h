@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "control/report/cell.h"
 #include "control/report/expression.h"
-#include "control/report/runs_table.h"
 
 namespace exprun {
 
-// Where a filter reads. Both throw RecipeError with the place of a name that means nothing.
+// What a filter reads. `values` throws RecipeError for a name that means nothing.
 struct RunFacts {
   std::function<RunValues(const ValueName& name)> values;
   std::function<bool(size_t run, const std::string& tag)> has_tag;
+  std::vector<std::string> states;  // that a run may have
 };
 
 // For each run whether the expression holds. A comparison with a value that a run does not have is

@@ -6,20 +6,6 @@
 #include "store/run_state.h"
 
 namespace exprun {
-std::string bare_text(const std::string& toml) {
-  const bool quoted = toml.size() >= 2 && toml.front() == '"' && toml.back() == '"';
-  return quoted ? toml.substr(1, toml.size() - 2) : toml;
-}
-
-// Numbers stay numbers in JSON and CSV.
-Cell value_cell(const std::string& toml) {
-  const std::string text = bare_text(toml);
-  if (const auto integer = parse_number<int64_t>(text)) return {*integer, text};
-  if (const auto number = parse_number<double>(text))
-    return Cell::number(*number, shortest(*number));
-  return text.empty() ? Cell::none() : Cell::word(text);
-}
-
 Cell state_cell(RunState state) {
   switch (state) {
     case RunState::running:

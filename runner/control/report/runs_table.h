@@ -17,21 +17,11 @@ struct ReportedRun {
   std::optional<SeriesRow> val_loss, train_loss;
 };
 
-// What a name says of each run.
-struct RunValues {
-  std::vector<Cell> cells;   // one a run; without a value where the run has none
-  bool are_numbers = false;  // in every run that has one; a parameter may be anything
-};
-
 std::vector<std::string> state_names();
 bool has_tag(const RunRow& run, const std::string& tag);
 
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
-
-std::string bare_text(const std::string& toml);  // without the quotes of a string
-// A value as TOML writes it, without the quotes of a string.
-Cell value_cell(const std::string& toml);
 
 Cell state_cell(RunState state);
 // A run of another host that nobody can ask is "unknown", with its last sign of life.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
@@ -12,21 +11,6 @@
 #include "base/utf8.h"
 
 namespace exprun {
-
-std::optional<double> Cell::as_number() const {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::nullopt;
-}
-
-Cell Cell::integer(int64_t value) {
-  return {value, std::to_string(value)};
-}
-
-Cell Cell::number(double value) {
-  return {value, four_digits(value)};
-}
-
 namespace {
 
 // A table as comma-separated values (RFC 4180, with plain line feeds).
@@ -185,7 +169,9 @@ namespace {
 constexpr size_t kGap = 2;
 
 // A cell is one line: line ends and other control characters would break the table.
-std::string one_line(const std::string& text) {
+std::string one_line(std::string text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::none_of(text.begin(), text.end(), is_control)) return text;
   std::string line;
   for (const char c : text) {
     if (c == '\n')
@@ -193,7 +179,7 @@ std::string one_line(const std::string& text) {
     else if (c == '\t')
       line += "\\t";
     else
-      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+      line += is_control(c) ? '?' : c;
   }
   return line;
 }
@@ -256,24 +242,27 @@ std::string coloured(const std::string& text, Tone tone) {
 
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out) {
-  for (Column& column : table.columns) column.title = one_line(column.title);
+  for (Column& column : table.columns) column.title = one_line(std::move(column.title));
   for (auto& row : table.rows)
-    for (Cell& cell : row) cell.text = one_line(cell.text);
+    for (Cell& cell : row) cell.text = one_line(std::move(cell.text));
   if (options.width) drop_what_does_not_fit(table, options.width, left_out);
   const std::vector<size_t> column_widths = widths(table);
 
   std::string out;
   const auto put_line = [&](const auto& text_of, const auto& tone_of) {
-    std::string line;
+    size_t behind = 0;  // blanks that only a further text needs
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const std::string& text = text_of(i);
-      const std::string pad(column_widths[i] - display_width(text), ' ');
-      const std::string shown = options.colours ? coloured(text, tone_of(i)) : text;
-      if (i) line.append(kGap, ' ');
-      line += table.columns[i].right ? pad + shown : shown + pad;
+      const size_t pad = column_widths[i] - display_width(text);
+      if (table.columns[i].right) behind += pad;
+      if (!text.empty()) {
+        out.append(behind, ' ');
+        out += options.colours ? coloured(text, tone_of(i)) : text;
+        behind = 0;
+      }
+      behind += kGap + (table.columns[i].right ? 0 : pad);
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
+    out += '\n';
   };
   put_line([&](size_t i) -> const std::string& { return table.columns[i].title; },
            [](size_t) { return Tone::plain; });
@@ -295,23 +284,6 @@ size_t column_of(const ResultTable& table, const std::string& name) {
               ExitCode::bad_recipe);
 }
 
-// Whatever the direction: NaN behind what can be compared, and what has no value last.
-enum class Place { comparable, nan, empty };
-
-Place place_of(const Cell& cell) {
-  if (cell.value.index() == 0) return Place::empty;
-  const auto number = cell.as_number();
-  return number && std::isnan(*number) ? Place::nan : Place::comparable;
-}
-
-bool is_less(const Cell& a, const Cell& b) {
-  const auto* text_a = std::get_if<std::string>(&a.value);
-  const auto* text_b = std::get_if<std::string>(&b.value);
-  if (text_a && text_b) return *text_a < *text_b;
-  if (text_a || text_b) return text_b != nullptr;  // numbers before texts
-  return *a.as_number() < *b.as_number();
-}
-
 }  // namespace
 
 std::optional<size_t> find_column(const ResultTable& table, const std::string& name) {
@@ -326,24 +298,6 @@ std::vector<std::string> column_names(const ResultTable& table) {
   for (const auto part : {&Column::key, &Column::title})
     for (const Column& column : table.columns) names.push_back(column.*part);
   return names;
-}
-
-bool all_numbers(const std::vector<Cell>& cells) {
-  return std::none_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    return std::holds_alternative<std::string>(cell.value);
-  });
-}
-
-std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_first) {
-  std::vector<size_t> order(cells.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) {
-    const Cell &a = cells[i], &b = cells[j];
-    const Place of_a = place_of(a), of_b = place_of(b);
-    if (of_a != of_b || of_a != Place::comparable) return of_a < of_b;
-    return highest_first ? is_less(b, a) : is_less(a, b);
-  });
-  return order;
 }
 
 void sort_rows(ResultTable& table, const std::string& name, bool reverse) {

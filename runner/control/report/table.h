@@ -2,31 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "control/report/cell.h"
+
 namespace exprun {
-
-// How a cell is coloured on a terminal.
-// `best` is the best of its column: bold in documents too.
-enum class Tone { plain, good, bad, active, best };
-
-struct Cell {
-  std::variant<std::monostate, int64_t, double, std::string> value;  // for machines
-  std::string text;                                                  // for people
-  Tone tone = Tone::plain;
-
-  std::optional<double> as_number() const;  // nothing for a text, and without a value
-
-  static Cell none() { return {}; }
-  static Cell integer(int64_t value);
-  static Cell number(double value);  // shown with four significant digits
-  static Cell number(double value, std::string text) { return {value, std::move(text)}; }
-  static Cell word(std::string text, Tone tone = Tone::plain) { return {text, text, tone}; }
-};
 
 struct Column {
   std::string key;     // for machines: "val_loss_best"
@@ -64,13 +46,6 @@ std::optional<size_t> find_column(const ResultTable& table, const std::string& n
 
 // What a column may be called: the keys, then the titles.
 std::vector<std::string> column_names(const ResultTable& table);
-
-// Whether cells stand right: none of them is a text.
-bool all_numbers(const std::vector<Cell>& cells);
-
-// The order of these cells, the lowest first, or the highest: NaN behind what can be compared, and
-// what has no value last, either way. Equal ones stay in their order.
-std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_first);
 
 // By the values of the column of this name, the lowest first; cells without a value come last
 // either way. Throws Error that names the columns.
