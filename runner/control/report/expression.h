@@ -5,7 +5,7 @@
 //   negation    = "not" negation | "(" expression ")" | tag(WORD) | has(NAME) | comparison
 //   comparison  = value ("=" | "==" | "!=" | "<" | "<=" | ">" | ">=") (literal | function)
 //               | value ["not"] "in" "[" literal { "," literal } "]"
-//               | value "~" literal                    a glob pattern: * ? [a-z]
+//               | value "~" literal                    a pattern: * is any text, ? a character
 //   value       = NAME | function
 //   function    = last(NAME) | min(NAME) | max(NAME) | at(NAME, STEP)
 //

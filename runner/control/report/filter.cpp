@@ -1,13 +1,12 @@
 #include "control/report/filter.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cmath>
 #include <compare>
 
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 
 namespace exprun {
 namespace {
@@ -80,9 +79,32 @@ bool compares(const std::string& sign, const Cell& cell, const Right& right) {
   return a.number && b.number && in_order(sign, compared(a, b));
 }
 
-// Every character of what people see, '/' too.
-bool matches(const Cell& cell, const std::string& pattern) {
-  return !is_empty(cell) && ::fnmatch(pattern.c_str(), Side(cell).text.c_str(), 0) == 0;
+// '*' is any text, '?' any character. Goes back to the last '*' only, so that no pattern takes
+// long.
+bool matches(std::string_view text, std::string_view pattern) {
+  std::string_view after_star, text_of_star;
+  bool has_star = false;
+  while (!text.empty()) {
+    if (pattern.starts_with('*')) {
+      pattern.remove_prefix(1);
+      after_star = pattern;
+      text_of_star = text;
+      has_star = true;
+    } else if (pattern.starts_with('?')) {
+      pattern.remove_prefix(1);
+      text.remove_prefix(first_code_point(text).bytes.size());
+    } else if (!pattern.empty() && pattern.front() == text.front()) {
+      pattern.remove_prefix(1);
+      text.remove_prefix(1);
+    } else if (has_star) {
+      pattern = after_star;
+      text_of_star.remove_prefix(1);
+      text = text_of_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*') == pattern.npos;
 }
 
 class Filter {
@@ -134,7 +156,9 @@ class Filter {
     if (expression.kind == Kind::has_value)
       return each([&](size_t run) { return !is_empty(cells[run]); });
     if (expression.kind == Kind::matches)
-      return each([&](size_t run) { return matches(cells[run], literals[0].text); });
+      return each([&](size_t run) {
+        return !is_empty(cells[run]) && matches(Side(cells[run]).text, literals[0].text);
+      });
     if (expression.kind == Kind::is_in)
       return each([&](size_t run) {
         return std::any_of(literals.begin(), literals.end(),

@@ -187,6 +187,10 @@ TEST_CASE("where: and, or, not, brackets, lists, patterns, tags and whether ther
   CHECK(scene.kept({"type ~ mu*"}) == "a");
   CHECK(scene.kept({"not type ~ '?uon'"}) == "bc");
   CHECK(scene.kept({"lr ~ '0.0*'"}) == "ab");
+  CHECK(scene.kept({"type ~ *a*d*w"}) == "b");
+  CHECK(scene.kept({"type ~ *u*n*w"}) == "");
+  CHECK(scene.kept({"name ~ ? and type ~ m***n"}) == "a");
+  CHECK(scene.kept({"type ~ muon?"}) == "");
   CHECK(scene.kept({"started > 1M and started > 1e3"}) == "abc");
 }
 
