@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/console.h"
@@ -86,6 +87,23 @@ bool is_standard_error(const std::string& file) {
          there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
+// Rows of the terminal that messages go to; one that does not know has 24.
+size_t terminal_rows() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 ? 24 : size.ws_row;
+}
+
+// The cursor, so many lines up or down.
+std::string moved(size_t lines, char direction) {
+  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + direction;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (&line == &lines.front() ? "" : "\n") + line;
+  return text;
+}
+
 // Messages and the progress line share standard error, so one object writes both.
 class Console {
  public:
@@ -103,15 +121,15 @@ class Console {
     const std::lock_guard lock(mutex_);
     if (kept_) kept_->log(level_of(level), text);
     if (!logger_->should_log(level_of(level))) return;
-    write(progress_.empty() ? "" : kEraseLine);
+    write(progress_.empty() ? "" : erased());
     logger_->log(level_of(level), terminal_ ? fitted(level, text) : text);
-    write(progress_);
+    write(joined(progress_));
   }
 
   // As it is, between what else is shown.
   void block(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    write((progress_.empty() ? "" : kEraseLine) + text + progress_);
+    write((progress_.empty() ? "" : erased()) + text + joined(progress_));
   }
 
   void note(const std::string& text) {
@@ -135,11 +153,13 @@ class Console {
     kept_ = std::move(kept);
   }
 
-  void progress(const std::string& line) {
+  void progress(std::vector<std::string> lines) {
     const std::lock_guard lock(mutex_);
-    if (!shows_progress() || (line.empty() && progress_.empty())) return;
-    progress_ = clipped(line, columns_of(STDERR_FILENO) - 1);
-    write(kEraseLine + progress_);
+    if (!shows_progress() || (lines.empty() && progress_.empty())) return;
+    if (lines.size() >= terminal_rows()) lines.erase(lines.begin(), lines.end() - 1);
+    for (std::string& line : lines) line = clipped(line, columns_of(STDERR_FILENO) - 1);
+    write(lines.size() == progress_.size() ? rewritten(lines) : erased() + joined(lines));
+    progress_ = std::move(lines);
   }
 
   ProgressRoom room() {
@@ -164,6 +184,21 @@ class Console {
     return wrapped_lines(without_controls(text), kHangingIndent, head, columns_of(STDERR_FILENO));
   }
 
+  // The cursor stands in the last line.
+  std::string erased() const {
+    if (progress_.size() < 2) return kEraseLine;
+    return "\r" + moved(progress_.size() - 1, 'A') + "\x1b[J";
+  }
+
+  std::string rewritten(const std::vector<std::string>& lines) const {
+    std::string text;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const size_t up = lines.size() - 1 - i;
+      if (lines[i] != progress_[i]) text += moved(up, 'A') + kEraseLine + lines[i] + moved(up, 'B');
+    }
+    return text;
+  }
+
   static void write(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
@@ -173,7 +208,7 @@ class Console {
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::unique_ptr<spdlog::logger> logger_ = screen_logger();
   std::unique_ptr<spdlog::logger> kept_;
-  std::string progress_;
+  std::vector<std::string> progress_;
 };
 
 }  // namespace
@@ -201,7 +236,11 @@ void look_at_standard_error_again() {
 }
 
 void show_progress_line(const std::string& line) {
-  Console::instance().progress(line);
+  Console::instance().progress(line.empty() ? std::vector<std::string>{} : std::vector{line});
+}
+
+void show_progress_lines(const std::vector<std::string>& lines) {
+  Console::instance().progress(lines);
 }
 
 ProgressRoom progress_room() {

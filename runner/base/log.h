@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace exprun {
 
@@ -21,6 +22,10 @@ void keep_log(const std::string& file);
 // Clipped to the terminal's width; empty removes it. Nothing is shown when standard error is no
 // terminal or the level is above info: write plain messages there instead.
 void show_progress_line(const std::string& line);
+
+// The same with several lines, of which only those that changed are written again. Where they are
+// more than the terminal has, the last one is shown.
+void show_progress_lines(const std::vector<std::string>& lines);
 
 // Whether show_progress_line shows anything.
 bool has_progress_line();

@@ -104,7 +104,9 @@ class Sweep(ExprunTest):
             said = self.exprun(*words, code=6).err
             self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not applied\n")
             self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts anew what failed\n"
-                                   r"exprun: best: lr=1e-2, val/loss [^\n]*\n\Z")
+                                   r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
+                                   r"exprun: to train the best for longer: exprun tiny.toml lr=1e-2 max_grad_norm=0 "
+                                   r"'evaluation.val_loss.every=1 steps' steps=10\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
                          [("diverged", 2), ("finished", 1)])
 

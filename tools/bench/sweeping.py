@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import time
 
-from contest import Table, alternate, median, ran, seconds_of
+from contest import Failed, Table, alternate, how_it_ended, median, ran, seconds_of
 from machine import ROOT
 from peers import python_with
 from startup import QUICKSTART, Exprun, hydra
@@ -18,7 +18,8 @@ TRIALS = 16
 SMALL = ("num_layers=2", "hidden_size=64", "num_heads=2", "context_length=64", "sequences=8", "steps=300",
          "evaluation.val_loss.every='100 steps'", "evaluation.val_loss.tokens=1024", "~evaluation.sample")
 TINY = ("num_layers=1", "hidden_size=16", "num_heads=1", "context_length=16", "sequences=2", "steps=2",
-        "evaluation.val_loss.tokens=32", "~evaluation.sample", "threads=1", "deterministic=true")
+        "schedule.warmup='1 steps'", "evaluation.val_loss.every='2 steps'", "evaluation.val_loss.tokens=32",
+        "~evaluation.sample", "threads=1", "deterministic=true")
 TRAINING_SECONDS = """
 SELECT sum(last - first) / 1000.0 FROM (SELECT min(time_ms) AS first, max(time_ms) AS last FROM metric
 JOIN series ON series.id = metric.series WHERE name = 'train/loss' GROUP BY run)"""
@@ -82,6 +83,8 @@ class Sweeps:
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     used = int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) or used
                 time.sleep(0.005)
+        if process.returncode:
+            raise Failed(how_it_ended(process.returncode))
         return used / 1e6 / TRIALS
 
 

@@ -1,7 +1,10 @@
 // exprun sweep [RECIPE] key=a,b,c...
 #include "control/command/sweep.h"
 
+#include <algorithm>
+
 #include "base/diagnostic.h"
+#include "base/strings.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
@@ -19,6 +22,7 @@ namespace {
 struct Base {
   RecipeText text;
   std::optional<RunRow> run;  // whose recipe it is, if none was given
+  std::string recipe = {};    // the file's name, if one was given
 };
 
 Base latest_plain_run(const StoreFolder& folder) {
@@ -38,7 +42,7 @@ Base base_of(Words& words, const StoreFolder& folder) {
     return latest_plain_run(folder);
   const std::string recipe = words[0];
   words.erase(words.begin());
-  return {read_recipe(recipe, {}), std::nullopt};
+  return {read_recipe(recipe, {}), std::nullopt, recipe};
 }
 
 std::string standing_word(const WhichRun& which) {
@@ -87,14 +91,57 @@ std::string tally(const SweepEnd& end, size_t trials) {
   return text;
 }
 
-int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options, bool yes) {
+constexpr size_t kShownBest = 5;
+
+// The best of the trials that finished, where there are several.
+std::string best_table(const Store& store, const StoreFolder& folder, const SweepPlan& plan) {
+  ResultTable table{{{"changes", "changes"},
+                     {"best", plan.metric, true},
+                     {"best_step", "at step", true},
+                     {"run", "run"}},
+                    {}};
+  for (const Trial& trial : plan.trials) {
+    const WhichRun which = standing(store, folder, trial);
+    if (!which.run || which.run->state != RunState::finished) continue;
+    const auto score = best_score(store, plan, which.run->id);
+    if (score)
+      table.rows.push_back({Cell::word(label(trial)), Cell::number(score->value),
+                            Cell::integer(score->step), Cell::word(which.run->folder)});
+  }
+  if (table.rows.size() < 3) return "";
+  sort_rows(table, "best", plan.maximize);
+  table.rows.resize(std::min(table.rows.size(), kShownBest));
+  return "the best trials:\n" + to_plain(table, {});
+}
+
+// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice the steps. Empty where the length
+// of the runs is not a number of steps.
+std::string longer_command(const std::string& recipe, const Trial& trial) {
+  const Value* const steps = trial.resolved.find("run.steps");
+  const auto* const number = steps ? steps->as<int64_t>() : nullptr;
+  if (recipe.empty() || !number) return "";
+  std::string text = "exprun " + shell_quoted(recipe);
+  for (const std::string& change : trial.text.overrides)
+    if (!change.starts_with("steps=") && !change.starts_with("run.steps="))
+      text += ' ' + shell_quoted(change);
+  return text + " steps=" + std::to_string(2 * *number);
+}
+
+int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
+            const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
   const Forecast ahead = forecast(store, plan);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
   log_info(tally(end, plan.trials.size()));
-  if (const auto best = best_trial(store, globals.store, plan)) log_info(best_text(plan, *best));
+  if (const std::string table = best_table(store, globals.store, plan); !table.empty())
+    log_info(table.substr(0, table.size() - 1));
+  if (const auto best = best_trial(store, globals.store, plan)) {
+    log_info(best_text(plan, *best));
+    const std::string longer = longer_command(recipe, *best->trial);
+    if (!longer.empty()) log_info("to train the best for longer: " + longer);
+  }
   if (end.stopped) return *end.stopped;
   return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
 }
@@ -197,7 +244,7 @@ int run_sweep(const Words& words, const Globals& globals) {
   if (!early_stop.empty()) plan.early_stop.rule = early_stop_rule(early_stop);
   if (reduction) plan.early_stop.reduction = *reduction;
   if (min_steps) plan.early_stop.min_steps = *min_steps;
-  const int exit_code = dry_run ? 0 : run_all(plan, globals, options, yes);
+  const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;
 }

@@ -17,6 +17,7 @@
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
+#include "control/sweep/live_table.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/slots.h"
 #include "control/sweep/sweep_processes.h"
@@ -29,6 +30,13 @@ namespace {
 
 constexpr timespec kLook{0, 100'000'000};
 constexpr std::chrono::seconds kLookAtOthers{1};
+constexpr std::chrono::milliseconds kRedraw{250};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 constexpr size_t kShownLines = 10;
 
 // The first signal says how the sweep ends.
@@ -75,7 +83,9 @@ class Scheduler {
       wait();
       take_ends();
       if (stops_early() && !stop_) stop_early();
+      if (has_progress_line() && Clock::now() > next_redraw_) show();
     }
+    show_progress_lines({});
     end_.pruned = static_cast<int>(pruned_.size());
     if (!end_.stopped && !end_.failed) end_.stopped = stopped_alone_;
     return end_;
@@ -88,6 +98,10 @@ class Scheduler {
     Slot slot;
     TrialProcess process;
     bool was_told_to_stop = false;  // early
+    // For the terminal: the metric so far, and the first step that was seen of this attempt.
+    std::vector<MetricRow> values = {};
+    std::optional<int64_t> first_step = {};
+    Clock::time_point first_seen = {};
   };
 
   void start_what_fits() {
@@ -164,7 +178,7 @@ class Scheduler {
 
   // Trials that are no longer worth going on with are told to save and end.
   void stop_early() {
-    if (const auto now = std::chrono::steady_clock::now(); now > next_look_at_others_) {
+    if (const auto now = Clock::now(); now > next_look_at_others_) {
       look_at_curves(elsewhere_);
       next_look_at_others_ = now + kLookAtOthers;
     }
@@ -180,6 +194,53 @@ class Scheduler {
       store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
       running.process.send(SIGUSR1);
       running.was_told_to_stop = true;
+    }
+  }
+
+  void show() {
+    next_redraw_ = Clock::now() + kRedraw;
+    std::vector<LiveTrial> trials;
+    for (Running& running : running_) trials.push_back(live(running));
+    const auto ended = static_cast<size_t>(end_.finished) + pruned_.size();
+    LiveSweep sweep{plan_.trials.size(),
+                    static_cast<size_t>(end_.finished),
+                    static_cast<size_t>(end_.failed),
+                    pruned_.size(),
+                    plan_.metric,
+                    {}};
+    if (ended_here_ > 0)
+      sweep.seconds_left = seconds_since(began_) / static_cast<double>(ended_here_) *
+                           static_cast<double>(plan_.trials.size() - ended);
+    show_progress_lines(live_lines(trials, sweep));
+  }
+
+  LiveTrial live(Running& running) const {
+    const Trial& trial = *running.trial;
+    LiveTrial shown{trial.number, label(trial), 0, 0, {}, "starting", {}};
+    const WhichRun now = standing(store_, folder_, trial);
+    if (!is_running(now)) return shown;
+    read_metric(running, now.run->id);
+    shown.step = now.run->last_step;
+    shown.steps = now.run->steps;
+    shown.state = stop_ || running.was_told_to_stop ? "saving" : "running";
+    for (const MetricRow& row : running.values) shown.values.push_back(row.value);
+    if (!running.first_step) {
+      running.first_step = shown.step;
+      running.first_seen = Clock::now();
+    }
+    const auto done = static_cast<double>(shown.step - *running.first_step);
+    if (done > 0)
+      shown.seconds_left =
+          seconds_since(running.first_seen) / done * static_cast<double>(shown.steps - shown.step);
+    return shown;
+  }
+
+  void read_metric(Running& running, int64_t run) const {
+    const int64_t last = running.values.empty() ? -1 : running.values.back().step;
+    for (const SeriesRow& series : store_.series(run)) {
+      if (series.name != plan_.metric || series.last_step <= last) continue;
+      const auto more = store_.metrics(series.id, last);
+      running.values.insert(running.values.end(), more.begin(), more.end());
     }
   }
 
@@ -242,6 +303,7 @@ class Scheduler {
         continue;
       }
       slots_.give_back(running->slot);
+      ++ended_here_;
       const Running ended = std::move(*running);
       running = running_.erase(running);
       settle(ended);
@@ -371,7 +433,9 @@ class Scheduler {
   std::vector<const Trial*> pruned_;
   const Trial* promoted_ = nullptr;  // of these, to be continued
   TrialCurves curves_;
-  std::chrono::steady_clock::time_point next_look_at_others_{};
+  Clock::time_point next_look_at_others_{}, next_redraw_{};
+  const Clock::time_point began_ = Clock::now();
+  size_t ended_here_ = 0;              // of the trials that this call has started
   std::set<int64_t> tried_;            // numbers of trials that this call has started
   std::map<int64_t, int64_t> linked_;  // what the store has as a trial's run
   SweepEnd end_;

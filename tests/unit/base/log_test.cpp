@@ -130,6 +130,25 @@ TEST_CASE("log: a message appears above the progress line, which is clipped to t
         }) == "\r\x1b[Kstep 1 of 300, loss\r\x1b[Kexprun: saved\r\nstep 1 of 300, loss\r\x1b[K");
 }
 
+TEST_CASE("log: of several progress lines only those that changed are written again") {
+  if (!has_terminals()) return;
+  CHECK(on_terminal([] {
+          show_progress_lines({"a 1", "b 1", "all"});
+          show_progress_lines({"a 1", "b 2", "all"});
+          show_progress_lines({"a 1", "b 2", "all"});
+          log_info("saved");
+          show_progress_lines({"b 3", "all"});
+          show_progress_lines({});
+        }) ==
+        "\r\x1b[Ka 1\r\nb 1\r\nall"
+        "\x1b[1A\r\x1b[Kb 2\x1b[1B"
+        "\r\x1b[2A\x1b[Jexprun: saved\r\na 1\r\nb 2\r\nall"
+        "\r\x1b[2A\x1b[Jb 3\r\nall"
+        "\r\x1b[1A\x1b[J");
+  CHECK(on_terminal([] { show_progress_lines(std::vector<std::string>(24, "last")); }) ==
+        "\r\x1b[Klast");
+}
+
 TEST_CASE("log: no progress line without a terminal, and none with -q") {
   CHECK(through_pipe([] {
           show_progress_line("step 1");
