@@ -116,9 +116,7 @@ class Scheduler {
         continue;
       }
       auto slot = slots_.take(gpus_for(trial));
-      if (!slot && &trial == promoted_) pruned_.push_back(&trial);
-      if (!slot && &trial == promoted_) waiting_.pop_front();
-      if (!slot) return;
+      if (!slot) return withdraw_promotion();
       waiting_.pop_front();
       start(trial, which, std::move(*slot));
     }
@@ -269,6 +267,13 @@ class Scheduler {
     if (!promoted_) return;
     std::erase(pruned_, promoted_);
     waiting_.push_front(promoted_);
+  }
+
+  // There is no slot for it; the next look promotes again.
+  void withdraw_promotion() {
+    if (!promoted_) return;
+    waiting_.pop_front();
+    pruned_.push_back(promoted_);
   }
 
   // For a signal, the end of a child, or some time: what other processes do is in the store only.
