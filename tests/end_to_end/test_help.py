@@ -7,9 +7,9 @@ import unittest
 from support import ROOT, ExprunTest
 
 # Their examples are typed, in this order.
-COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "fork", "rerun", "ls", "report", "query",
+COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "query",
             "export", "tag", "note", "sweep", "sweep ls", "sweep show", "sweep stop", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
-            "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval", "logs", "stop")
+            "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval", "logs", "stop", "fork")
 NOT_TYPED = {
     "data fetch fineweb10b --shards 10": "the net",
     "data prepare path=corpus.jsonl.zst tokenizer=gpt2 --out data/corpus": "a corpus, and GPT-2's vocabulary",

@@ -56,7 +56,7 @@ int run_fork(const Words& words, const Globals& globals) {
       .exit_codes(kTrains)
       .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
                "go on from the best checkpoint with a lower learning rate")
-      .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=4000",
+      .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=6000",
                "with another optimizer");
   if (!arguments.parse(words)) return 0;
   require_overrides(asked.overrides, "fork");
