@@ -30,7 +30,8 @@ class ShippedRecipes(ExprunTest):
                 self.assertIn("no mistakes", self.exprun("check", recipe).out)
 
     def test_every_recipe_has_a_small_twin(self):
-        self.assertEqual([path.stem for path in RECIPES], [path.stem for path in SMALL])
+        large = [path.stem for path in RECIPES if path.stem != "lr_sweep"]  # on the quickstart's data, which is small
+        self.assertEqual(large, [path.stem for path in SMALL])
 
     def test_every_small_recipe_runs_and_learns(self):
         self.assertEqual([path.stem for path in SMALL], sorted(LEARNED))

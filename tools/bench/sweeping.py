@@ -108,6 +108,8 @@ def tables(machine, options):
         found = alternate({
             f"exprun sweep --dry-run of {POINTS:,} points":
                 lambda: 1000 / POINTS * seconds_of(lambda: exprun.run("sweep", QUICKSTART, f"run.seed=range({POINTS})", "--dry-run")),
+            "exprun sweep --dry-run of 10,000 points":
+                lambda: 1000 / 10_000 * seconds_of(lambda: exprun.run("sweep", QUICKSTART, "run.seed=range(10000)", "--dry-run")),
             "Hydra's basic launcher, a function that does nothing": lambda: 1000 / 100 * seconds_of(launch),
             "Optuna in SQLite, ask and tell": optuna(folder, 100),
         }, options.rounds)
