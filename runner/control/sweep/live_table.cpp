@@ -1,9 +1,9 @@
 #include "control/sweep/live_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/format_units.h"
+#include "control/report/comparison.h"
 
 namespace exprun {
 namespace {
@@ -39,21 +39,6 @@ std::string line_of(const LiveSweep& sweep, size_t running) {
 
 }  // namespace
 
-std::string sparkline(const std::vector<double>& values) {
-  constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  std::vector<double> shown;
-  for (const double value : values)
-    if (std::isfinite(value)) shown.push_back(value);
-  if (shown.size() < 2) return "";
-  if (shown.size() > kMostBars) shown.erase(shown.begin(), shown.end() - kMostBars);
-  const auto [lowest, highest] = std::minmax_element(shown.begin(), shown.end());
-  const double low = *lowest, range = *highest - *lowest;
-  std::string bars;
-  for (const double value : shown)
-    bars += kBars[range > 0 ? std::lround(7 * (value - low) / range) : 0];
-  return bars;
-}
-
 std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep) {
   std::vector<std::vector<std::string>> rows;
   for (const LiveTrial& trial : trials) rows.push_back(cells_of(trial, sweep));
@@ -65,7 +50,9 @@ std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const 
       for (const auto& row : rows) width = std::max(width, row[column].size());
       line += rows[i][column] + std::string(width - rows[i][column].size() + 2, ' ');
     }
-    line += sparkline(trials[i].values);
+    const std::vector<double>& all = trials[i].values;
+    const size_t shown = std::min(all.size(), kMostBars);
+    line += sparkline({all.end() - static_cast<std::ptrdiff_t>(shown), all.end()});
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
   }

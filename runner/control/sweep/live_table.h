@@ -28,8 +28,4 @@ struct LiveSweep {
 // that of the sweep: "12 of 24 finished, 1 failed, 2 running, ETA 3m 20s".
 std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep);
 
-// The last 16 of the finite values as bars, from the lowest to the highest of them; empty for fewer
-// than two.
-std::string sparkline(const std::vector<double>& values);
-
 }  // namespace exprun

@@ -18,13 +18,3 @@ TEST_CASE("live table: a line for each running trial, in columns, and one for th
               "12 of 24 finished, 1 failed, 2 stopped early, 2 running, ETA 3m 20s"});
   CHECK(live_lines({}, {2, 0, 0, 0, "val/loss", {}}) == Lines{"0 of 2 finished, 0 running"});
 }
-
-TEST_CASE("live table: bars of the last 16 finite values") {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(sparkline({1, nan}).empty());
-  CHECK(sparkline({1, 1}) == "▁▁");
-  CHECK(sparkline({0, 7, nan, 3, 7}) == "▁█▄█");
-  std::vector<double> many(30, 5);
-  many.back() = 6;
-  CHECK(sparkline(many) == "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█");
-}
