@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/utf8.h"
@@ -117,6 +118,27 @@ std::string wrapped_lines(std::string_view text, size_t indent, size_t column, s
     begin = end + 1;
   }
   return out;
+}
+
+std::string sparkline(const std::vector<double>& values) {
+  constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr int kSteps = 7, kMiddle = 3;
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  std::string line;
+  for (const double value : values) {
+    // Halves, because the difference of two large values may not be finite.
+    const double height = (value / 2 - least / 2) / (most / 2 - least / 2);
+    if (!std::isfinite(value))
+      line += "×";
+    else
+      line += kBars[most > least ? static_cast<int>(std::lround(height * kSteps)) : kMiddle];
+  }
+  return line;
 }
 
 }  // namespace exprun

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/terminal.h"
 #include "control/command/report_page.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"

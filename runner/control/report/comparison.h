@@ -63,7 +63,4 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
 // The rows in this order; the best of each metric is marked where there is another one.
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order);
 
-// A curve in one line, a character a value: "█▅▃▂▁"; '×' is a value that is not finite.
-std::string sparkline(const std::vector<double>& values);
-
 }  // namespace exprun

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/format_units.h"
-#include "control/report/comparison.h"
+#include "base/terminal.h"
 
 namespace exprun {
 namespace {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "base/terminal.h"
+
 using namespace exprun;
 
 namespace {

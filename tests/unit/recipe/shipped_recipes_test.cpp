@@ -34,13 +34,20 @@ const std::set<std::string> kNeededByRules = {"run.steps", "run.length", "batch.
                                               "batch.sequences", "optimizer.type"};
 
 // Those in recipes/base are parents, and no whole recipes.
-std::vector<fs::path> shipped_recipes() {
+std::vector<fs::path> recipes_that(bool sweep) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator("recipes"))
-    if (entry.path().extension() == ".toml" && entry.path().parent_path() != "recipes/base")
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  for (const auto& entry : fs::recursive_directory_iterator("recipes")) {
+    const fs::path& file = entry.path();
+    if (file.extension() != ".toml" || file.parent_path() == "recipes/base") continue;
+    const bool sweeps = read_recipe(file, {}).files[0]->text.find("\n[sweep]") != std::string::npos;
+    if (sweeps == sweep) files.push_back(file);
+  }
+  REQUIRE(!files.empty());
   return files;
+}
+
+std::vector<fs::path> shipped_recipes() {
+  return recipes_that(false);
 }
 
 // What the tables of a recipe may hold; a parent may have picked their types.
@@ -178,6 +185,11 @@ TEST_CASE("shipped recipes: all resolve without a warning, and begin with their 
     CHECK_MESSAGE(text.files[0]->text.starts_with("#:schema " + schema.string() + "\n"),
                   file.string());
   }
+}
+
+TEST_CASE("shipped recipes: those of a sweep are recipes without their [sweep]") {
+  for (const fs::path& file : recipes_that(true))
+    CHECK_MESSAGE(resolve(read_recipe(file, {"~sweep"})).warnings().empty(), file.string());
 }
 
 TEST_CASE("shipped recipes: a renamed key is reported with the right suggestion") {
