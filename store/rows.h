@@ -130,7 +130,8 @@ struct SeriesRow {
 
 struct MetricRow {
   int64_t step = 0;
-  double value = 0;  // NaN and infinities are kept
+  double value = 0;     // NaN and infinities are kept
+  int64_t time_ms = 0;  // since the run's first start
 };
 
 // A value with everything that tells it apart.

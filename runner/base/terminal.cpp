@@ -26,6 +26,10 @@ const char* code_of(Ink ink) {
       return "\x1b[32m";
     case Ink::yellow:
       return "\x1b[1;33m";
+    case Ink::blue:
+      return "\x1b[34m";
+    case Ink::magenta:
+      return "\x1b[35m";
     case Ink::cyan:
       return "\x1b[36m";
     case Ink::plain:

@@ -16,7 +16,7 @@ size_t columns_of(int fd);
 // "dumb".
 bool wants_color(int fd);
 
-enum class Ink { plain, bold, red, green, yellow, cyan };
+enum class Ink { plain, bold, red, green, yellow, blue, magenta, cyan };
 
 // The text between the terminal's codes for this color; as it is where `color` is false.
 std::string inked(std::string_view text, Ink ink, bool color);

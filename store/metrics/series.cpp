@@ -1,7 +1,11 @@
 #include "store/metrics/series.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,20 +27,47 @@ std::string insert_of(size_t rows) {
 // The first value at a step or after it.
 std::optional<MetricRow> first_from(Connection& connection, int64_t series, int64_t step) {
   Query query(connection,
-              "SELECT step, value FROM metric WHERE series = ? AND step >= ? ORDER BY step LIMIT 1",
+              "SELECT step, value, time_ms FROM metric WHERE series = ? AND step >= ? ORDER BY "
+              "step LIMIT 1",
               series, step);
   if (!query.step()) return std::nullopt;
-  return MetricRow{query.integer(0), query.real_or_nan(1)};
+  return MetricRow{query.integer(0), query.real_or_nan(1), query.integer(2)};
+}
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+// Query costs as much as SQLite itself where rows are small and many.
+Statement select_points(sqlite3* database, int64_t series, int64_t after_step) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(
+      database,
+      "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? ORDER BY step", -1,
+      &statement, nullptr);
+  if (code != SQLITE_OK) throw SQLite::Exception(database, code);
+  sqlite3_bind_int64(statement, 1, series);
+  sqlite3_bind_int64(statement, 2, after_step);
+  return Statement(statement);
+}
+
+double value_of(sqlite3_stmt* statement) {
+  const bool is_null = sqlite3_column_type(statement, 1) == SQLITE_NULL;  // stands for NaN
+  return is_null ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(statement, 1);
 }
 
 }  // namespace
 
 void each_point(Connection& connection, int64_t series, int64_t after_step,
                 const std::function<void(const StampedValue&)>& visit) {
-  Query query(connection,
-              "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? ORDER BY step",
-              series, after_step);
-  while (query.step()) visit({query.integer(0), query.real_or_nan(1), query.integer(2)});
+  sqlite3* const database = connection.database().getHandle();
+  const Statement statement = select_points(database, series, after_step);
+  int code;
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW)
+    visit({sqlite3_column_int64(statement.get(), 0), value_of(statement.get()),
+           sqlite3_column_int64(statement.get(), 2)});
+  if (code != SQLITE_DONE) throw SQLite::Exception(database, code);
 }
 
 void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values) {
@@ -185,7 +216,7 @@ std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const 
   return connection.guarded("read", [&] {
     std::vector<MetricRow> rows;
     each_point(connection, series, after_step, [&](const StampedValue& point) {
-      rows.push_back({point.step, point.value});
+      rows.push_back({point.step, point.value, point.time_ms});
     });
     return rows;
   });

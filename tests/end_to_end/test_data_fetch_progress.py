@@ -13,7 +13,7 @@ from support import TIMEOUT
 
 # The catalogue has no size of this file: what is left of it is known by the server's answer.
 LINE = (rf"fetching: {len(ALPACA) / 2**21:.2f} MiB of {len(ALPACA) / 2**20:.2f} MiB, "
-        r"[0-9.]+ [KM]?i?B/s, [0-9.smh ]+ left")
+        r"[0-9.]+ [KM]?i?B/s, ETA [0-9.]+ [a-z]+(?: [0-9]+ [a-z]+)?")
 
 
 class Progress(FetchTest):

@@ -7,7 +7,7 @@ import unittest
 from support import ROOT, ExprunTest
 
 # Their examples are typed, in this order.
-COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "query",
+COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "plot", "query",
             "export", "tag", "note", "sweep", "sweep ls", "sweep show", "sweep stop", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
             "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval", "logs", "stop", "fork")
 NOT_TYPED = {

@@ -74,8 +74,8 @@ class HuggingFaceModels(ExprunTest):
         self.assertIn(f"`exprun new --from {source}` writes a recipe for that folder", said)
         self.exprun("tiny.toml", "steps=2")
         for words, message in (
-                (("--step", "7"), "tiny-{uid} has none of step 7; it has those of"),
-                (("--step", "best"), "export: 'best' is not a step; give a number or last"),
+                (("--step", "7"), "tiny-{uid} has no checkpoint of step 7; it has those of"),
+                (("--step", "worst"), "worst"),
                 (("--dtype", "int8"), "export: there is no dtype 'int8'; it can be fp32, bf16 or fp16")):
             code = 1 if words[1] == "7" else 2
             said = self.exprun("export", "tiny", "--huggingface", "out", *words, code=code).err

@@ -54,7 +54,7 @@ class Ranks(ExprunTest):
     def test_the_peak_that_is_shown_is_that_of_the_ranks_cores(self):
         if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
             return  # no peak is known
-        said = self.exprun("tiny.toml", "steps=1", "world_size=2", "run.threads=4").err
+        said = self.exprun("-v", "tiny.toml", "steps=1", "world_size=2", "run.threads=4").err
         shown = re.search(r"peak ([\d.]+) TFLOP/s, estimated: fp32, (2 ranks x (\d+) cores? x ([\d.]+) GHz x 2 units x 2 operations x (\d+) lanes)", said)
         peak, cores, gigahertz, lanes = (float(shown[group]) for group in (1, 3, 4, 5))
         self.assertAlmostEqual(peak, 2 * cores * gigahertz * 4 * lanes / 1e3, delta=1e-3 * peak)

@@ -97,7 +97,7 @@ class Report(ExprunTest):
         self.assertEqual(wide.count("\033[1;32m"), 3)
         table, _, said = narrow.partition("exprun: ")
         self.assertIn("  state", table)
-        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: val loss \(--csv and --json have them\)\n\Z")
+        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: val loss \(--csv and --json have\s+them\)\n\Z")
         self.assertNotIn("\033", self.exprun("report").out)
         self.assertRegex(self.exprun("report", "--sparkline", "--markdown").out, r" [▁▂▃▄▅▆▇█]{5} \|\n\Z")
 

@@ -42,11 +42,12 @@ void use_all(ProcessGroup& group, at::Device device) {
 TEST_CASE("device: a program without CUDA trains on the CPU, and says so to who wants a GPU") {
   CHECK((chosen("auto") == at::kCPU));
   CHECK((chosen("cpu") == at::kCPU));
-  CHECK_THROWS_WITH_AS(chosen("cuda"),
-                       doctest::Contains("gpu: this exprun-trainer has no CUDA in it; tools/exprun "
-                                         "builds exprun-trainer-cuda, which exprun starts where "
-                                         "there are GPUs"),
-                       RecipeError);
+  CHECK_THROWS_WITH_AS(
+      chosen("cuda"),
+      doctest::Contains("gpu: this exprun-trainer is built without CUDA; tools/exprun "
+                        "builds exprun-trainer-cuda, which exprun starts on "
+                        "machines with GPUs"),
+      RecipeError);
   CHECK(device_name(at::kCPU) == "cpu");
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("device: a rank's GPU is the only one that it sees, or the one of its 
   CHECK(gpu_of_rank(3, 4) == 3);
   CHECK_THROWS_WITH_AS(gpu_of_rank(4, 4),
                        "gpu: rank 4 of this host has no GPU: 4 can be used; start fewer ranks, "
-                       "or show more (CUDA_VISIBLE_DEVICES)",
+                       "or make more visible (CUDA_VISIBLE_DEVICES)",
                        Error);
 }
 
@@ -147,11 +148,10 @@ TEST_CASE("device: a resume says what may change bits on a GPU") {
   Machine then, now;
   now.device = "NVIDIA H200";
   CHECK(bits_may_differ(then, now) ==
-        "results may not be bit-identical to those of an uninterrupted run; the device was cpu, is "
-        "NVIDIA H200");
+        "results may not be bit-identical to those of an uninterrupted run; the device was cpu and "
+        "is now NVIDIA H200");
   CHECK(bits_may_differ(now, now, /*kernels_repeat=*/false) ==
-        "results may not be bit-identical to those of an uninterrupted run; a GPU's kernels make "
-        "the same bits with "
-        "run.deterministic = true only");
+        "results may not be bit-identical to those of an uninterrupted run; GPU kernels are "
+        "reproducible only with run.deterministic = true");
   CHECK(bits_may_differ(now, now).empty());
 }

@@ -207,8 +207,8 @@ TEST_CASE("precision: an overflow is told") {
   const auto result = Trainer(pipeline, {recorder}).run(start);
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with(
-      "info loss_scale: gradients of step 1 overflowed fp16; it was computed again with the loss "
-      "scale "));
+      "info loss_scale: gradients of step 1 overflowed fp16; the step was computed again with "
+      "loss scale "));
   CHECK(result.position.loss_scale.updates == 2);
 }
 

@@ -42,9 +42,8 @@ TEST_CASE("torch errors: a GPU's memory and a GPU's failure are told from bugs")
       "memory: CUDA out of memory. Tried to allocate 2 GiB; lower batch.micro_batch or the model's "
       "size");
   CHECK(explanation([] { TORCH_CHECK(false, "CUDA error: unspecified launch failure"); }) ==
-        "gpu: CUDA error: unspecified launch failure; nvidia-smi and the kernel's log (dmesg, Xid) "
-        "may "
-        "say more, and the run can be continued");
+        "gpu: CUDA error: unspecified launch failure; check nvidia-smi and the kernel log (dmesg, "
+        "Xid) for details; the run can be resumed");
 }
 
 TEST_CASE("torch errors: all else is a bug, without a backtrace") {

@@ -1,4 +1,5 @@
-"""How long a user waits for exprun: for its help, for a check, for the first training step, for a report of many runs."""
+"""How long a user waits for exprun: for its help, for a check, for the first training step, for a report of many runs,
+for a plot of long curves."""
 import contextlib
 import json
 import os
@@ -90,10 +91,10 @@ def timed(contestants, rounds):
     return {name: median(found) for name, found in alternate(contestants, rounds).items()}
 
 
-def many_runs(build, folder, environment):
-    """A store of 10,000 runs with 20 parameters each; why there is none otherwise."""
+def made_store(build, words, folder, environment):
+    """The store that store_scale makes of these words; why there is none otherwise."""
     try:
-        subprocess.run([build / "store_scale", folder], env={**os.environ, **environment}, check=True, capture_output=True)
+        subprocess.run([build / "store_scale", *words, folder], env={**os.environ, **environment}, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise Failed(str(error)) from None
     return folder
@@ -114,9 +115,16 @@ def tables(machine, options):
             "exprun, quickstart, prepared data": exprun.first_step,
             "PyTorch eager, the same model": pytorch_first_step(folder, machine.environment),
         }, options.rounds), {"exprun, quickstart, prepared data": 600}, digits=0)
-        store = many_runs(options.build, folder / "many", machine.environment)
+        store = made_store(options.build, [], folder / "many", machine.environment)
         environment = {**machine.environment, "EXPRUN_STORE": str(store)}
         yield Table(f"a table of {RUNS:,} runs", "ms", timed({
             "exprun report": milliseconds(lambda: ran([options.build / "exprun", "report"], environment)),
             "exprun ls": milliseconds(lambda: ran([options.build / "exprun", "ls", "--limit", str(RUNS)], environment)),
         }, options.rounds), {"exprun report": 250}, digits=0)
+        curves = {**machine.environment, "EXPRUN_STORE": str(made_store(options.build, ["--curves"], folder / "curves",
+                                                                        machine.environment))}
+        plot = [options.build / "exprun", "plot", "curve-a", "curve-b", "curve-c", "curve-d"]
+        yield Table("curves of 4 runs with 100,000 points each", "ms", timed({
+            "exprun plot, terminal": milliseconds(lambda: ran(plot, curves)),
+            "exprun plot, SVG": milliseconds(lambda: ran([*plot, "--svg", folder / "curves.svg"], curves)),
+        }, options.rounds), {"exprun plot, terminal": 60}, digits=0)

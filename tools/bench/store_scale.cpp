@@ -3,12 +3,14 @@
 //
 //   store_scale [FOLDER [RUNS]]     FOLDER: makes a store of RUNS (10,000) there, and measures
 //                                   nothing
+//   store_scale --curves FOLDER     makes a store of 4 runs with a curve of 100,000 points each
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
@@ -68,24 +70,41 @@ void measure_tables(const StoreFolder& folder) {
                 [&] { return static_cast<size_t>(open_store(folder).find_run("@best").id); });
 }
 
+// A loss with noise, as a training step by step has.
+double noisy(int64_t step, int64_t run) {
+  const auto x = static_cast<double>(step);
+  return 3 + 8 / std::sqrt(x + 1) + 0.2 * std::sin(x * x + static_cast<double>(run));
+}
+
 void add_curve(Store& store, const std::filesystem::path& database, int64_t run) {
   {
     MetricWriter writer(database, run);
     const auto series = writer.series("train/loss", false);
     for (int64_t step = 1; step <= kPoints; ++step)
-      writer.push(step,
-                  std::vector<MetricWriter::Point>{{series, 1.0 / static_cast<double>(step)}});
+      writer.push(step, std::vector<MetricWriter::Point>{{series, noisy(step, run)}});
   }
   store.end_attempt(run, RunState::finished, 0, std::nullopt, "");
 }
 
+// Of one run; returns its id.
+int64_t make_curve(Store& store, char name) {
+  NewRun curve;
+  curve.uid = std::string(32, name);
+  curve.name = curve.folder = std::string("curve-") + name;
+  const int64_t run = store.create_run(curve);
+  add_curve(store, store.file(), run);
+  return run;
+}
+
+void make_curves(const StoreFolder& folder) {
+  std::filesystem::create_directories(folder.path);
+  Store store(folder.database(), Store::Access::read_write);
+  for (const char name : {'a', 'b', 'c', 'd'}) make_curve(store, name);
+}
+
 void measure_curve(const StoreFolder& folder) {
   Store store(folder.database(), Store::Access::read_write);
-  NewRun curve;
-  curve.uid = std::string(32, 'c');
-  curve.name = curve.folder = "curve";
-  const int64_t run = store.create_run(curve);
-  add_curve(store, folder.database(), run);
+  const int64_t run = make_curve(store, 'c');
   const int64_t series = store.series(run).at(0).id;
   const auto by_program = [&] { return store.metrics(series).size(); };
   const auto by_sql = [&] {
@@ -101,6 +120,10 @@ void measure_curve(const StoreFolder& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 2 && argv[1] == std::string_view("--curves")) {
+    make_curves({argv[2], "runs"});
+    return 0;
+  }
   if (argc > 1) {
     make_runs({argv[1], "runs"}, argc > 2 ? std::atoi(argv[2]) : kRuns);
     return 0;

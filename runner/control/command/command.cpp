@@ -51,6 +51,7 @@ constexpr Command kCommands[] = {
     {"rerun", "run a recipe again, and report what is different", run_rerun},
     {"ls", "list the runs", run_ls},
     {"report", "compare runs: what was changed, and the results", run_report},
+    {"plot", "plot curves of runs in the terminal or as SVG", run_plot},
     {"query", "query the store with SQL", run_query},
     {"export", "print the metrics of runs as CSV or JSON Lines", run_export},
     {"tag", "label runs", run_tag},

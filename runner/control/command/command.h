@@ -57,6 +57,7 @@ int run_sweep(const Words& words, const Globals& globals);
 int run_rerun(const Words& words, const Globals& globals);
 int run_ls(const Words& words, const Globals& globals);
 int run_report(const Words& words, const Globals& globals);
+int run_plot(const Words& words, const Globals& globals);
 int run_query(const Words& words, const Globals& globals);
 int run_export(const Words& words, const Globals& globals);
 int run_tag(const Words& words, const Globals& globals);

@@ -98,6 +98,13 @@ Words tags(const Typed& typed) {
   });
 }
 
+Words series(const Typed& typed) {
+  return stored(typed, [](const Store& store) {
+    const Words names = store.series_names();
+    return std::set<std::string>(names.begin(), names.end());
+  });
+}
+
 Offer one_of(Words words) {
   return [words = std::move(words)](const Typed&) { return words; };
 }

@@ -1,0 +1,43 @@
+// The series of runs as curves, read from the store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/report/plot/picture.h"
+#include "control/report/runs_table.h"
+#include "store/store.h"
+
+namespace exprun {
+
+enum class Against { step, tokens, time };
+
+struct PlottedRun {
+  RunRow run;
+  std::string label;  // its folder, and up to three parameters that tell it from the others
+};
+
+std::vector<PlottedRun> plotted_runs(const Store& store, const std::vector<ReportedRun>& runs);
+
+struct CurveOptions {
+  std::vector<std::string> series;  // none: the losses that the runs have
+  Against against = Against::step;
+  double smoothing = 0;
+  bool log_x = false, log_y = false;
+};
+
+// A panel for each kind of series: "train/loss" and "val/loss" share one, as their last words are
+// the same. A run keeps its color in all; one run alone has a color for each series. Throws Error
+// that names the nearest series where no run has one that is asked for.
+std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,
+                             const CurveOptions& options);
+
+// "loss" of "val/loss".
+std::string last_word(const std::string& series);
+
+// Of the global batch, as the recipe of the run says; nothing where the data decide.
+std::optional<int64_t> tokens_per_step(const Store& store, const RunRow& run);
+
+}  // namespace exprun

@@ -1,0 +1,27 @@
+// A picture in characters: curves of braille dots, axes with numbers, a legend.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "control/report/plot/picture.h"
+
+namespace exprun {
+
+struct TerminalPlotOptions {
+  size_t width = 80;    // characters of a line
+  size_t height = 16;   // lines of curves in each panel; axis, title and legend come on top
+  bool colors = false;  // without them letters tell the curves of a panel apart
+};
+
+// What is below it becomes it.
+inline constexpr size_t kLeastPlotWidth = 30, kLeastPlotHeight = 3;
+
+// The lines of a panel, without line ends and without spaces at their ends.
+std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOptions& options);
+
+// How many of them are no lines of curves: title, axis, legend.
+size_t lines_around_curves(const Panel& panel);
+
+}  // namespace exprun
