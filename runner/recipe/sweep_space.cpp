@@ -91,7 +91,7 @@ SweepAxis parse_zip(const File& file) {
                       "unexpected text after the ')' of zip", kZipForm);
   std::vector<SweepAxis> axes;
   std::vector<SourceSpan> where;
-  for (const Piece& piece : split_list(text, begin, end)) {
+  for (const ListPart& piece : split_list(text, begin, end)) {
     const Assignment part = split_assignment(file, piece.begin, piece.text.size(), kZipForm);
     axes.push_back(parse_zipped(file, part));
     where.push_back(span_of(file, part.values_begin, part.values.size()));

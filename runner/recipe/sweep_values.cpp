@@ -18,7 +18,7 @@ constexpr int kWrittenDigits = 12;      // more than people write
 constexpr int kComputedDigits = 6;      // of values that nobody wrote
 
 // Without the blanks around it.
-void trim(Piece& part) {
+void trim(ListPart& part) {
   const size_t blanks = part.text.find_first_not_of(' ');
   if (blanks != std::string::npos) part.begin += blanks;
   part.text = std::string(trimmed(part.text));
@@ -45,12 +45,12 @@ constexpr Function kLogUniform{"loguniform", "loguniform(low,high), the same as 
 
 // What a function is called with, and what its text is for diagnostics.
 struct Call {
-  std::vector<Piece> arguments;
+  std::vector<ListPart> arguments;
   const Function& function;
   const PlaceInFile& place;
   SourceSpan all;
 
-  SourceSpan where(const Piece& argument) const {
+  SourceSpan where(const ListPart& argument) const {
     return place(argument.begin, argument.text.size());
   }
 };
@@ -85,7 +85,7 @@ bool is_integer(const std::string& text) {
 std::vector<SweepValue> expand_range(const Call& call) {
   std::vector<double> numbers;
   bool integers = true;
-  for (const Piece& part : call.arguments) {
+  for (const ListPart& part : call.arguments) {
     const auto number = finite_number(part.text);
     if (!number || call.arguments.size() > 3)
       throw RecipeError(call.all, "a range takes one to three numbers", kRange.form);
@@ -115,14 +115,14 @@ std::vector<SweepValue> expand_range(const Call& call) {
   return values;
 }
 
-double number_of(const Call& call, const Piece& part) {
+double number_of(const Call& call, const ListPart& part) {
   const auto number = finite_number(part.text);
   if (!number)
     throw RecipeError(call.where(part), "'" + part.text + "' is not a number", call.function.form);
   return *number;
 }
 
-double positive_number(const Call& call, const Piece& part) {
+double positive_number(const Call& call, const ListPart& part) {
   const double number = number_of(call, part);
   if (number <= 0)
     throw RecipeError(call.where(part), "a log scale has only numbers above 0",
@@ -184,16 +184,16 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
   if (dots == text.npos)
     throw RecipeError(place(0, text.size()), "the '..' between the two ends is missing",
                       "log:low..high, as in log:1e-5..1e-2");
-  std::vector<Piece> ends{{text.substr(kBegin, dots - kBegin), kBegin},
-                          {text.substr(dots + 2), dots + 2}};
-  for (Piece& end : ends) trim(end);
+  std::vector<ListPart> ends{{text.substr(kBegin, dots - kBegin), kBegin},
+                             {text.substr(dots + 2), dots + 2}};
+  for (ListPart& end : ends) trim(end);
   return Call{std::move(ends), kLogUniform, place, place(0, text.size())};
 }
 
-std::vector<SweepValue> parse_list(const std::vector<Piece>& parts, const SourceSpan& all,
+std::vector<SweepValue> parse_list(const std::vector<ListPart>& parts, const SourceSpan& all,
                                    const PlaceInFile& place) {
   std::vector<SweepValue> values;
-  for (const Piece& part : parts)
+  for (const ListPart& part : parts)
     values.push_back({part.text, place(part.begin, part.text.size())});
   for (const SweepValue& value : values) {
     if (value.text.empty() && values.size() > 1)
@@ -209,8 +209,8 @@ std::vector<SweepValue> parse_list(const std::vector<Piece>& parts, const Source
 
 }  // namespace
 
-std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end) {
-  std::vector<Piece> parts{{"", begin}};
+std::vector<ListPart> split_list(const std::string& text, size_t begin, size_t end) {
+  std::vector<ListPart> parts{{"", begin}};
   char quote = '\0';
   int depth = 0;
   for (size_t i = begin; i < end; ++i) {
@@ -233,7 +233,7 @@ std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end)
     }
     parts.back().text += text[i];
   }
-  for (Piece& part : parts) trim(part);
+  for (ListPart& part : parts) trim(part);
   return parts;
 }
 

@@ -33,13 +33,13 @@ struct SweepValues {
 using PlaceInFile = std::function<SourceSpan(size_t begin, size_t size)>;
 
 // A part of a text and where it begins there.
-struct Piece {
+struct ListPart {
   std::string text;
   size_t begin = 0;
 };
 
 // At commas outside of quotes and brackets, without the blanks around each part.
-std::vector<Piece> split_list(const std::string& text, size_t begin, size_t end);
+std::vector<ListPart> split_list(const std::string& text, size_t begin, size_t end);
 
 // What closes the bracket at `open`, outside of quotes; npos if nothing does.
 size_t closing_bracket(const std::string& text, size_t open);

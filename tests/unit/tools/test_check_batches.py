@@ -75,6 +75,16 @@ class CheckBatches(unittest.TestCase):
                 self.assertIn("Part is also at", check({
                     "store/a.cpp": alone(first + "\nstruct Part {};"), "store/b.cpp": alone("struct Part {};")})[1])
 
+    def test_a_type_of_two_headers_of_one_program(self):
+        def header(code):
+            return f"#pragma once\n\nnamespace exprun {{\n\n{code}\n\n}}  // namespace exprun\n"
+
+        one, other = "runner/recipe/a.h", "runner/control/data/b.h"
+        files = {one: header("struct Piece {\n  int a = 0;\n};"), other: header("class Piece : public Base {\n};")}
+        self.assertEqual(check(files), (1, f"{one}: Piece is also a type of {other}, and both are in one program\n"))
+        self.assertEqual(check({**files, other: header("struct Piece;")}), (0, ""))
+        self.assertEqual(check({"runner/trainer/a.h": files[one], other: files[other]}), (0, ""))
+
     def test_sources_of_other_folders_never_meet(self):
         part = alone("struct Part {};")
         self.assertEqual(check({"store/a.cpp": part, "runner/base/b.cpp": part}), (0, ""))
