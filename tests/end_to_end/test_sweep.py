@@ -11,6 +11,22 @@ from sweep_crashes import SweepCrashes
 
 
 class Sweep(ExprunTest):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.await_trials)
+
+    def await_trials(self):
+        """The trials of a scheduler that was killed save their state before they end."""
+        def works_here(process):
+            try:
+                return os.readlink(f"/proc/{process}/cwd").startswith(str(self.folder))
+            except OSError:  # it has just ended
+                return False
+
+        end = time.monotonic() + 30
+        while any(map(works_here, filter(str.isdigit, os.listdir("/proc")))) and time.monotonic() < end:
+            time.sleep(0.02)
+
     def begin(self, *options):
         process = self.start("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", *options)
         self.wait_for_step(20, process)

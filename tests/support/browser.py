@@ -66,7 +66,8 @@ class Browser:
         self.process = subprocess.Popen(
             [program(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run",
              f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env={**os.environ, "TMPDIR": self.folder}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         port = self.port()
         request = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
         page = json.load(urllib.request.urlopen(request, timeout=TIMEOUT))

@@ -161,10 +161,4 @@ std::vector<Polyline> polylines(const PlotCurve& curve, const Panel& panel, size
   });
 }
 
-bool has_nothing_to_draw(const Panel& panel) {
-  return std::none_of(panel.curves.begin(), panel.curves.end(), [](const PlotCurve& curve) {
-    return std::any_of(curve.samples.begin(), curve.samples.end(), is_drawn);
-  });
-}
-
 }  // namespace exprun

@@ -48,7 +48,4 @@ using Polyline = std::vector<PlotSample>;
 // lowest, the highest and the last sample stay, so no extreme is lost.
 std::vector<Polyline> polylines(const PlotCurve& curve, const Panel& panel, size_t columns);
 
-// Where no sample can be drawn, the axes say nothing.
-bool has_nothing_to_draw(const Panel& panel);
-
 }  // namespace exprun

@@ -220,8 +220,4 @@ std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOption
   return lines;
 }
 
-size_t lines_around_curves(const Panel& panel) {
-  return 3 + panel.curves.size();
-}
-
 }  // namespace exprun

@@ -21,7 +21,4 @@ inline constexpr size_t kLeastPlotWidth = 30, kLeastPlotHeight = 3;
 // The lines of a panel, without line ends and without spaces at their ends.
 std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOptions& options);
 
-// How many of them are no lines of curves: title, axis, legend.
-size_t lines_around_curves(const Panel& panel);
-
 }  // namespace exprun
