@@ -64,8 +64,8 @@ class Browser:
     def __init__(self, width=1280, height=1000):
         self.folder = tempfile.mkdtemp(prefix="exprun-browser-")
         self.process = subprocess.Popen(
-            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run",
-             f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
+            [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--remote-debugging-port=0", f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
             env={**os.environ, "TMPDIR": self.folder}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         port = self.port()
