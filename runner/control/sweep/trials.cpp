@@ -189,10 +189,10 @@ class Survey {
       throw RecipeError(search_.trials_where, "a grid runs all its points",
                         "remove 'trials', or write method = \"random\"");
     const int64_t seeds = found_.plan.seeds;
-    const Value* first = resolver(recipe_.overrides).recipe.find("run.seed");
-    const auto* seed = first == nullptr ? nullptr : first->as<int64_t>();
-    const SweepAxis replicates =
-        seeds_axis(seed == nullptr ? 0 : *seed, seeds, search_.seeds_where);
+    const Resolution base = resolver(recipe_.overrides);
+    const Value* const first = base.recipe.find("run.seed");
+    const auto* const seed = first ? first->as<int64_t>() : nullptr;
+    const SweepAxis replicates = seeds_axis(seed ? *seed : 0, seeds, search_.seeds_where);
     if (!random) {
       std::vector<SweepAxis> axes = axes_;
       if (seeds > 1) axes.push_back(replicates);
