@@ -26,13 +26,14 @@ class SweepCrashes(ExprunTest):
         return [scheduler.pid, *launchers, *(trainer for launcher in launchers for trainer in children(launcher))]
 
     def survive(self, trials, kills, chance):
-        """Kills one of the processes, spread over the whole sweep, and starts the sweep again when it has ended."""
+        """Kills one of the processes, spread over the first half of the sweep, so that it cannot end before the last kill,
+        and starts the sweep again when it has ended."""
         scheduler, seen, done = None, set(), 0
         while len(self.finished()) < trials:
             if scheduler is None or scheduler.poll() is not None:
                 scheduler = self.start(*self.line(trials), "-j", "2")
             self.look(seen)
-            if done < kills and len(seen) >= done * (trials - 1) // kills:
+            if done < kills and len(seen) >= done * (trials // 2) // kills:
                 time.sleep(chance.uniform(0, 0.5))
                 victims = self.processes(scheduler)
                 with contextlib.suppress(ProcessLookupError):
