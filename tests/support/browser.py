@@ -66,7 +66,8 @@ class Browser:
         self.process = subprocess.Popen(
             [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--remote-debugging-port=0", f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
-            env={**os.environ, "TMPDIR": self.folder}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            # Relative: the path of a socket holds 107 bytes, and a temporary folder may lie deep.
+            cwd=self.folder, env={**os.environ, "TMPDIR": "."}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         port = self.port()
         request = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
