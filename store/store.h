@@ -147,9 +147,10 @@ class Store {
   void record_trials(int64_t sweep, const std::vector<TrialRow>& trials);
   // A run that was there before; that of a new run is set as create_run inserts it.
   void record_trial_run(int64_t sweep, int64_t trial, int64_t run);
-  // The runs of a sweep by its id, the beginning of its uid, or its name (the newest of that name);
-  // removed runs are not among them. Throws Error with ExitCode::no_such_run.
-  std::vector<int64_t> runs_of_sweep(const std::string& reference) const;
+  // By id, name (its newest sweep), the beginning of its uid, or "@last". Throws Error with
+  // ExitCode::no_such_run that names the nearest, or those that there are.
+  SweepRow find_sweep(const std::string& reference) const;
+  std::vector<int64_t> runs_of_sweep(int64_t sweep) const;  // by trial; removed ones are left out
   void record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem);
   std::vector<TrialRow> trials(int64_t sweep) const;  // by number
 

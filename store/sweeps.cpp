@@ -27,17 +27,6 @@ std::string new_uid(const std::string& name, int64_t space, int64_t now) {
                   process.boot_id + '\n' + std::to_string(process.pid));
 }
 
-// What a person types: a name means its newest sweep.
-std::optional<int64_t> sweep_meant(Connection& connection, const std::string& reference) {
-  Query query(connection,
-              "SELECT id FROM sweep WHERE CAST(id AS TEXT) = ?1 OR name = ?1 "
-              "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) "
-              "ORDER BY CAST(id AS TEXT) = ?1 DESC, name = ?1 DESC, id DESC LIMIT 1",
-              reference);
-  if (!query.step()) return std::nullopt;
-  return query.integer(0);
-}
-
 std::string advice(Connection& connection, const std::string& reference) {
   std::vector<std::string> names;
   Query query(connection, "SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC");
@@ -118,19 +107,30 @@ void Store::record_trial_problem(int64_t sweep, int64_t trial, const std::string
   });
 }
 
-std::vector<int64_t> Store::runs_of_sweep(const std::string& reference) const {
+SweepRow Store::find_sweep(const std::string& reference) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
-    const auto sweep = sweep_meant(connection, reference);
-    if (!sweep)
-      throw Error("store: no sweep '" + reference + "' in '" + connection.file().string() + "'" +
-                      advice(connection, reference),
-                  ExitCode::no_such_run);
+    Query query(connection,
+                std::string(kSelect) +
+                    "WHERE ?1 = '@last' OR CAST(s.id AS TEXT) = ?1 OR s.name = ?1 "
+                    "OR (length(?1) >= 4 AND substr(s.uid, 1, length(?1)) = ?1) "
+                    "ORDER BY CAST(s.id AS TEXT) = ?1 DESC, s.name = ?1 DESC, s.id DESC LIMIT 1",
+                reference);
+    if (query.step()) return read_sweep(query);
+    throw Error("store: no sweep '" + reference + "' in '" + connection.file().string() + "'" +
+                    advice(connection, reference),
+                ExitCode::no_such_run);
+  });
+}
+
+std::vector<int64_t> Store::runs_of_sweep(int64_t sweep) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
     std::vector<int64_t> runs;
     Query query(connection,
                 "SELECT t.run FROM trial AS t JOIN run AS r ON r.id = t.run "
                 "WHERE t.sweep = ? AND r.removed_ms IS NULL ORDER BY t.trial",
-                *sweep);
+                sweep);
     while (query.step()) runs.push_back(query.integer(0));
     return runs;
   });

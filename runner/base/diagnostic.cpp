@@ -5,9 +5,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/console.h"
 #include "base/format_units.h"
-#include "base/terminal.h"
+#include "base/terminal/console.h"
+#include "base/terminal/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/console.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
-#include "base/terminal.h"
+#include "base/terminal/console.h"
+#include "base/terminal/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {

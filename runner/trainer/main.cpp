@@ -8,7 +8,6 @@
 #include <iostream>
 #include <iterator>
 
-#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
 #include "base/json_text.h"
@@ -17,6 +16,7 @@
 #include "base/process/emergency_reserve.h"
 #include "base/process/program.h"
 #include "base/process/signals.h"
+#include "base/terminal/console.h"
 #include "engine/attempt/attempt.h"
 #include "engine/describe.h"
 #include "engine/device/gpu.h"

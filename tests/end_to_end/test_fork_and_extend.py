@@ -136,7 +136,7 @@ class Fork(LaterTraining):
         said = self.refused(*words)
         self.assertIn("  optimizer.type: \"adamw\" -> \"lion\"\n", said)
         self.assertIn("\noptimizer state:\n", said)
-        self.assertTrue(said.endswith("\n--fresh-optimizer takes the weights alone, and begins the state anew\n"), said)
+        self.assertTrue(said.endswith("\n--fresh-optimizer takes only the weights, and starts with a fresh optimizer state\n"), said)
         self.exprun(*words, "--fresh-optimizer")
         self.assertEqual(self.losses(self.newest())[0][0], 41)
 

@@ -54,7 +54,7 @@ class Sweep(ExprunTest):
         line = ("sweep", "tiny.toml", "dataset.path=nothing.txt,text.txt", "steps=2")
         said = self.exprun(*line, code=6).err
         self.assertRegex(said, r"\[1/2\] dataset.path=nothing.txt: could not begin: .*nothing.txt")
-        self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same line goes on\n")
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same command continues it\n")
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)])
         self.assertEqual(self.rows("SELECT state, problem <> '' FROM trials"), [("failed", 1), ("finished", 0)])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("failed",)])
@@ -119,9 +119,9 @@ class Sweep(ExprunTest):
         for words in (line, line, (*line, "--retry-failed")):
             said = self.exprun(*words, code=6).err
             self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not applied\n")
-            self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts anew what failed\n"
+            self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts the failed trials again\n"
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
-                                   r"exprun: to train the best for longer: exprun tiny.toml lr=1e-2 max_grad_norm=0 "
+                                   r"exprun: to train the best trial longer: exprun tiny.toml lr=1e-2 max_grad_norm=0 "
                                    r"'evaluation.val_loss.every=1 steps' steps=10\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
                          [("diverged", 2), ("finished", 1)])
@@ -132,7 +132,7 @@ class Sweep(ExprunTest):
         os.kill(children(process.pid)[0], signal.SIGKILL)
         said = self.finish(process)
         self.assertEqual(said.code, 6, said.err)
-        self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same line goes on\n"
+        self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same command continues it\n"
                                    r"exprun: best: lr=2e-2, ")
 
     def test_a_trial_that_runs_elsewhere_is_not_the_best(self):
@@ -193,7 +193,7 @@ class Sweep(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt FROM runs WHERE run = 2"), [("pruned", 1)])
 
     def test_wrong_early_stopping(self):
-        for words, message in ((("--early-stop", "ahsa"), "sweep: there is no early stopping 'ahsa'; give asha, median or none"),
+        for words, message in ((("--early-stop", "ahsa"), "sweep: unknown early-stopping rule 'ahsa'; give asha, median or none"),
                                (("--summary", "mean"), "sweep: 'mean' is no summary of a metric; give min, max or last")):
             self.assertEqual(self.exprun("sweep", "tiny.toml", "lr=1,2", *words, code=2).err, f"exprun: error: {message}\n")
 
@@ -217,7 +217,7 @@ class Sweep(ExprunTest):
                                 r"variance explained: lr \d+ %\nmean over 2 seeds: lr=1e-2: [\d.]+ ± [\d.e-]+\n")
         self.assertIn("nothing.txt", self.exprun("sweep", "show", "@last").out)
         self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
-                         "exprun: error: sweep: there is no sweep '7' in this store; `exprun sweep ls` lists them\n")
+                         f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; there are other and tiny\n")
 
     def test_a_sweep_is_stopped_from_elsewhere(self):
         process = self.begin("-j", "2")

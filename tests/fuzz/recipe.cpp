@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "recipe/resolved.h"
-#include "recipe/sweep_table.h"
+#include "recipe/sweep/sweep_table.h"
 
 using namespace exprun;
 

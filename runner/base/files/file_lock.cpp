@@ -20,6 +20,16 @@
 #endif
 
 namespace exprun {
+
+struct flock byte_range(off_t byte, int type) {
+  struct flock range = {};
+  range.l_type = static_cast<short>(type);
+  range.l_whence = SEEK_SET;
+  range.l_start = byte;
+  range.l_len = 1;
+  return range;
+}
+
 namespace {
 
 // A signal that comes just before the call would not interrupt it: so it comes again.
@@ -79,15 +89,6 @@ class SyscallTimeout {
 constexpr off_t kLock = 0, kGate = 1;
 constexpr std::chrono::milliseconds kLong{500};
 
-struct flock range_of(off_t byte, int type) {
-  struct flock range = {};
-  range.l_type = static_cast<short>(type);
-  range.l_whence = SEEK_SET;
-  range.l_start = byte;
-  range.l_len = 1;
-  return range;
-}
-
 UniqueFd open_lock_file(const std::filesystem::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!fd) throw file_error("open the lock file", file);
@@ -96,7 +97,7 @@ UniqueFd open_lock_file(const std::filesystem::path& file) {
 
 // False when another holds the lock (F_OFD_SETLK) or a signal ended the wait for it (F_OFD_SETLKW).
 bool lock(const UniqueFd& fd, int command, const std::filesystem::path& file,
-          const struct flock& wanted = range_of(kLock, F_WRLCK)) {
+          const struct flock& wanted = byte_range(kLock, F_WRLCK)) {
   struct flock range = wanted;
   if (::fcntl(fd.get(), command, &range) == 0) return true;
   if (errno != EAGAIN && errno != EACCES && errno != EINTR) throw file_error("lock", file);
@@ -118,9 +119,9 @@ bool wait_for(const UniqueFd& fd, const SyscallTimeout& timeout, const std::file
 
 void pass_gate(const UniqueFd& fd, const SyscallTimeout& timeout,
                const std::filesystem::path& file) {
-  const auto closing = range_of(kGate, F_WRLCK);
+  const auto closing = byte_range(kGate, F_WRLCK);
   if (!is_taken(fd, closing, file)) return;
-  if (wait_for(fd, timeout, file, closing)) lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
+  if (wait_for(fd, timeout, file, closing)) lock(fd, F_OFD_SETLK, file, byte_range(kGate, F_UNLCK));
 }
 
 // Half the time at most is spent before the gate: who closed it may be stopped.
@@ -128,16 +129,16 @@ bool wait_behind_gate(const UniqueFd& fd, std::chrono::milliseconds patience,
                       const std::filesystem::path& file) {
   const SyscallTimeout timeout(patience);
   pass_gate(fd, SyscallTimeout(patience / 2), file);
-  return lock(fd, F_OFD_SETLK, file) || wait_for(fd, timeout, file, range_of(kLock, F_WRLCK));
+  return lock(fd, F_OFD_SETLK, file) || wait_for(fd, timeout, file, byte_range(kLock, F_WRLCK));
 }
 
 // The gate is asked for once: whoever passes it just now may be stopped too.
 bool wait_with_gate_closed(const UniqueFd& fd, std::chrono::milliseconds patience,
                            const std::filesystem::path& file) {
   const SyscallTimeout timeout(patience);
-  lock(fd, F_OFD_SETLK, file, range_of(kGate, F_RDLCK));
-  const bool locked = wait_for(fd, timeout, file, range_of(kLock, F_WRLCK));
-  lock(fd, F_OFD_SETLK, file, range_of(kGate, F_UNLCK));
+  lock(fd, F_OFD_SETLK, file, byte_range(kGate, F_RDLCK));
+  const bool locked = wait_for(fd, timeout, file, byte_range(kLock, F_WRLCK));
+  lock(fd, F_OFD_SETLK, file, byte_range(kGate, F_UNLCK));
   return locked;
 }
 
@@ -164,7 +165,7 @@ FileLock FileLock::take(const std::filesystem::path& file) {
 std::optional<FileLock> FileLock::take_within(const std::filesystem::path& file,
                                               std::chrono::milliseconds patience) {
   UniqueFd fd = open_lock_file(file);
-  const bool is_open = !is_taken(fd, range_of(kGate, F_WRLCK), file);
+  const bool is_open = !is_taken(fd, byte_range(kGate, F_WRLCK), file);
   const bool locked = (is_open && lock(fd, F_OFD_SETLK, file)) || wait(fd, patience, file);
   return locked ? std::optional(FileLock(std::move(fd))) : std::nullopt;
 }
@@ -175,7 +176,7 @@ bool FileLock::held(const std::filesystem::path& file) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw file_error("open the lock file", file);
   }
-  return is_taken(fd, range_of(kLock, F_WRLCK), file);
+  return is_taken(fd, byte_range(kLock, F_WRLCK), file);
 }
 
 bool FileLock::is_of(const std::filesystem::path& file) const {

@@ -3,6 +3,8 @@
 // once.
 #pragma once
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -62,5 +64,8 @@ class TransientLock {
   std::filesystem::path file_;
   FileLock lock_;
 };
+
+// One byte of a file, for fcntl's F_OFD_SETLK; `type` is F_RDLCK, F_WRLCK or F_UNLCK.
+struct flock byte_range(off_t byte, int type);
 
 }  // namespace exprun

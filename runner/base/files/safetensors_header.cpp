@@ -154,7 +154,7 @@ void check_metadata(const json& metadata, const std::filesystem::path& file) {
   const bool texts =
       metadata.is_object() && std::all_of(metadata.begin(), metadata.end(),
                                           [](const json& value) { return value.is_string(); });
-  if (!texts) throw damaged_tensors(file, "its __metadata__ are not names with a text each");
+  if (!texts) throw damaged_tensors(file, "its __metadata__ is not an object of strings");
 }
 
 }  // namespace

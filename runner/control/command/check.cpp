@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
+#include "base/terminal/console.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"

@@ -44,7 +44,7 @@ constexpr Command kCommands[] = {
     {"resume", "continue a run from its newest checkpoint", run_resume},
     {"fork", "start a new run from a checkpoint of another, with changes", run_fork},
     {"stop", "save and end runs", run_stop},
-    {"logs", "print what a run has said", run_logs},
+    {"logs", "print the log of a run", run_logs},
     {"eval", "evaluate a run's newest checkpoint", run_eval},
     {"sample", "generate text from a run's newest checkpoint", run_sample},
     {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},

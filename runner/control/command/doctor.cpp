@@ -8,9 +8,9 @@
 #include "base/process/program.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/run/which_run.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
-#include "control/launch/which_run.h"
 #include "control/report/terminal.h"
 #include "recipe/paths.h"
 

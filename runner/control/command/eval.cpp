@@ -11,8 +11,8 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/checkpoint_choice.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/checkpoint_choice.h"
+#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/huggingface_folder.h"
 #include "control/report/table.h"

@@ -5,10 +5,10 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/checkpoint_choice.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/launch/run/checkpoint_choice.h"
 
 namespace exprun {
 namespace {
@@ -52,10 +52,10 @@ int run_fork(const Words& words, const Globals& globals) {
       .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
       .option("--step", "N|best|last", asked.step, kStepHelp, offer::one_of({"best", "last"}))
       .flag("--fresh-optimizer", asked.fresh_optimizer,
-            "take the weights alone, and begin the optimizer state anew")
+            "take only the weights, and start with a fresh optimizer state")
       .exit_codes(kTrains)
       .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
-               "go on from the best checkpoint with a lower learning rate")
+               "continue from the best checkpoint with a lower learning rate")
       .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=6000",
                "with another optimizer");
   if (!arguments.parse(words)) return 0;

@@ -10,7 +10,7 @@
 #include "control/command/stored_runs.h"
 #include "control/data/prepared_set.h"
 #include "control/launch/launch.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 
 namespace exprun {
 namespace {

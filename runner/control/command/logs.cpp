@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -86,10 +86,10 @@ int run_logs(const Words& words, const Globals& globals) {
   bool follows = false;
   std::optional<int64_t> lines;
   int64_t rank = 0;
-  Arguments arguments("logs RUN [-f]", "Prints what a run has said, over all its attempts.");
+  Arguments arguments("logs RUN [-f]", "Prints the log of a run, of all its attempts.");
   arguments.run_word(reference)
-      .flag("-f,--follow", follows, "go on printing until the run ends")
-      .number("-n,--lines", lines, "only so many lines of the end", 1)
+      .flag("-f,--follow", follows, "keep printing until the run ends")
+      .number("-n,--lines", lines, "only this many lines from the end", 1)
       .number("--rank", rank, "of this rank (default 0, which speaks for all)")
       .exit_codes(kReadsRuns)
       .example("exprun logs @last -n 20", "the end of it")

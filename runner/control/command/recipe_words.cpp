@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/suggest.h"
+#include "base/terminal/console.h"
 #include "control/launch/ranks/joined_launch.h"
 
 namespace exprun {

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 #include "control/command/report_page.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
@@ -36,9 +36,10 @@ void declare(Asked& asked, Arguments& arguments) {
                   offer::runs);
   asked.where.declare(arguments);
   arguments
-      .option("--sweep", "ID", asked.sweep,
-              "only the runs of this sweep: its id, name or uid; runs that differ in run.seed "
-              "only are one row")
+      .option(
+          "--sweep", "ID", asked.sweep,
+          "only the runs of this sweep: its id, name, uid or @last; runs that differ in run.seed "
+          "only are one row")
       .option("--metric", "NAME[:WHICH]", asked.metrics,
               "show this series instead of val/loss and train/loss; WHICH is last (default), min, "
               "max or at(STEP); may be repeated")
@@ -81,7 +82,8 @@ void declare(Asked& asked, Arguments& arguments) {
 
 std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) {
   std::vector<RunRow> rows;
-  for (const int64_t id : store.runs_of_sweep(sweep)) rows.push_back(*store.run(id));
+  for (const int64_t id : store.runs_of_sweep(store.find_sweep(sweep).id))
+    rows.push_back(*store.run(id));
   return rows;
 }
 

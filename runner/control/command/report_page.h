@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "control/command/command.h"
-#include "control/report/html_page.h"
+#include "control/report/html/html_page.h"
 #include "store/store.h"
 
 namespace exprun {

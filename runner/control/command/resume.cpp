@@ -7,10 +7,10 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/extended_run.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/extended_run.h"
+#include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 
 namespace exprun {
 namespace {

@@ -8,7 +8,7 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
 

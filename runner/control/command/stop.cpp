@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -123,12 +123,12 @@ int run_stop(const Words& words, const Globals& globals) {
       .words("RUN...", references, "folders, ids, uids, names (the newest), @last, or 'mine-*'",
              offered_running)
       .flag("--all", all, "every run of the store that is running on this machine")
-      .flag("--no-wait", no_wait, "do not wait until they have ended")
+      .flag("--no-wait", no_wait, "do not wait until they end")
       .note(
           "A run that is told to stop again while it saves ends at once, as with a second Ctrl-C. "
-          "To stop a trial stops its sweep; the same sweep command continues it.")
+          "Stopping a trial stops its sweep; the same sweep command continues it.")
       .exit_codes(kReadsRuns)
-      .example("exprun stop --all", "whatever is running here")
+      .example("exprun stop --all", "every run on this machine")
       .example("exprun stop 'mine-*' --no-wait", "all of that name, without waiting");
   if (!arguments.parse(words)) return 0;
   if (references.empty() != all)

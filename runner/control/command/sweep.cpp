@@ -86,8 +86,8 @@ std::string tally(const SweepEnd& end, size_t trials) {
   if (end.pruned) text += ", " + std::to_string(end.pruned) + " stopped early";
   if (end.interrupted) text += ", " + std::to_string(end.interrupted) + " interrupted";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
-  if (end.stopped || end.failed > end.for_good) text += "; the same line goes on";
-  if (end.for_good) text += "; --retry-failed starts anew what failed";
+  if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
+  if (end.for_good) text += "; --retry-failed starts the failed trials again";
   return text;
 }
 
@@ -140,7 +140,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& o
   if (const auto best = best_trial(store, globals.store, plan)) {
     log_info(best_text(plan, *best));
     const std::string longer = longer_command(recipe, *best->trial);
-    if (!longer.empty()) log_info("to train the best for longer: " + longer);
+    if (!longer.empty()) log_info("to train the best trial longer: " + longer);
   }
   if (end.stopped) return *end.stopped;
   return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
@@ -158,7 +158,7 @@ Words changes_of_latest(const Typed& typed) {
 
 constexpr Command kSweepCommands[] = {
     {"ls", "list the sweeps", run_sweep_ls},
-    {"show", "show the points of a sweep and what they say", run_sweep_show},
+    {"show", "show the points of a sweep and their results", run_sweep_show},
     {"stop", "stop a sweep; its trials save their state", run_sweep_stop},
 };
 
@@ -204,7 +204,7 @@ int run_sweep(const Words& words, const Globals& globals) {
       .option("--early-stop", "RULE", early_stop,
               "stop trials that fall behind: asha, median (default: none)",
               offer::one_of({"asha", "median", "none"}))
-      .number("--reduction", reduction, "asha: one of N trials goes on at each rung (default: 4)",
+      .number("--reduction", reduction, "asha: one in N trials continues at each rung (default: 4)",
               2)
       .number("--min-steps", min_steps,
               "stop no trial before; asha's first rung (default: steps / reduction^2)", 1)
@@ -213,7 +213,7 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
       .flag("--fail-fast", options.fail_fast, "stop when a trial fails; the others save and end")
-      .flag("--keep-going", keep_going, "go on when a trial fails (the default)")
+      .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
           "has "

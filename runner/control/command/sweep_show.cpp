@@ -126,7 +126,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   format.check();
   const Store store = open_store(globals.store);
-  const StoredSweep sweep = stored_sweep(store, globals.store, find_sweep(store, reference));
+  const StoredSweep sweep = stored_sweep(store, globals.store, store.find_sweep(reference));
   if (format.json) {
     print(whole_json(sweep));
     return 0;

@@ -43,7 +43,7 @@ int run_sweep_stop(const Words& words, const Globals& globals) {
       .example("exprun sweep stop @last", "the newest sweep");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
-  const SweepRow sweep = find_sweep(store, reference);
+  const SweepRow sweep = store.find_sweep(reference);
   const auto processes = sweep_processes(globals.store, sweep.uid);
   const std::string name = "sweep " + std::to_string(sweep.id);
   if (processes.empty()) {

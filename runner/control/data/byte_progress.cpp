@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/console.h"
 #include "base/format_units.h"
 #include "base/log.h"
-#include "base/progress_line.h"
+#include "base/terminal/console.h"
+#include "base/terminal/progress_line.h"
 
 namespace exprun {
 namespace {

@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <ctime>
 
-#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/terminal/console.h"
 #include "control/launch/process/child_process.h"
 #include "control/launch/supervise.h"
 

@@ -7,12 +7,12 @@
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
 #include "base/strings.h"
-#include "control/launch/continued_run.h"
-#include "control/launch/new_run.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/ranks.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/continued_run.h"
+#include "control/launch/run/new_run.h"
+#include "control/launch/run/which_run.h"
 #include "recipe/quantities.h"
 
 namespace exprun {

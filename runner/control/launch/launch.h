@@ -8,10 +8,10 @@
 
 #include "base/files/file_lock.h"
 #include "base/log.h"
-#include "control/launch/fork.h"
 #include "control/launch/ranks/external_launcher.h"
+#include "control/launch/run/fork.h"
+#include "control/launch/run/which_run.h"
 #include "control/launch/store_folder.h"
-#include "control/launch/which_run.h"
 #include "recipe/resolved.h"
 #include "store/store.h"
 

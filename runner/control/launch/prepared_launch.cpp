@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/data/prepare.h"
-#include "control/launch/continued_run.h"
 #include "control/launch/provenance.h"
+#include "control/launch/run/continued_run.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -24,7 +24,7 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
                 describe_origin(run.origin) + ": fork that again");
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
-                " diverged, and it has no checkpoint with finite weights to go on from; `exprun "
+                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
                 "rerun " +
                 shell_quoted(run.folder) + " lr=...` makes it again with a change");
   return checkpoint;

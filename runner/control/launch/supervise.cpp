@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/console.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/terminal/console.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/trainer_program.h"
@@ -202,7 +202,7 @@ std::string why_not_loaded(const Attempt& attempt) {
          " did not start: a library that it needs is missing; " +
          (cuda ? "tools/exprun gets LibTorch with CUDA where it sees a GPU, or give LIBTORCH, and "
                  "run.device=cpu trains on the CPU"
-               : "build it anew with tools/exprun");
+               : "rebuild it with tools/exprun");
 }
 
 // What rank 0 says of the others names them, and a mistake in the recipe has its place.

@@ -27,7 +27,7 @@ ordered_json parse(const Captured& captured, const std::string& what) {
   ordered_json answer = answer_of(captured);
   if (captured.status == 0 && !answer.is_null()) return answer;
   throw Error("launch: exprun-trainer " + what + " failed (exit code " +
-              std::to_string(captured.status) + "); build it anew with tools/exprun");
+              std::to_string(captured.status) + "); rebuild it with tools/exprun");
 }
 
 Diagnostics refusals(const Captured& captured, const RecipeText& text) {

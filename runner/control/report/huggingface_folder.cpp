@@ -209,7 +209,7 @@ std::optional<std::string> write_huggingface_files(const ExportedModel& model,
   write_file(folder / "README.md", model_card(model, !of.empty()));
   if (!of.empty()) return std::nullopt;
   return model.data.tokenizer.is_null()
-             ? "the data have no tokenizer of their own: the folder has none either"
+             ? "the data has no tokenizer, and neither does the folder"
              : "the run's vocabulary has no form that transformers reads: the folder has no "
                "tokenizer";
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 namespace exprun {
 

@@ -90,7 +90,7 @@ EarlyStop::Rule early_stop_rule(const std::string& word) {
   if (word == "none") return EarlyStop::Rule::none;
   if (word == "asha") return EarlyStop::Rule::asha;
   if (word == "median") return EarlyStop::Rule::median;
-  throw Error("sweep: there is no early stopping '" + word + "'; give asha, median or none",
+  throw Error("sweep: unknown early-stopping rule '" + word + "'; give asha, median or none",
               ExitCode::bad_recipe);
 }
 

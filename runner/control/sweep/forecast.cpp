@@ -69,7 +69,8 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   std::string text = "sweep of " + pluralize(trials, "trial");
   if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
   if (forecast.to_run < trials) text += ", " + with_thousands(forecast.to_run) + " of them to run";
-  if (forecast.seconds) text += ", about " + duration(*forecast.seconds) + " one after another";
+  if (forecast.seconds)
+    text += ", about " + duration(*forecast.seconds) + " if run one after another";
   return text;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/format_units.h"
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 namespace exprun {
 namespace {

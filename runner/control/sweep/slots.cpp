@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/files/file_lock.h"
 #include "base/hash.h"
 #include "base/machine/processor.h"
 #include "control/launch/run_device.h"
@@ -20,15 +21,6 @@ int64_t byte_of_core(const std::vector<int>& core) {
 int64_t byte_of_gpu(const std::string& uuid) {
   constexpr int64_t kFirst = 1 << 20;
   return kFirst + std::strtoll(hash_hex(uuid).substr(0, 7).c_str(), nullptr, 16);
-}
-
-struct flock range_of(int64_t byte, int type) {
-  struct flock range = {};
-  range.l_type = static_cast<short>(type);
-  range.l_whence = SEEK_SET;
-  range.l_start = byte;
-  range.l_len = 1;
-  return range;
 }
 
 }  // namespace
@@ -55,7 +47,7 @@ Slots::Slots(SlotMachine machine, size_t jobs, const std::filesystem::path& lock
 // Where a file system has no locks, cores may be shared.
 bool Slots::hold(int64_t byte) {
   if (std::find(held_.begin(), held_.end(), byte) != held_.end()) return false;
-  struct flock range = range_of(byte, F_WRLCK);
+  struct flock range = byte_range(byte, F_WRLCK);
   if (::fcntl(locks_.get(), F_OFD_SETLK, &range) != 0 && (errno == EAGAIN || errno == EACCES))
     return false;
   held_.push_back(byte);
@@ -63,7 +55,7 @@ bool Slots::hold(int64_t byte) {
 }
 
 void Slots::let_go(int64_t byte) {
-  struct flock range = range_of(byte, F_UNLCK);
+  struct flock range = byte_range(byte, F_UNLCK);
   ::fcntl(locks_.get(), F_OFD_SETLK, &range);
   std::erase(held_, byte);
 }

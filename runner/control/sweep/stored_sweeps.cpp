@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/format_units.h"
 #include "base/json_text.h"
 
 namespace exprun {
 namespace {
-
-constexpr size_t kShortestPrefix = 4;
 
 SweepPlan plan_of(const SweepRow& row) {
   SweepPlan plan;
@@ -77,18 +74,6 @@ StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const Sw
     sweep.trials.push_back(stored_trial(store, folder, sweep.plan, std::move(trial)));
   sweep.state = state_of(sweep);
   return sweep;
-}
-
-SweepRow find_sweep(const Store& store, const std::string& reference) {
-  const std::vector<SweepRow> sweeps = store.sweeps();
-  const auto id = parse_number<int64_t>(reference);
-  for (const SweepRow& sweep : sweeps)
-    if (reference == "@last" || sweep.id == id || sweep.name == reference ||
-        (reference.size() >= kShortestPrefix && sweep.uid.starts_with(reference)))
-      return sweep;
-  throw Error(
-      "sweep: there is no sweep '" + reference + "' in this store; `exprun sweep ls` lists them",
-      ExitCode::no_such_run);
 }
 
 }  // namespace exprun

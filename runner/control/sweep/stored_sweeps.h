@@ -33,8 +33,4 @@ struct StoredSweep {
 
 StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const SweepRow& row);
 
-// By id, name (its newest sweep) or the beginning of its uid, or "@last". Throws Error with
-// ExitCode::no_such_run.
-SweepRow find_sweep(const Store& store, const std::string& reference);
-
 }  // namespace exprun

@@ -8,8 +8,8 @@
 
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "recipe/sweep_points.h"
-#include "recipe/sweep_table.h"
+#include "recipe/sweep/sweep_points.h"
+#include "recipe/sweep/sweep_table.h"
 
 namespace exprun {
 namespace {

@@ -1,8 +1,8 @@
-#include "base/progress_line.h"
+#include "base/terminal/progress_line.h"
 
 #include <doctest/doctest.h>
 
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 using namespace exprun;
 

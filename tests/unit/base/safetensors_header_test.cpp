@@ -94,7 +94,7 @@ TEST_CASE("safetensors: what is not a strict file is refused with its reason") {
   CHECK(refusal(with_entry(R"({"dtype":"U8","dtype":"I8","shape":[4],"data_offsets":[0,4]})")) ==
         "it has the name 'dtype' twice");
   CHECK(refusal(stored(R"({"__metadata__":{"a":1}})", "")) ==
-        "its __metadata__ are not names with a text each");
+        "its __metadata__ is not an object of strings");
   CHECK(refusal(stored(R"({"w":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
                        R"("v":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})",
                        "1234")) == "its tensors overlap or leave a gap");

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 using namespace exprun;
 

@@ -1,9 +1,9 @@
-#include "control/launch/continued_run.h"
+#include "control/launch/run/continued_run.h"
 
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
 
@@ -53,7 +53,7 @@ TEST_CASE("continued run: one that another process has continued meanwhile is le
 
   CHECK(refusal(store, folder, stale) ==
         "launch: another process has continued tiny-aaaaaaaa meanwhile (now finished at step 0); "
-        "the same command again goes on from there");
+        "run the same command again to continue from there");
   CHECK(store.run(id)->attempt == 2);
   CHECK(refusal(store, folder, *store.run(id)) == "");
   CHECK(store.run(id)->attempt == 3);
@@ -102,7 +102,7 @@ TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc l
   CHECK(store.run(id)->attempt == 1);
   store.purge_run(id, [] {});
   CHECK(refusal(store, folder, decided) ==
-        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start anew with --new");
+        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start a new run with --new");
 }
 
 TEST_CASE("continued run: the lock of a run is free, held by another, or nowhere") {

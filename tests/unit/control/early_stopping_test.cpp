@@ -95,7 +95,7 @@ TEST_CASE("early stopping: words") {
   CHECK(early_stop_rule("median") == EarlyStop::Rule::median);
   CHECK(summary_of("last") == Summary::last);
   CHECK_THROWS_WITH_AS(early_stop_rule("ahsa"),
-                       "sweep: there is no early stopping 'ahsa'; give asha, median or none",
+                       "sweep: unknown early-stopping rule 'ahsa'; give asha, median or none",
                        Error);
   CHECK_THROWS_WITH_AS(summary_of("mean"),
                        "sweep: 'mean' is no summary of a metric; give min, max or last", Error);

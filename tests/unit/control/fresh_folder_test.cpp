@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/diagnostic.h"
-#include "control/launch/new_run.h"
+#include "control/launch/run/new_run.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

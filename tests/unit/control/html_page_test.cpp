@@ -1,4 +1,4 @@
-#include "control/report/html_page.h"
+#include "control/report/html/html_page.h"
 
 #include <doctest/doctest.h>
 

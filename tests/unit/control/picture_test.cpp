@@ -164,15 +164,14 @@ TEST_CASE("plot: what is not finite is a gap, one value a cross, a constant a li
 )");
 }
 
-TEST_CASE("plot: a constant that smoothing rounds is a constant, on any axis") {
+TEST_CASE("plot: a constant that smoothing rounds is drawn as one, on any axis") {
+  const auto below_title = [](const std::string& text) { return text.substr(text.find('\n')); };
   for (const bool log_y : {false, true})
     for (const double value : {1e-2, 3.7, 1e300}) {
-      const Panel panel =
-          panel_of(samples(50, [](double) { return 1.0; }), {0, false, false, "", 1});
-      std::vector<PlotSample> all = panel.curves[0].samples;
+      std::vector<PlotSample> all = samples(50, [](double) { return 1.0; });
       for (PlotSample& sample : all) sample.y = value;
-      const std::string text = drawn(panel_of(all, {0.5, false, log_y, "", 1}), 40, 4);
-      CHECK(text.size() > 40);
+      CHECK(below_title(drawn(panel_of(all, {0.5, false, log_y, "", 1}), 40, 4)) ==
+            below_title(drawn(panel_of(all, {0, false, log_y, "", 1}), 40, 4)));
     }
 }
 

@@ -78,7 +78,7 @@ TEST_CASE(
   run.last_beat_ms = now_ms() - 60'000;
   CHECK(state_after(run, "17") == RunState::crashed);
   CHECK(store.run(run.id)->message ==
-        "its machine elsewhere is gone: the job was started anew elsewhere");
+        "its machine elsewhere is gone: the job was restarted elsewhere");
 }
 
 TEST_CASE("restart detection: an attempt that began elsewhere meanwhile is not ended") {

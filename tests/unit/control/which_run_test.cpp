@@ -1,8 +1,8 @@
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 
 #include <doctest/doctest.h>
 
-#include "control/launch/new_run.h"
+#include "control/launch/run/new_run.h"
 #include "control/launch/supervise.h"
 
 using namespace exprun;

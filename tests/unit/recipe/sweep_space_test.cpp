@@ -1,8 +1,8 @@
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 #include <doctest/doctest.h>
 
-#include "recipe/sweep_table.h"
+#include "recipe/sweep/sweep_table.h"
 #include "recipes.h"
 
 using namespace exprun;

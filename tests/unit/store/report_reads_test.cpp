@@ -61,7 +61,7 @@ TEST_CASE("store: a thinned curve has its ends, and no more points than it may")
 TEST_CASE("store: the runs of a sweep by its id, name or uid") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
-  CHECK(refusal(ExitCode::no_such_run, [&] { store.runs_of_sweep("lr"); }) ==
+  CHECK(refusal(ExitCode::no_such_run, [&] { store.runs_of_sweep(store.find_sweep("lr").id); }) ==
         "store: no sweep 'lr' in '" + folder.database().string() + "'; it has no sweeps yet");
   const SweepRow older = store.find_or_create_sweep("lr", "{}");
   const SweepRow newer = store.find_or_create_sweep("lr", "{\"a\": 1}");
@@ -70,16 +70,18 @@ TEST_CASE("store: the runs of a sweep by its id, name or uid") {
   store.record_trials(older.id, {{1, "h1", "a=1", third}});
   store.record_trials(newer.id,
                       {{1, "h2", "a=2", second}, {2, "h3", "a=3", first}, {3, "h4", "", {}}});
-  CHECK(store.runs_of_sweep("lr") == std::vector<int64_t>{second, first});
-  CHECK(store.runs_of_sweep(std::to_string(older.id)) == std::vector<int64_t>{third});
-  CHECK(store.runs_of_sweep(older.uid.substr(0, 8)) == std::vector<int64_t>{third});
+  CHECK(store.runs_of_sweep(store.find_sweep("lr").id) == std::vector<int64_t>{second, first});
+  CHECK(store.runs_of_sweep(store.find_sweep(std::to_string(older.id)).id) ==
+        std::vector<int64_t>{third});
+  CHECK(store.runs_of_sweep(store.find_sweep(older.uid.substr(0, 8)).id) ==
+        std::vector<int64_t>{third});
   store.remove_run(second);
-  CHECK(store.runs_of_sweep(newer.uid) == std::vector<int64_t>{first});
+  CHECK(store.runs_of_sweep(store.find_sweep(newer.uid).id) == std::vector<int64_t>{first});
   CHECK(refusal(ExitCode::no_such_run, [&] {
-          store.runs_of_sweep("lrr");
+          store.runs_of_sweep(store.find_sweep("lrr").id);
         }).ends_with("'; did you mean 'lr'?"));
   CHECK(refusal(ExitCode::no_such_run, [&] {
-          store.runs_of_sweep("77");
+          store.runs_of_sweep(store.find_sweep("77").id);
         }).ends_with("'; there are lr"));
 }
 

@@ -12,7 +12,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "control/launch/ranks/joined_launch.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -104,7 +104,7 @@ void give_up_lost_machine(Store& store, const RunRow& run, const Variables& vari
   if (run.state != RunState::running || !on_another_host(run)) return;
   if (now_ms() - run.last_beat_ms < kSilenceMs) return;
   if (!was_begun_in_this_job(store, run, run.attempt, variables)) return;
-  store.give_up(run, "its machine " + run.host + " is gone: the job was started anew elsewhere");
+  store.give_up(run, "its machine " + run.host + " is gone: the job was restarted elsewhere");
 }
 
 Launch launch_in_this_life(Store& store, const StoreFolder& folder, const LaunchRequest& request,

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/console.h"
 #include "base/log.h"
-#include "base/progress_line.h"
+#include "base/terminal/console.h"
+#include "base/terminal/progress_line.h"
 
 namespace exprun {
 namespace {

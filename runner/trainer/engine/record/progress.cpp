@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "base/console.h"
 #include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/log.h"
-#include "base/terminal.h"
+#include "base/terminal/console.h"
+#include "base/terminal/terminal.h"
 #include "engine/data/token_dataset.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/progress_line.h"
+#include "base/terminal/progress_line.h"
 #include "engine/device/machine.h"
 #include "engine/pipeline.h"
 #include "engine/record/evaluation_progress.h"

@@ -1,4 +1,4 @@
-#include "control/launch/checkpoint_choice.h"
+#include "control/launch/run/checkpoint_choice.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "control/launch/continued_run.h"
+#include "control/launch/run/continued_run.h"
 
 namespace exprun {
 namespace {

@@ -1,4 +1,4 @@
-#include "control/launch/new_run.h"
+#include "control/launch/run/new_run.h"
 
 #include <sys/random.h>
 

@@ -1,4 +1,4 @@
-#include "control/launch/fork.h"
+#include "control/launch/run/fork.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -103,8 +103,9 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   if (of_optimizer.empty() || origin.fresh_optimizer) return;
   said += "\noptimizer state:";
   add(said, of_optimizer);
-  throw Error(said + "\n--fresh-optimizer takes the weights alone, and begins the state anew",
-              ExitCode::bad_recipe);
+  throw Error(
+      said + "\n--fresh-optimizer takes only the weights, and starts with a fresh optimizer state",
+      ExitCode::bad_recipe);
 }
 
 CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,

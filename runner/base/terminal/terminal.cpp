@@ -1,4 +1,4 @@
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

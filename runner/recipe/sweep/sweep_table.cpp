@@ -1,4 +1,4 @@
-#include "recipe/sweep_table.h"
+#include "recipe/sweep/sweep_table.h"
 
 #include <algorithm>
 

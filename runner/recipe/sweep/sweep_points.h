@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 

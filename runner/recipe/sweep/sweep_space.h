@@ -8,7 +8,7 @@
 
 #include "base/diagnostic.h"
 #include "recipe/schema/schema.h"
-#include "recipe/sweep_values.h"
+#include "recipe/sweep/sweep_values.h"
 #include "recipe/value.h"
 
 namespace exprun {

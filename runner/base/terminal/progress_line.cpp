@@ -1,10 +1,10 @@
-#include "base/progress_line.h"
+#include "base/terminal/progress_line.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/format_units.h"
-#include "base/terminal.h"
+#include "base/terminal/terminal.h"
 
 namespace exprun {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recipe/recipe_text.h"
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 

@@ -1,4 +1,4 @@
-#include "recipe/sweep_values.h"
+#include "recipe/sweep/sweep_values.h"
 
 #include <algorithm>
 #include <cmath>

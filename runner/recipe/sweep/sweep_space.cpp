@@ -1,4 +1,4 @@
-#include "recipe/sweep_space.h"
+#include "recipe/sweep/sweep_space.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "recipe/key_path.h"
+#include "recipe/recipe_text.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/validate_value.h"
 

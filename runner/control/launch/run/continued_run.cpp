@@ -1,4 +1,4 @@
-#include "control/launch/continued_run.h"
+#include "control/launch/run/continued_run.h"
 
 #include <cstdint>
 #include <cstring>
@@ -14,9 +14,9 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "control/launch/new_run.h"
 #include "control/launch/ranks/ranks.h"
-#include "control/launch/which_run.h"
+#include "control/launch/run/new_run.h"
+#include "control/launch/run/which_run.h"
 #include "store/end_record.h"
 
 namespace exprun {
@@ -28,7 +28,7 @@ FileLock lock_of(const Store& store, const RunFolder& folder, const RunRow& run)
   std::error_code ignored;
   if (!fs::is_directory(folder.path, ignored))
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
-                "); start anew with --new");
+                "); start a new run with --new");
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
   throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
               "; stop it first");
@@ -40,14 +40,14 @@ void require_unchanged(const Store& store, const RunRow& run) {
   const std::optional<RunRow> now = store.run(run.id);
   if (!now)
     throw Error("launch: " + run.folder +
-                " was taken off the disk meanwhile; start anew with --new");
+                " was taken off the disk meanwhile; start a new run with --new");
   if (now->removed_ms)
     throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
                 " brings it back");
   if (now->attempt == run.attempt && now->state == run.state) return;
   throw Error("launch: another process has continued " + run.folder + " meanwhile (now " +
               to_string(now->state) + " at step " + std::to_string(now->last_step) +
-              "); the same command again goes on from there");
+              "); run the same command again to continue from there");
 }
 
 void require_same_data(const RunRow& run, const PreparedData& data) {

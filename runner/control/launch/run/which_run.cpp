@@ -1,4 +1,4 @@
-#include "control/launch/which_run.h"
+#include "control/launch/run/which_run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/files/file_lock.h"
 #include "control/launch/launch.h"
-#include "control/launch/new_run.h"
+#include "control/launch/run/new_run.h"
 #include "store/run_state.h"
 
 namespace exprun {

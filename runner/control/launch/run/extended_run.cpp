@@ -1,4 +1,4 @@
-#include "control/launch/extended_run.h"
+#include "control/launch/run/extended_run.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
