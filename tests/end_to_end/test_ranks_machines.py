@@ -1,4 +1,5 @@
 """One run on two machines: network name spaces of this test's own, with a cable between them that can be cut."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -13,16 +14,22 @@ WORDS = ("tiny.toml", "sequences=8", "micro_batch=2", "strategy=zero1")
 PORT = 29517
 
 
+def open_files(pid):
+    """The descriptors of a process, each with what it leads to; those that it closes meanwhile are left out."""
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            yield link, os.readlink(link)
+
+
 def reads(pids):
     """Whether one of them is connected: a trainer has no socket before."""
-    return any(os.readlink(link).startswith("socket:") for pid in pids for link in
-               pathlib.Path(f"/proc/{pid}/fd").iterdir())
+    return any(target.startswith("socket:") for pid in pids for _, target in open_files(pid))
 
 
 def has_heard(process):
     """Whether the launcher of a machine without rank 0 knows from its ranks what rank 0 has said to them."""
-    for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
-        if os.readlink(link).startswith("/memfd:restarts"):
+    for link, target in open_files(process.pid):
+        if target.startswith("/memfd:restarts"):
             return link.read_bytes() != b""
     return False
 

@@ -35,6 +35,15 @@ sockaddr_in ipv4(in_addr_t host, uint16_t port) {
   return address;
 }
 
+uint16_t port_of(int fd) {
+  sockaddr_storage address{};  // the port is at the same place in both families
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  if (::getsockname(fd, plain, &size) != 0)
+    throw Error(std::string("socket: its port is unknown: ") + std::strerror(errno));
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
 UniqueFd listening_on_both(uint16_t port) {
   UniqueFd fd = stream_socket(AF_INET6);
   const int no = 0;
@@ -67,25 +76,48 @@ HostAddresses addresses_of(const std::string& host) {
   return {found, ::freeaddrinfo};
 }
 
+std::string own_address_towards(const std::string& host) {
+  const HostAddresses found = addresses_of(host);
+  for (const addrinfo* entry = found.get(); entry; entry = entry->ai_next) {
+    // Connecting a datagram socket only chooses the route.
+    const UniqueFd fd(::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    auto* const address = reinterpret_cast<sockaddr*>(&own);
+    char text[NI_MAXHOST];
+    if (::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 &&
+        ::getsockname(fd.get(), address, &size) == 0 &&
+        ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      return text;
+  }
+  throw Error("network: cannot reach " + host + " (" + std::strerror(errno) +
+              "); check the network");
+}
+
+bool leads_elsewhere(const std::string& address) {
+  return !address.empty() && !address.starts_with("127.") && address != "::1";
+}
+
 ListeningSocket listen_on_loopback() {
   ListeningSocket socket{stream_socket(AF_INET), 0};
-  sockaddr_in address = ipv4(INADDR_LOOPBACK, 0);
-  socklen_t size = sizeof address;
-  if (!listens(socket.fd.get(), address) ||
-      ::getsockname(socket.fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+  if (!listens(socket.fd.get(), ipv4(INADDR_LOOPBACK, 0)))
     throw Error(std::string("socket: cannot listen on the loopback: ") + std::strerror(errno));
-  socket.port = ntohs(address.sin_port);
+  socket.port = port_of(socket.fd.get());
   return socket;
 }
 
 ListeningSocket listen_on_all_interfaces(uint16_t port) {
-  if (UniqueFd both = listening_on_both(port)) return {std::move(both), port};
+  if (UniqueFd both = listening_on_both(port)) {
+    const uint16_t own_port = port_of(both.get());
+    return {std::move(both), own_port};
+  }
   ListeningSocket socket{stream_socket(AF_INET), port};
   if (!listens(socket.fd.get(), ipv4(INADDR_ANY, port)))
     throw Error("socket: cannot listen on port " + std::to_string(port) +
                 ", where the ranks are to meet: " + std::strerror(errno) +
                 "; another job may have it: give all ranks another one, by --rdzv-endpoint or, "
                 "under another launcher, MASTER_PORT");
+  socket.port = port_of(socket.fd.get());
   return socket;
 }
 

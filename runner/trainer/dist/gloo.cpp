@@ -1,15 +1,10 @@
 #include "dist/gloo.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "base/diagnostic.h"
-#include "base/files/file.h"
 #include "base/machine/network.h"
 #include "dist/backend_group.h"
 #include "dist/failure.h"
@@ -18,23 +13,6 @@
 // hold dist/gloo_declarations.h.
 
 namespace exprun {
-
-std::string own_address_towards(const std::string& host) {
-  const HostAddresses found = addresses_of(host);
-  for (const addrinfo* entry = found.get(); entry; entry = entry->ai_next) {
-    // Connecting a datagram socket only chooses the route.
-    const UniqueFd fd(::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own{};
-    socklen_t size = sizeof own;
-    auto* const address = reinterpret_cast<sockaddr*>(&own);
-    char text[NI_MAXHOST];
-    if (::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 &&
-        ::getsockname(fd.get(), address, &size) == 0 &&
-        ::getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
-      return text;
-  }
-  throw Error("dist: cannot reach " + host + " (" + std::strerror(errno) + "); check the network");
-}
 
 namespace {
 
@@ -46,11 +24,6 @@ std::string what_connecting(const RankPlace& place) {
 
 std::string address_key(int rank) {
   return "address/" + std::to_string(rank);
-}
-
-// Of a rank of another machine that says where it is reached.
-bool leads_elsewhere(const std::string& address) {
-  return !address.empty() && !address.starts_with("127.") && address != "::1";
 }
 
 // Rank 0's machine may have its own name at a loopback address (Debian's 127.0.1.1): its ranks take

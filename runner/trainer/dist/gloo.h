@@ -17,10 +17,4 @@ std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous, std::chrono::mi
 // The same ranks, once more. A rank whose process is stopped is gone after the time-out.
 std::unique_ptr<Peers> gloo_peers(Rendezvous& rendezvous, std::chrono::milliseconds timeout);
 
-// Which of this machine's addresses others reach it at.
-
-// The numeric address that traffic to the host leaves from, by the routes of the kernel; nothing is
-// sent. Throws Error when the host has no address or no route leads there.
-std::string own_address_towards(const std::string& host);
-
 }  // namespace exprun

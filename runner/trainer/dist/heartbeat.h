@@ -1,13 +1,15 @@
-// That ranks live while they still prepare: until they exchange tensors, no connection between
-// them ends with one that is gone.
+// That ranks live: by signs at the rendezvous while they prepare, and by connections between their
+// processes while they exchange tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/files/file.h"
+#include "base/machine/network.h"
 #include "dist/rank_place.h"
 
 namespace c10d {
@@ -55,6 +57,32 @@ class Liveness {
   std::string host_;
   uint16_t port_;
   UniqueFd connection_;
+};
+
+// That the process of the next rank in a ring is there, whatever Gloo makes of its end: an exchange
+// that was sending to it may wait on until its time-out. Each process listens for the one before,
+// accepts nothing and says nothing; the kernel ends the connection of a process that ends, and a
+// minute behind its machine. One that is stopped, or has much to do, keeps it.
+class ProcessRing {
+ public:
+  // Throws Error where this process cannot listen.
+  explicit ProcessRing(const RankPlace& place);
+
+  // To be called some times a second: whether the next process has ended, though not in order. One
+  // that has never been reached is not known to have. Takes as long as Liveness at times.
+  bool next_is_gone(c10d::Store& store);
+
+  // This rank needs the others no more: its process may end.
+  void leave(c10d::Store& store);
+
+ private:
+  void find_next(c10d::Store& store);
+
+  RankPlace place_;
+  int next_;
+  ListeningSocket listening_;
+  bool is_announced_ = false, was_there_ = false, has_left_ = false;
+  std::optional<Liveness> next_process_;
 };
 
 // Whether the processes of all ranks are there. NCCL does not notice on its own that one of the

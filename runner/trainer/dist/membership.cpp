@@ -115,19 +115,20 @@ std::string without_answers(const RankPlace& place) {
 // What the thread and the others share.
 struct Membership::State {
   State(c10::intrusive_ptr<c10d::Store> store, const RankPlace& rank)
-      : first_store(std::move(store)), place(rank) {}
+      : first_store(std::move(store)), place(rank), processes(rank) {}
 
   const c10::intrusive_ptr<c10d::Store> first_store;
   const RankPlace place;
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  bool exchanging = false;                         // signs of life are of no more use
-  std::optional<milliseconds> silence = kSilence;  // of the rendezvous, unless exchanges tell
-  bool ended = false;                              // nobody here wants to know any more
-  bool calls = false;                              // this rank calls the roll
-  bool answered = false;                           // for this rank
-  bool done = false;  // the thread has found what it can, and all know who can
+  enum class Phase { preparing, exchanging, parted } phase = Phase::preparing;
+  ProcessRing processes;
+  milliseconds silence = kSilence;  // of the rendezvous, before it is taken to hang
+  bool ended = false;               // nobody here wants to know any more
+  bool calls = false;               // this rank calls the roll
+  bool answered = false;            // for this rank
+  bool done = false;                // the thread has found what it can, and all know who can
   int waiting = 0;
   std::string reason;  // why this rank failed by itself
   std::string trouble;
@@ -151,6 +152,7 @@ struct Membership::State {
   void conclude(const std::string& sentence);
   bool waits_in_vain(milliseconds time);  // for the end: false when it has come
   bool rendezvous_hangs();
+  bool rendezvous_listens();
   std::string the_rendezvous() const;
 };
 
@@ -176,16 +178,23 @@ bool Membership::State::is_called(c10d::Store& store) {
     std::unique_lock<std::mutex> lock(mutex);
     ++looks;
     changed.wait_for(lock, kLook, [this] { return ended || calls; });
-    if (!calls && ended) return false;
-    const bool this_one_calls = calls, this_one_failed = !reason.empty(), prepares = !exchanging;
+    const bool this_one_calls = calls, this_one_failed = !reason.empty(), waits = waiting > 0;
+    const bool leaves = ended && !calls;
+    const Phase now = phase;
     lock.unlock();
+    if (leaves || now == Phase::parted) processes.leave(store);
+    if (leaves) return false;
+    const bool watches = !this_one_calls && now != Phase::parted;
+    const bool next_is_gone = watches && processes.next_is_gone(store);
     if (this_one_calls)
       set(store, kCall,
           this_one_failed ? "another rank has failed" : "an exchange on another rank has failed");
-    else if (!prepares)
+    else if (now != Phase::preparing)
       signs.end(store);
     else if (signs.next_is_silent(store))
       set(store, kCall, "a rank has sent no heartbeat for several seconds");
+    if (now == Phase::exchanging && waits && next_is_gone)
+      set(store, kCall, "the process of another rank has ended");
   }
   const std::lock_guard<std::mutex> lock(mutex);
   return calls || !ended;
@@ -262,9 +271,17 @@ bool Membership::State::rendezvous_hangs() {
   const auto now = Clock::now();
   const bool was_paused = now - seen.asked > std::chrono::seconds(2);
   seen.asked = now;
-  if (was_paused || !silence || done || looks != seen.looks) seen.since = now;
+  if (was_paused || done || looks != seen.looks) seen.since = now;
   seen.looks = looks;
-  return silence && now - seen.since > *silence;
+  if (now - seen.since <= silence) return false;
+  if (phase != Phase::exchanging || !rendezvous_listens()) return true;
+  seen.since = now;
+  return false;
+}
+
+// A rank 0 that is stopped may go on: one whose machine is lost does not.
+bool Membership::State::rendezvous_listens() {
+  return Liveness(place.address, place.port).is_there();
 }
 
 Membership::Membership(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place)
@@ -280,14 +297,15 @@ Membership::~Membership() {
   state_->changed.wait_for(lock, kDelay, [this] { return state_->done; });
 }
 
-void Membership::all_exchange() {
+void Membership::all_exchange(std::chrono::milliseconds silence) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->exchanging = true;
-  state_->silence.reset();
+  state_->phase = State::Phase::exchanging;
+  state_->silence = std::max(silence, kSilence);
 }
 
 void Membership::all_part(std::chrono::milliseconds silence) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->phase = State::Phase::parted;
   state_->silence = std::max(silence, kSilence);
 }
 

@@ -35,16 +35,18 @@ class Membership {
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // Exchanges begin, and tell from here on that a rank is gone.
-  void all_exchange();
+  // Exchanges begin. From here on a rank that waits learns within seconds that a process has ended,
+  // and a minute later that a machine is lost: also that of a rendezvous that has been silent for
+  // so long and where nobody listens. A rank that is stopped is not gone.
+  void all_exchange(std::chrono::milliseconds silence = std::chrono::minutes(1));
 
   // There are no more exchanges: a rendezvous that does not answer for so long, and for some
   // seconds at least, is trouble again.
   void all_part(std::chrono::milliseconds silence);
 
   // Why no further exchange can succeed: another rank has called the roll, or the rendezvous is
-  // lost or, before all_exchange() and behind all_part(), has not answered for too long. Else
-  // nothing; waits for nobody.
+  // lost or has not answered for too long. Else nothing; waits for nobody, but a second where the
+  // machine of a silent rendezvous does not answer.
   std::string trouble() const;
 
   // Throws Error where there is trouble: "dist: <what>: <trouble>".

@@ -7,10 +7,13 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <latch>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -222,6 +225,107 @@ TEST_CASE("process group: a rank that dies before the first exchange is named") 
   }
 }
 
+namespace {
+
+using std::chrono::seconds;
+
+// An exchange that nothing ends, as Gloo's while it sends to a process that has ended.
+int endless_exchange() {
+  std::this_thread::sleep_for(std::chrono::hours(1));
+  return 0;
+}
+
+// Rank 1 as a process of its own, which exchanges until it is told to leave in order.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const ListeningSocket& listening) : pid_(::fork()) {
+    if (pid_ > 0) return;
+    {
+      Rendezvous rendezvous(place_of(1, 2, listening));
+      rendezvous.membership()->all_exchange();
+      rendezvous.set("exchanges", "");
+      rendezvous.get("leave");
+    }
+    ::_exit(0);
+  }
+  ~OtherProcess() { end(); }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  void signal(int number) const { ::kill(pid_, number); }
+  int ends() {  // its status
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return status;
+  }
+  void end() {
+    if (pid_ < 0) return;
+    signal(SIGKILL);
+    ends();
+  }
+
+ private:
+  pid_t pid_;
+};
+
+// Some looks of its thread.
+std::string trouble_after(seconds time, Membership& membership) {
+  const Membership::Waiting waiting(membership);
+  const auto late = std::chrono::steady_clock::now() + time;
+  while (membership.trouble().empty() && std::chrono::steady_clock::now() < late)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return membership.trouble();
+}
+
+}  // namespace
+
+TEST_CASE("process group: an exchange that Gloo never ends does when another process has died") {
+  const ListeningSocket listening = listen_on_loopback();
+  OtherProcess other(listening);
+  Rendezvous rendezvous(place_of(0, 2, listening));
+  Membership& membership = *rendezvous.membership();
+  membership.all_exchange();
+  rendezvous.get("exchanges");
+  CHECK(trouble_after(seconds(2), membership) == "");
+  other.signal(SIGSTOP);  // as long as its process is there it may go on
+  CHECK(trouble_after(seconds(3), membership) == "");
+  other.end();
+  CHECK_THROWS_WITH_AS(membership.while_waiting("rank 0 waits", seconds(60), endless_exchange),
+                       "dist: rank 0 waits: the process of another rank has ended; rank 1 does not "
+                       "respond: it hangs or is no longer running",
+                       Error);
+}
+
+TEST_CASE("process group: a process that ends in order is no trouble for one that still waits") {
+  const ListeningSocket listening = listen_on_loopback();
+  OtherProcess other(listening);
+  Rendezvous rendezvous(place_of(0, 2, listening));
+  Membership& membership = *rendezvous.membership();
+  membership.all_exchange();
+  rendezvous.get("exchanges");
+  CHECK(trouble_after(seconds(2), membership) == "");
+  rendezvous.set("leave", "");
+  CHECK(other.ends() == 0);
+  CHECK(trouble_after(seconds(3), membership) == "");
+}
+
+TEST_CASE("process group: a rendezvous that hangs is lost to exchanges only with its machine") {
+  const ListeningSocket listening = listen_on_loopback();
+  RankPlace place;
+  place.rank = 1;
+  place.world_size = 2;
+  place.port = 29;
+  SUBCASE("it is there") {
+    place.port = listening.port;
+  }
+  SUBCASE("it is not") {}
+  Membership membership(c10::make_intrusive<StuckStore>(), place);
+  membership.all_exchange(seconds(7));
+  CHECK(trouble_after(seconds(10), membership) ==
+        (place.port == 29 ? "the rendezvous at 127.0.0.1:29 does not respond" : ""));
+}
+
 TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges is noticed") {
   RankPlace place;
   place.rank = 1;
@@ -233,14 +337,11 @@ TEST_CASE("process group: a rendezvous that hangs before or behind the exchanges
     membership.all_exchange();
     membership.all_part(std::chrono::seconds(7));
   }
-  const auto for_ever = [] {
-    std::this_thread::sleep_for(std::chrono::hours(1));
-    return 0;
-  };
-  CHECK_THROWS_WITH_AS(membership.while_waiting("rank 1 waits", std::chrono::minutes(10), for_ever),
-                       "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not respond; rank "
-                       "0 does not respond: it hangs or is no longer running",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      membership.while_waiting("rank 1 waits", std::chrono::minutes(10), endless_exchange),
+      "dist: rank 1 waits: the rendezvous at 127.0.0.1:29 does not respond; rank "
+      "0 does not respond: it hangs or is no longer running",
+      Error);
 }
 
 TEST_CASE("process group: none is taken for gone while answers of the others still come") {
