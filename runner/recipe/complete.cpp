@@ -121,6 +121,13 @@ Derived decay_length(const DeriveInput& input) {
   return to_string(length);
 }
 
+// As llm.c's runs of GPT-3 have it.
+Derived divergence_z_score(const DeriveInput& input) {
+  const auto policy = text_at(input.root, "run.on_divergence");
+  if (!policy) return std::nullopt;
+  return *policy == "stop" ? 0.0 : 7.0;
+}
+
 Derived kept_best(const DeriveInput& input) {
   const auto metric = text_at(input.root, "run.best_metric");
   if (!metric) return std::nullopt;
@@ -136,6 +143,7 @@ Derived evaluation_every(const DeriveInput& input, const std::string& type) {
 
 Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
   if (path == "run.name") return run_name(input);
+  if (path == "run.divergence.z_score") return divergence_z_score(input);
   if (path == "model.vocab_size") return vocab_size(input);
   if (path == "model.num_key_value_heads") return num_key_value_heads(input);
   if (path == "model.head_dim") return head_dim(input);

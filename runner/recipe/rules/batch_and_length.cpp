@@ -1,3 +1,7 @@
+#include <cmath>
+
+#include "base/format_units.h"
+#include "base/strings.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
@@ -187,6 +191,22 @@ void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics) {
                                 length_of_run(input.root)));
     diagnostics.back().severity = Severity::warning;
   }
+}
+
+// Of n values none lies more than (n - 1) / sqrt(n) standard deviations above their mean.
+void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics) {
+  const Value* score = valid_at(input.root, "run.divergence.z_score");
+  const auto window = positive_at(input.root, "run.divergence.window");
+  const auto* z = score == nullptr ? nullptr : score->as<double>();
+  if (z == nullptr || !window) return;
+  const auto count = static_cast<double>(*window);
+  const double most = (count - 1) / std::sqrt(count);
+  if (*z < most) return;
+  diagnostics.push_back(
+      clash(input.root, {"run.divergence.z_score", "run.divergence.window", "run.on_divergence"},
+            "no value can be " + shortest(*z) + " standard deviations above the mean of " +
+                pluralize(*window, "step"),
+            "'z_score' must be below " + fixed(most, 2) + ", or 'window' must be longer"));
 }
 
 }  // namespace exprun

@@ -41,6 +41,7 @@ constexpr Rule kRules[] = {
     constant_rate_has_no_decay,
     epochs_have_meaning,
     periods_fit_run,
+    outliers_are_possible,
     validation_has_data,
     validation_covers_evaluation,
     evaluations_take_less_than_training,

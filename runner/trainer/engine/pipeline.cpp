@@ -91,6 +91,7 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.scales_loss = Precision::read(recipe.section("precision")).compute == at::kHalf;
   plan.expected_initial_loss = expected_initial_loss(recipe);
   plan.best = best_rule(run);
+  plan.divergence = DivergenceRule::read(run);
   plan.timers = metrics.get<bool>("timers");
   plan.metrics_every = plan.timeline.to_steps(metrics, "every");
   plan.progress_every = plan.timeline.to_steps(metrics, "progress_every");

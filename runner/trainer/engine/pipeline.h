@@ -12,6 +12,7 @@
 #include "engine/buffers/optimizers.h"
 #include "engine/dataset.h"
 #include "engine/device/machine.h"
+#include "engine/divergence/divergence.h"
 #include "engine/evaluation.h"
 #include "engine/model.h"
 #include "engine/schedule.h"
@@ -55,6 +56,7 @@ struct RunPlan {
   bool scales_loss = false;  // fp16
   std::optional<double> expected_initial_loss;
   BestRule best;
+  DivergenceRule divergence;
   bool timers = false;
   int64_t metrics_every = 1;
   int64_t progress_every = 1;

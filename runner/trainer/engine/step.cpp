@@ -93,9 +93,11 @@ double clip_coefficient(double max_norm, double norm) {
 
 }  // namespace
 
-TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested)
+TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested,
+                           std::function<bool(const StepResult&)> diverged)
     : pipeline_(pipeline),
       stop_requested_(std::move(stop_requested)),
+      diverged_(std::move(diverged)),
       timer_(pipeline.plan.timers, pipeline.model().device()) {}
 
 StepResult TrainingStep::run(int64_t k) {
@@ -116,6 +118,10 @@ StepResult TrainingStep::run(int64_t k) {
   }
   if (result.end != StepResult::End::completed) return result;
   if (k == 0) check_initial_loss(result.loss);
+  if (diverged_(result)) {
+    result.end = StepResult::End::diverged;
+    return result;
+  }
   const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
   result.lr = pipeline_.optimizers().lr(factor);
   clip(result.grad_norm);

@@ -15,7 +15,7 @@ struct StepResult {
   enum class End {
     completed,
     stopped,   // a stop was requested in between: nothing was updated
-    diverged,  // loss or gradient norm is not finite: nothing was updated
+    diverged,  // by a DivergenceRule: nothing was updated
   };
   End end = End::completed;
   double loss = 0;       // mean over the valid tokens of the global batch, before the update
@@ -26,7 +26,10 @@ struct StepResult {
 
 class TrainingStep {
  public:
-  TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested);
+  // `diverged`: whether the update is not to be applied; asked once its gradients are known.
+  TrainingStep(
+      const Pipeline& pipeline, std::function<bool()> stop_requested,
+      std::function<bool(const StepResult&)> diverged = [](const StepResult&) { return false; });
 
   // The update with index k, from 0. Throws RecipeError where the first loss is not the expected
   // one.
@@ -50,6 +53,7 @@ class TrainingStep {
 
   const Pipeline& pipeline_;
   std::function<bool()> stop_requested_;
+  std::function<bool(const StepResult&)> diverged_;
   bool gradients_checked_ = false;
   LossScale loss_scale_;
   int64_t optimizer_start_ = 0;

@@ -18,12 +18,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string divergence(const StepResult& result, int64_t step) {
-  const bool loss = !std::isfinite(result.loss);
-  return std::string(loss ? "the loss" : "the gradient norm") + " of step " + std::to_string(step) +
-         " is " + shortest(loss ? result.loss : result.grad_norm) + "; the update was not applied";
-}
-
 std::string overflow(double scale, int64_t step) {
   return "gradients of step " + std::to_string(step) +
          " overflowed fp16; the step was computed again with loss scale " + shortest(scale);
@@ -69,7 +63,14 @@ void take_metrics_of_rank_0(ProcessGroup& group, EvaluationResult& result) {
 Trainer::Trainer(const Pipeline& pipeline, TrainerLinks links)
     : pipeline_(pipeline),
       links_(std::move(links)),
-      step_(pipeline, [this] { return stopping(); }) {}
+      step_(
+          pipeline, [this] { return stopping(); },
+          [this](const StepResult& result) { return !divergence(result).empty(); }) {}
+
+std::string Trainer::divergence(const StepResult& result) const {
+  return divergence_of(pipeline_.plan.divergence, position_.divergence,
+                       {result.loss, result.grad_norm}, position_.step + 1);
+}
 
 TrainingResult Trainer::run(Position start) {
   using End = TrainingResult::End;
@@ -163,9 +164,15 @@ StepResult::End Trainer::update() {
   if (result.end == StepResult::End::stopped) return result.end;
   if (!kernels_kept_) links_.keep_kernel_choices();
   kernels_kept_ = true;
+  const bool diverged = result.end == StepResult::End::diverged;
+  const std::string cause = diverged ? divergence(result) : "";
+  const bool ends = diverged && !may_skip();
+  remember(pipeline_.plan.divergence, {result.loss, result.grad_norm}, position_.divergence);
+  if (diverged && !ends) skip(cause);
+  if (!diverged) position_.divergence.skipped_in_row = 0;
   record(result, seconds_since(start));
-  if (result.end == StepResult::End::diverged) {
-    message_ = divergence(result, position_.step + 1);
+  if (ends) {
+    message_ = cause + "; the update was not applied" + limit_of_skips();
     return result.end;
   }
   ++position_.step;
@@ -175,7 +182,31 @@ StepResult::End Trainer::update() {
   if (scale < position_.loss_scale.value)
     links_.recorder.event("info", "loss_scale", overflow(scale, position_.step));
   position_.loss_scale = step_.loss_scale();
-  return result.end;
+  return StepResult::End::completed;
+}
+
+bool Trainer::may_skip() const {
+  const DivergenceRule& rule = pipeline_.plan.divergence;
+  return rule.policy == OnDivergence::skip &&
+         position_.divergence.skipped_in_row < rule.most_in_row;
+}
+
+// Weights, the optimizer's state and its count of updates stay as they are, and so does the loss
+// scale.
+void Trainer::skip(const std::string& cause) {
+  DivergenceState& state = position_.divergence;
+  ++state.skipped;
+  ++state.skipped_in_row;
+  step_.set_loss_scale(position_.loss_scale);
+  step_.set_optimizer_start(++position_.optimizer_start);
+  links_.recorder.event("warning", "divergence", cause + "; the update was skipped");
+}
+
+std::string Trainer::limit_of_skips() const {
+  const int64_t skipped = position_.divergence.skipped_in_row;
+  if (skipped == 0) return "";
+  return ": the " + (skipped == 1 ? "update" : std::to_string(skipped) + " updates") +
+         " before it were skipped, as many in a row as run.divergence.max_in_row allows";
 }
 
 void Trainer::require_equal_replicas() {
@@ -195,7 +226,10 @@ void Trainer::require_equal_replicas() {
 
 void Trainer::record(const StepResult& result, double seconds) {
   links_.recorder.step({position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
-                        pipeline_.plan.batch.tokens(), result.times});
+                        pipeline_.plan.batch.tokens(), result.times,
+                        pipeline_.plan.divergence.policy == OnDivergence::skip
+                            ? std::optional(position_.divergence.skipped)
+                            : std::nullopt});
 }
 
 bool Trainer::saving_is_due() const {

@@ -58,6 +58,10 @@ class Trainer {
   void track_best(const EvaluationResult& result);
   bool is_out_of_patience() const;
   StepResult::End update();
+  std::string divergence(const StepResult& result) const;
+  bool may_skip() const;
+  void skip(const std::string& cause);
+  std::string limit_of_skips() const;
   void require_equal_replicas();
   void record(const StepResult& result, double seconds);
   bool saving_is_due() const;

@@ -3,45 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include "base/random.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {
 namespace {
-
-void check_equal(const std::map<std::string, at::Tensor>& a,
-                 const std::map<std::string, at::Tensor>& b) {
-  REQUIRE(a.size() == b.size());
-  for (const auto& [name, tensor] : a) {
-    CAPTURE(name);
-    CHECK(tensor.equal(b.at(name)));
-  }
-}
-
-void check_exact(const std::vector<std::string>& overrides, uint64_t trials) {
-  const TinyRun whole(overrides);
-  MemoryRecorder expected;
-  const Life uninterrupted = live(whole, expected);
-  CHECK(uninterrupted.result.end == TrainingResult::End::finished);
-
-  for (uint64_t trial = 0; trial < trials; ++trial) {
-    const TinyRun parts(overrides);
-    MemoryRecorder recorder;
-    Life last;
-    int lives = 1;
-    while (true) {
-      const int look =
-          5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(lives)}));
-      last = live(parts, recorder, stop_at_look(look));
-      if (last.result.end == TrainingResult::End::finished) break;
-      REQUIRE(++lives < 100);
-    }
-    CAPTURE(lives);
-    CHECK(lives > 2);
-    CHECK(recorder.series() == expected.series());
-    check_equal(last.tensors, uninterrupted.tensors);
-  }
-}
 
 TEST_CASE("resume: stopped anywhere and continued, every tensor and series is equal") {
   check_exact({}, 4);

@@ -37,6 +37,17 @@ std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors, at::Device dev
   return tensors;
 }
 
+json to_json(const DivergenceState& state) {
+  return {{"losses", state.losses},
+          {"grad_norms", state.grad_norms},
+          {"skipped", state.skipped},
+          {"skipped_in_row", state.skipped_in_row}};
+}
+
+DivergenceState divergence_state(const json& json) {
+  return {json.at("losses"), json.at("grad_norms"), json.at("skipped"), json.at("skipped_in_row")};
+}
+
 json to_json(const CheckpointState& state) {
   const Position& position = state.position;
   json best = nullptr;
@@ -50,6 +61,7 @@ json to_json(const CheckpointState& state) {
           {"loss_scale",
            {{"value", position.loss_scale.value}, {"updates", position.loss_scale.updates}}},
           {"optimizer_start", position.optimizer_start},
+          {"divergence", to_json(position.divergence)},
           {"recipe_hash", state.recipe_hash},
           {"data_fingerprint", state.data_fingerprint},
           {"threads", state.machine.threads},
@@ -73,6 +85,8 @@ CheckpointState from_json(const json& json) {
   if (const auto scale = json.find("loss_scale"); scale != json.end())
     state.position.loss_scale = {scale->at("value"), scale->at("updates")};
   state.position.optimizer_start = json.value("optimizer_start", int64_t{0});
+  if (const auto found = json.find("divergence"); found != json.end())
+    state.position.divergence = divergence_state(*found);
   state.tokens = json.at("tokens");
   state.recipe_hash = json.at("recipe_hash");
   state.data_fingerprint = json.at("data_fingerprint");

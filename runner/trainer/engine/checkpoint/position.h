@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "engine/divergence/divergence.h"
 #include "engine/precision/precision.h"
 
 namespace exprun {
@@ -23,9 +24,11 @@ struct Position {
   int64_t step = 0;                 // completed updates
   std::set<std::string> evaluated;  // evaluations recorded at this step already
   std::optional<Best> best;
-  int64_t without_best = 0;     // evaluations of its metric since then
-  LossScale loss_scale;         // with fp16
-  int64_t optimizer_start = 0;  // updates that were made before the optimizer's state began
+  int64_t without_best = 0;  // evaluations of its metric since then
+  LossScale loss_scale;      // with fp16
+  // Updates that the optimizer's state knows nothing of: those before it began, and skipped ones.
+  int64_t optimizer_start = 0;
+  DivergenceState divergence = {};
 
   bool operator==(const Position&) const = default;
 };

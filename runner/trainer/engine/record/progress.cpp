@@ -63,6 +63,7 @@ double Progress::seconds_left(int64_t step) const {
 }
 
 void LossTrend::add(double loss) {
+  if (!std::isfinite(loss)) return;  // of an update that was skipped
   ++count_;
   const auto weight = [&](double usual) {
     return std::max(usual, 1.0 / static_cast<double>(count_));

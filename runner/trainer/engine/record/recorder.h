@@ -27,6 +27,7 @@ struct StepRecord {
   double seconds = 0;  // of this update alone
   int64_t tokens = 0;
   std::optional<StepTimes> times = std::nullopt;
+  std::optional<int64_t> skipped_updates = std::nullopt;  // so far, where updates may be skipped
 };
 
 class Recorder {

@@ -1,6 +1,7 @@
 #include "engine/record/store_recorder.h"
 
 #include <array>
+#include <span>
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
@@ -49,14 +50,19 @@ StoreRecorder::StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_
 
 void StoreRecorder::step(const StepRecord& record) {
   if (record.step % metrics_every_ != 0) return;
-  const std::array<MetricWriter::Point, 5> points{{
+  std::array<MetricWriter::Point, 6> points{{
       {loss_, record.loss},
       {lr_, record.lr},
       {grad_norm_, record.grad_norm},
       {tokens_per_s_, static_cast<double>(record.tokens) / record.seconds},
       {step_ms_, record.seconds * 1e3},
   }};
-  metrics_.push(record.step, points);
+  size_t count = points.size() - 1;
+  if (record.skipped_updates) {
+    if (!skipped_updates_) skipped_updates_ = metrics_.series("skipped_updates", false);
+    points[count++] = {*skipped_updates_, static_cast<double>(*record.skipped_updates)};
+  }
+  metrics_.push(record.step, std::span(points).first(count));
 }
 
 void StoreRecorder::evaluation(int64_t step, const std::string& name,

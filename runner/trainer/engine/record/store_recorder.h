@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint_writer.h"
@@ -43,6 +44,7 @@ class StoreRecorder : public Recorder {
   int64_t metrics_every_;
   Store store_;
   MetricWriter::Series loss_, lr_, grad_norm_, tokens_per_s_, step_ms_;
+  std::optional<MetricWriter::Series> skipped_updates_;
 };
 
 class StoreLedger : public CheckpointLedger {

@@ -54,6 +54,9 @@ void TensorboardRecorder::step(const StepRecord& record) {
     events.scalar(seconds, record.step, "grad_norm", record.grad_norm);
     events.scalar(seconds, record.step, "tokens_per_s",
                   static_cast<double>(record.tokens) / record.seconds);
+    if (record.skipped_updates)
+      events.scalar(seconds, record.step, "skipped_updates",
+                    static_cast<double>(*record.skipped_updates));
   });
 }
 

@@ -1,0 +1,66 @@
+"""What a run does when its loss or its gradient norm is not finite, or an outlier (run.on_divergence)."""
+import random
+import unittest
+
+from exact import ExactTest
+from support import ExprunTest
+
+OUTLIERS = ("dataset.order=sequential", "run.divergence.window=16", "run.divergence.z_score=3.4")
+
+
+def text_with_noise(length, places):
+    """Lines that a model soon knows, with characters at random at the places [begin, end)."""
+    calm = "".join(f"{n % 10} little ships went out to sea, and came home to me.\n" for n in range(length // 50 + 1))
+    letters, draw = sorted(set(calm)), random.Random(1)
+    noise = "".join(draw.choice(letters) for _ in range(length))
+    return "".join(noise[i] if any(begin <= i < end for begin, end in places) else calm[i] for i in range(length))
+
+
+class Divergence(ExprunTest):
+    def skipped(self):
+        return self.rows("SELECT step, value FROM metrics WHERE name = 'skipped_updates' ORDER BY step")
+
+    def events(self):
+        return [text for (text,) in self.rows("SELECT text FROM event WHERE kind = 'divergence' ORDER BY id")]
+
+    def write_noise_at_step(self, *steps):
+        tokens = 4 * 16  # of a step
+        self.write("text.txt", text_with_noise(20_000, [((step - 1) * tokens, step * tokens) for step in steps]))
+
+    def test_noise_in_the_data_is_skipped_and_counted(self):
+        self.write_noise_at_step(25, 50)
+        said = self.exprun("tiny.toml", "steps=60", "on_divergence=skip", *OUTLIERS).err
+        first, second = self.events()
+        self.assertRegex(first, r"\Athe loss of step 25 is [0-9.]+, 3\.[4-7] standard deviations above the mean of 16 steps; the "
+                                r"update was skipped\Z")
+        self.assertRegex(second, r"\Athe loss of step 50 is ")
+        self.assertIn(f"exprun: warning: {first}\n", said)
+        self.assertEqual(self.skipped(), [(step, float((step >= 25) + (step >= 50))) for step in range(1, 61)])
+        self.assertEqual(self.state(), "finished")
+
+    def test_noise_in_the_data_ends_a_run_that_is_to_stop(self):
+        self.write_noise_at_step(25)
+        self.exprun("tiny.toml", *OUTLIERS, code=3)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("diverged", 25)])
+        self.assertEqual(self.skipped(), [])
+
+    def test_nan_ends_a_run_after_as_many_skips_as_are_allowed(self):
+        self.exprun("tiny.toml", "on_divergence=skip", "lr=1e39", "warmup=4 steps", "warmup_form=k/W", code=3)
+        ((message,),) = self.rows("SELECT message FROM runs")
+        self.assertEqual(message, "the loss of step 8 is nan; the update was not applied: the 5 updates before it were "
+                                  "skipped, as many in a row as run.divergence.max_in_row allows")
+        self.assertEqual(self.events()[0], "the loss of step 3 is nan; the update was skipped")
+
+
+class ExactDivergence(ExactTest):
+    def test_a_run_that_skips_and_is_killed_ends_in_the_same_bits(self):
+        tokens = 8 * 64
+        noise = [(step * tokens, (step + 1) * tokens) for step in (30, 62, 63, 100)]
+        self.write("text.txt", text_with_noise(80_000, noise))
+        self.compare_with_killed([True, False, False, True, False], ["both"], "on_divergence=skip", *OUTLIERS)
+        ((skipped,),) = self.rows("SELECT last FROM series WHERE name = 'skipped_updates'")
+        self.assertGreaterEqual(skipped, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,235 @@
+// What is injected at a step is caught at that step, and what a policy does then is exact.
+#include "engine/divergence/divergence.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/mul.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/model.h"
+#include "engine/tiny_run.h"
+#include "support/rank_threads.h"
+
+namespace exprun {
+namespace {
+
+using End = TrainingResult::End;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kBatch = 8;  // samples of TinyRun's global batch
+
+enum class Fault { data, gradient, weights };
+
+// What goes wrong, and in which global batches, from 0.
+struct Faults {
+  Fault where;
+  std::vector<int64_t> batches;
+  double factor = kNan;  // of the gradient
+
+  bool hit(int64_t batch) const {
+    return std::find(batches.begin(), batches.end(), batch) != batches.end();
+  }
+};
+
+// The data of a pipeline, and on the way the fault. It tells which batch was read last.
+class FaultyData : public Dataset {
+ public:
+  FaultyData(std::unique_ptr<Dataset> data, Faults faults, at::Tensor weight)
+      : data_(std::move(data)), faults_(std::move(faults)), weight_(std::move(weight)) {
+    weight_.register_hook([this](const at::Tensor& gradient) {
+      const bool hit = faults_.where == Fault::gradient && faults_.hit(batch_);
+      return hit ? gradient.mul(faults_.factor) : gradient;
+    });
+  }
+
+  Batch batch(Split split, int64_t first_sample, int64_t count) const override {
+    Batch batch = data_->batch(split, first_sample, count);
+    if (split != Split::train) return batch;
+    batch_ = first_sample / kBatch;
+    const at::NoGradGuard no_grad;
+    if (faults_.where == Fault::weights && faults_.hit(batch_)) weight_.select(0, 0).fill_(kNan);
+    // No target counts: the mean loss is 0 / 0.
+    if (faults_.where == Fault::data && faults_.hit(batch_)) {
+      batch.targets = batch.targets.clone().fill_(kIgnoredTarget);
+      batch.counted_targets = 0;
+    }
+    return batch;
+  }
+  int64_t samples_per_epoch(Split split) const override { return data_->samples_per_epoch(split); }
+  int64_t targets_per_sample() const override { return data_->targets_per_sample(); }
+
+ private:
+  std::unique_ptr<Dataset> data_;
+  const Faults faults_;
+  at::Tensor weight_;
+  mutable int64_t batch_ = -1;
+};
+
+std::function<void(Pipeline&)> with(const Faults& faults) {
+  return [faults](Pipeline& pipeline) {
+    const at::Tensor weight = pipeline.train_state.parameters->find("final_norm.bias")->tensor;
+    pipeline.dataset = std::make_unique<FaultyData>(std::move(pipeline.dataset), faults, weight);
+  };
+}
+
+std::vector<std::string> of_kind(const MemoryRecorder& recorder, const std::string& beginning) {
+  std::vector<std::string> found;
+  for (const std::string& event : recorder.events)
+    if (event.starts_with(beginning)) found.push_back(event);
+  return found;
+}
+
+TEST_CASE("divergence: a z-score counts the newest value, and needs a whole window before it") {
+  CHECK(z_score({1, 2, 3}, 100, 4) == 0);
+  // Of 2, 3, 4 and 7: mean 4, squares 4 + 1 + 0 + 9.
+  CHECK(z_score({1, 2, 3, 4}, 7, 4) == doctest::Approx(3 / std::sqrt(14.0 / 4)));
+  CHECK(z_score({90, 1, 2, 3, 4}, 7, 4) == z_score({1, 2, 3, 4}, 7, 4));
+  CHECK(z_score({1, 2, 3, 4}, -7, 4) < 0);
+  CHECK(z_score({5, 5, 5, 5}, 5, 4) == 0);
+}
+
+TEST_CASE("divergence: what is injected at a step ends the run at that step") {
+  for (const auto& [fault, said] : {std::pair(Fault::data, "the loss of step 5 is nan"),
+                                    {Fault::gradient, "the gradient norm of step 5 is nan"},
+                                    {Fault::weights, "the loss of step 5 is nan"}}) {
+    const TinyRun run;
+    MemoryRecorder recorder;
+    const Life life = live(run, recorder, never_stop, at::kCPU, with({fault, {4}}));
+    CHECK((life.result.end == End::diverged));
+    CHECK(life.result.position.step == 4);
+    CHECK(life.result.message == std::string(said) + "; the update was not applied");
+    CHECK(recorder.steps.size() == 5);
+  }
+}
+
+// After each update: every tensor.
+class TensorRecorder : public MemoryRecorder {
+ public:
+  explicit TensorRecorder(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  void step(const StepRecord& record) override {
+    MemoryRecorder::step(record);
+    tensors.push_back(all_tensors(pipeline_));
+  }
+  std::vector<std::map<std::string, at::Tensor>> tensors;
+
+ private:
+  const Pipeline& pipeline_;
+};
+
+TEST_CASE("divergence: a skipped update changes no bit, and its step counts") {
+  for (const auto& [fault, said] : {std::pair(Fault::data, "the loss of step 5 is nan"),
+                                    {Fault::gradient, "the gradient norm of step 5 is nan"}}) {
+    const TinyRun run({"run.on_divergence=skip", "run.steps=12"});
+    Pipeline pipeline = run.build();
+    with({fault, {4}})(pipeline);
+    TensorRecorder recorder(pipeline);
+    const TrainingResult result = Trainer(pipeline, {recorder}).run();
+    CHECK((result.end == End::finished));
+    CHECK(result.position.step == 12);
+    CHECK(result.position.optimizer_start == 1);
+    REQUIRE(recorder.tensors.size() == 12);
+    check_equal(recorder.tensors[3], recorder.tensors[4]);
+    CHECK_FALSE(
+        recorder.tensors[4].at("final_norm.bias").equal(recorder.tensors[5].at("final_norm.bias")));
+    CHECK(recorder.events == std::vector<std::string>{"warning divergence: " + std::string(said) +
+                                                      "; the update was skipped"});
+    std::vector<int64_t> skipped;
+    for (const StepRecord& record : recorder.steps) skipped.push_back(*record.skipped_updates);
+    CHECK(skipped == std::vector<int64_t>{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
+  }
+}
+
+TEST_CASE("divergence: fp16 keeps its loss scale when an update is skipped") {
+  const TinyRun run({"run.on_divergence=skip", "run.steps=8", "precision.compute='fp16'"});
+  MemoryRecorder recorder;
+  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::gradient, {4}}));
+  CHECK((life.result.end == End::finished));
+  const TinyRun healthy({"run.steps=8", "precision.compute='fp16'"});
+  MemoryRecorder ignored;
+  CHECK(life.result.position.loss_scale.value ==
+        live(healthy, ignored).result.position.loss_scale.value);
+}
+
+TEST_CASE("divergence: so many updates in a row are skipped, and no more") {
+  const TinyRun run({"run.on_divergence=skip", "run.divergence.max_in_row=3"});
+  MemoryRecorder recorder;
+  const Faults faults{Fault::data, {2, 3, 4, 6, 7, 8, 9, 10}};
+  const Life life = live(run, recorder, never_stop, at::kCPU, with(faults));
+  CHECK((life.result.end == End::diverged));
+  CHECK(life.result.position.step == 9);
+  CHECK(life.result.message ==
+        "the loss of step 10 is nan; the update was not applied: the 3 updates before it were "
+        "skipped, as many in a row as run.divergence.max_in_row allows");
+  CHECK(of_kind(recorder, "warning divergence: ").size() == 6);
+}
+
+TEST_CASE("divergence: weights that are no numbers are not skipped over") {
+  const TinyRun run({"run.on_divergence=skip"});
+  MemoryRecorder recorder;
+  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::weights, {4}}));
+  CHECK((life.result.end == End::diverged));
+  CHECK(life.result.position.step == 9);
+}
+
+const std::vector<std::string> kOutliers{"run.divergence.z_score=3.4", "run.divergence.window=16"};
+
+std::vector<std::string> operator+(std::vector<std::string> words,
+                                   const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST_CASE("divergence: a gradient norm that stands out is an outlier under every policy") {
+  const auto prepare = with({Fault::gradient, {20}, 1e4});
+  MemoryRecorder stopped, skipped;
+  const TinyRun stops(kOutliers),
+      skips(kOutliers + std::vector<std::string>{"run.on_divergence=skip"});
+  const Life end = live(stops, stopped, never_stop, at::kCPU, prepare);
+  CHECK((end.result.end == End::diverged));
+  CHECK(end.result.position.step == 20);
+  CHECK(end.result.message.starts_with("the gradient norm of step 21 is "));
+  CHECK(end.result.message.ends_with(
+      " standard deviations above the mean of 16 steps; the update was not applied"));
+  CHECK((live(skips, skipped, never_stop, at::kCPU, prepare).result.end == End::finished));
+  CHECK(of_kind(skipped, "warning divergence: the gradient norm of step 21 is ").size() == 1);
+}
+
+TEST_CASE("divergence: a run that skips is resumed to the same bits") {
+  const std::vector<std::string> skip{"run.on_divergence=skip"};
+  check_exact(skip, 1, with({Fault::data, {3, 11, 12, 30}}));
+  check_exact(skip + kOutliers, 2, with({Fault::gradient, {20, 28, 38}, 1e4}));
+}
+
+TEST_CASE("divergence: all ranks skip the same updates") {
+  const TinyRun run({"run.on_divergence=skip", "run.steps=8", "model.dropout=0",
+                     "parallelism.world_size=2", "parallelism.strategy='zero1'"});
+  struct Trained {
+    std::map<std::string, at::Tensor> tensors;
+    std::vector<std::string> events;
+    Position position;
+  };
+  const auto ranks = from_ranks<Trained>(2, [&](const auto& group) {
+    at::set_num_threads(1);
+    Pipeline pipeline = run.build(group);
+    // On one rank only: what is summed reaches the other.
+    if (group->rank() == 1) with({Fault::gradient, {4}})(pipeline);
+    MemoryRecorder recorder;
+    const TrainingResult result = Trainer(pipeline, {recorder}).run();
+    return Trained{all_tensors(pipeline), recorder.events, result.position};
+  });
+  CHECK(ranks[0].position == ranks[1].position);
+  CHECK(ranks[0].position.divergence.skipped == 1);
+  CHECK(ranks[0].events == ranks[1].events);
+  CHECK(ranks[0].events ==
+        std::vector<std::string>{
+            "warning divergence: the gradient norm of step 5 is nan; the update was skipped"});
+  for (const auto& [name, tensor] : ranks[1].tensors)
+    CHECK_MESSAGE(tensor.equal(ranks[0].tensors.at(name)), name);
+}
+
+}  // namespace
+}  // namespace exprun
