@@ -95,6 +95,16 @@ int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& p
   });
 }
 
+void Store::roll_back(int64_t run, int64_t step) {
+  Connection& connection = *impl_->connection;
+  connection.write("record a rollback in", Connection::Durability::written, [&] {
+    archive_after(connection, run, step);
+    Query(connection, "UPDATE attempt SET last_step = ? WHERE run = ? AND attempt = ?", step, run,
+          current_attempt(connection, run))
+        .run();
+  });
+}
+
 // A crash may have been recorded by somebody who saw the lock free for a moment; what the launcher
 // saw is the truth, so it replaces any earlier end.
 void Store::end_attempt(int64_t run, RunState state, std::optional<int> exit_code,

@@ -41,6 +41,10 @@ class Store {
   void end_attempt(int64_t run, RunState state, std::optional<int> exit_code,
                    std::optional<int> signal, const std::string& message);
 
+  // The current attempt goes back to `step` completed steps: rows of later ones are archived as by
+  // begin_attempt. Everything pushed before is committed.
+  void roll_back(int64_t run, int64_t step);
+
   // Records how the attempt of `row` ended, if that is still the current one, recorded as running,
   // and is over (as_observed of run_state.h). Returns whether it did. begin_attempt needs no such
   // call: whoever begins an attempt holds the lock, so the one before is over.

@@ -121,11 +121,11 @@ Derived decay_length(const DeriveInput& input) {
   return to_string(length);
 }
 
-// As llm.c's runs of GPT-3 have it.
+// llm.c's runs of GPT-3 take 7. Of healthy runs of 2,000 steps on small batches one came to 7.2.
 Derived divergence_z_score(const DeriveInput& input) {
   const auto policy = text_at(input.root, "run.on_divergence");
   if (!policy) return std::nullopt;
-  return *policy == "stop" ? 0.0 : 7.0;
+  return *policy == "stop" ? 0.0 : 8.0;
 }
 
 Derived kept_best(const DeriveInput& input) {

@@ -95,6 +95,7 @@ void MetricSession::open() {
 
 void MetricSession::store(bool last_chance) {
   if (points_.empty() && Clock::now() < next_beat_ && !(last_chance && in_trouble_)) return;
+  last_step_ = 0;  // the store keeps the newest, and a rollback makes it less
   for (const MetricPoint& point : points_) last_step_ = std::max(last_step_, point.step);
   if (in_trouble_ && Clock::now() < next_try_ && !last_chance) {
     write_to_journal();

@@ -38,6 +38,35 @@ class Divergence(ExprunTest):
         self.assertEqual(self.skipped(), [(step, float((step >= 25) + (step >= 50))) for step in range(1, 61)])
         self.assertEqual(self.state(), "finished")
 
+    def test_noise_in_the_data_is_passed_over_by_a_rollback(self):
+        self.write_noise_at_step(25)
+        said = self.exprun("tiny.toml", "on_divergence=rollback", "checkpoint.every=10 steps", "keep_best=none",
+                           "metrics.every=3 steps", *OUTLIERS).err
+        (message,) = self.events()
+        self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and passes over the data of 5 steps\Z")
+        self.assertIn(f"exprun: warning: {message}\n", said)
+        # What changes is recorded at its step, and nothing of the steps that were left is live.
+        self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'passed_over_batches' ORDER BY step"),
+                         [(1, 0.0)] + [(step, 0.0) for step in range(3, 20, 3)] + [(step, 5.0) for step in range(21, 40, 3)])
+        self.assertEqual(self.rows("SELECT step FROM metrics_archived WHERE name = 'train/loss'"), [(21,), (24,)])
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 40)])
+
+    def test_a_fork_of_a_run_that_diverged_goes_back_to_where_it_began(self):
+        self.write_noise_at_step(25)
+        self.exprun("tiny.toml", "checkpoint.every=10 steps", "keep_best=none", *OUTLIERS, code=3)
+        self.exprun("fork", "@last", "--step", "20", "on_divergence=rollback")
+        (_, message) = self.rows("SELECT run, text FROM event WHERE kind = 'divergence'")[0]
+        self.assertIn("; the run goes back to step 20 and passes over the data of 5 steps", message)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs ORDER BY run"), [("diverged", 25), ("finished", 40)])
+        self.exprun("fork", "@last", "--step", "30", "on_divergence=skip")
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs WHERE run = 3"), [("finished", 40)])
+
+    def test_a_healthy_run_of_2000_steps_raises_no_alarm(self):
+        self.exprun("tiny.toml", "steps=2000", "lr=3e-3", "schedule.type=cosine", "on_divergence=skip",
+                    "metrics.val_loss=false")
+        self.assertEqual(self.events(), [])
+        self.assertEqual(self.rows("SELECT count, max FROM series WHERE name = 'skipped_updates'"), [(2000, 0.0)])
+
     def test_noise_in_the_data_ends_a_run_that_is_to_stop(self):
         self.write_noise_at_step(25)
         self.exprun("tiny.toml", *OUTLIERS, code=3)
@@ -60,6 +89,15 @@ class ExactDivergence(ExactTest):
         self.compare_with_killed([True, False, False, True, False], ["both"], "on_divergence=skip", *OUTLIERS)
         ((skipped,),) = self.rows("SELECT last FROM series WHERE name = 'skipped_updates'")
         self.assertGreaterEqual(skipped, 3)
+
+    def test_a_run_that_goes_back_and_is_killed_ends_in_the_same_bits(self):
+        tokens = 8 * 64
+        noise = [(step * tokens, (step + 1) * tokens) for step in (30, 62, 90)]
+        self.write("text.txt", text_with_noise(80_000, noise))
+        self.compare_with_killed([True, False, False, True, False], ["both"], "on_divergence=rollback", "checkpoint.every=12 steps",
+                                 *OUTLIERS)
+        ((passed_over,),) = self.rows("SELECT last FROM series WHERE name = 'passed_over_batches'")
+        self.assertGreaterEqual(passed_over, 6)
 
 
 if __name__ == "__main__":

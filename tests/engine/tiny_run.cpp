@@ -97,6 +97,12 @@ void MemoryRecorder::evaluation(int64_t step, const std::string& name,
   evaluations.push_back({step, name, result});
 }
 
+void MemoryRecorder::rolled_back(const Position& position) {
+  std::erase_if(steps, [&](const StepRecord& record) { return record.step > position.step; });
+  std::erase_if(evaluations,
+                [&](const Evaluated& evaluated) { return evaluated.step > position.step; });
+}
+
 void MemoryRecorder::event(const std::string& level, const std::string& kind,
                            const std::string& text) {
   events.push_back(level + " " + kind + ": " + text);
@@ -111,6 +117,9 @@ std::map<std::string, std::vector<std::pair<int64_t, double>>> MemoryRecorder::s
     if (record.skipped_updates)
       all["skipped_updates"].emplace_back(record.step,
                                           static_cast<double>(*record.skipped_updates));
+    if (record.passed_over_batches)
+      all["passed_over_batches"].emplace_back(record.step,
+                                              static_cast<double>(*record.passed_over_batches));
   }
   for (const Evaluated& evaluated : evaluations)
     for (const auto& [metric, value] : evaluated.result.metrics)

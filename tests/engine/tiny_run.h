@@ -48,6 +48,7 @@ class MemoryRecorder : public Recorder {
  public:
   void step(const StepRecord& record) override { steps.push_back(record); }
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
   // Identity series by name: step -> values, so that a second value of a step shows.

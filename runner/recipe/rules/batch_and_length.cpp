@@ -209,4 +209,15 @@ void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics) {
             "'z_score' must be below " + fixed(most, 2) + ", or 'window' must be longer"));
 }
 
+void rollback_has_steps(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto every = period_at(input.root, "checkpoint.every");
+  if (text_at(input.root, "run.on_divergence") != "rollback") return;
+  if (!every || every->unit != PeriodUnit::seconds) return;
+  diagnostics.push_back(
+      clash(input.root, {"checkpoint.every", "run.on_divergence"},
+            "with on_divergence = \"rollback\", 'every' must not be a time",
+            "the run goes back to its last checkpoint, which must not depend on how fast it is: "
+            "write \"500 steps\""));
+}
+
 }  // namespace exprun

@@ -100,21 +100,22 @@ TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_
       diverged_(std::move(diverged)),
       timer_(pipeline.plan.timers, pipeline.model().device()) {}
 
-StepResult TrainingStep::run(int64_t k) {
+StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   const RunPlan& plan = pipeline_.plan;
   timer_.start();
   const auto share = pipeline_.share();
-  const Batch batch =
-      pipeline_.read(Split::train, k * plan.batch.stride + share.first, share.count);
+  const Batch batch = pipeline_.read(
+      Split::train, (k + passed_over) * plan.batch.stride + share.first, share.count);
+  const int64_t first_sample = (k + passed_over) * plan.batch.sequences + share.first;
   const double valid_tokens =
       sum_over_ranks(*pipeline_.group, {static_cast<double>(batch.counted_targets)})[0];
   timer_.lap(&StepTimes::data);
 
-  StepResult result = gradients(k, batch, valid_tokens);
+  StepResult result = gradients(k, first_sample, batch, valid_tokens);
   while (result.end == StepResult::End::diverged && plan.scales_loss) {
     loss_scale_.overflowed();
     if (loss_scale_.is_hopeless()) return result;
-    result = gradients(k, batch, valid_tokens);
+    result = gradients(k, first_sample, batch, valid_tokens);
   }
   if (result.end != StepResult::End::completed) return result;
   if (k == 0) check_initial_loss(result.loss);
@@ -134,11 +135,12 @@ StepResult TrainingStep::run(int64_t k) {
   return result;
 }
 
-StepResult TrainingStep::gradients(int64_t k, const Batch& batch, double valid_tokens) {
+StepResult TrainingStep::gradients(int64_t k, int64_t first_sample, const Batch& batch,
+                                   double valid_tokens) {
   Optimizers& optimizers = pipeline_.optimizers();
   pipeline_.model().set_training(true);
   optimizers.zero_gradients();
-  const auto loss_sum = accumulate(k, batch, valid_tokens);
+  const auto loss_sum = accumulate(k, first_sample, batch, valid_tokens);
   if (!loss_sum) return {StepResult::End::stopped};
   if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
@@ -152,12 +154,11 @@ StepResult TrainingStep::gradients(int64_t k, const Batch& batch, double valid_t
 }
 
 // What a device is asked to do is only waited for at the end, when the sum is read.
-std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, const Batch& batch,
-                                                   double valid_tokens) {
+std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_sample,
+                                                   const Batch& batch, double valid_tokens) {
   const RunPlan& plan = pipeline_.plan;
   Optimizers& optimizers = pipeline_.optimizers();
   const auto share = pipeline_.share();
-  const int64_t first_sample = k * plan.batch.sequences + share.first;
   const at::Device device = pipeline_.model().device();
   const auto loss_sum = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   const double gradient = (plan.scales_loss ? loss_scale_.value : 1) / valid_tokens;

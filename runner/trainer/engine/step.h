@@ -31,9 +31,9 @@ class TrainingStep {
       const Pipeline& pipeline, std::function<bool()> stop_requested,
       std::function<bool(const StepResult&)> diverged = [](const StepResult&) { return false; });
 
-  // The update with index k, from 0. Throws RecipeError where the first loss is not the expected
-  // one.
-  StepResult run(int64_t k);
+  // The update with index k, from 0, on global batch k + `passed_over`. Throws RecipeError where
+  // the first loss is not the expected one.
+  StepResult run(int64_t k, int64_t passed_over = 0);
 
   // With fp16: from a checkpoint, and to one.
   void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
@@ -43,10 +43,11 @@ class TrainingStep {
 
  private:
   // Gradients of the mean loss over the global batch.
-  StepResult gradients(int64_t k, const Batch& batch, double valid_tokens);
+  StepResult gradients(int64_t k, int64_t first_sample, const Batch& batch, double valid_tokens);
   // Sum of the micro-batch losses (0-dim fp64, on the device) with gradients of their mean
   // accumulated; nothing if stopped.
-  std::optional<at::Tensor> accumulate(int64_t k, const Batch& batch, double valid_tokens);
+  std::optional<at::Tensor> accumulate(int64_t k, int64_t first_sample, const Batch& batch,
+                                       double valid_tokens);
   void backward(const at::Tensor& loss_sum, double gradient);
   void check_initial_loss(double loss) const;
   void clip(double norm);

@@ -1,12 +1,14 @@
 #include "engine/trainer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/strings.h"
 #include "engine/evaluate_run.h"
 
 namespace exprun {
@@ -58,6 +60,15 @@ void take_metrics_of_rank_0(ProcessGroup& group, EvaluationResult& result) {
   for (size_t i = 0; i < values.size(); ++i) result.metrics[i].second = values[i];
 }
 
+bool has_finite_weights(const Pipeline& pipeline) {
+  const at::NoGradGuard no_grad;
+  pipeline.optimizers().await_values();
+  bool finite = true;
+  for (const auto& [name, tensor] : pipeline.optimizers().parameter_tensors())
+    finite = finite && at::isfinite(tensor).all().item<bool>();
+  return sum_over_ranks(*pipeline.group, {finite ? 0.0 : 1.0})[0] == 0;
+}
+
 }  // namespace
 
 Trainer::Trainer(const Pipeline& pipeline, TrainerLinks links)
@@ -78,7 +89,10 @@ TrainingResult Trainer::run(Position start) {
   started_ = saved_at_ = Clock::now();
   step_.set_loss_scale(position_.loss_scale);
   step_.set_optimizer_start(position_.optimizer_start);
-  int64_t saved_step = position_.step;
+  saved_step_ = position_.step;
+  // A fork's checkpoints begin here.
+  if (rolls_back() && !position_.divergence.rollback_step && position_.step > 0)
+    position_.divergence.rollback_step = position_.step;
   for (;;) {
     if (!evaluate_due()) return finish(End::stopped);
     if (position_.step >= pipeline_.plan.timeline.steps) return finish(End::finished);
@@ -86,11 +100,7 @@ TrainingResult Trainer::run(Position start) {
       links_.recorder.event("info", "early_stop", early_stop(pipeline_.plan.best, position_));
       return finish(End::finished);
     }
-    if (position_.step != saved_step && saving_is_due()) {
-      links_.saver->save(pipeline_, position_);
-      saved_step = position_.step;
-      saved_at_ = Clock::now();
-    }
+    if (!is_saved() && saving_is_due()) save();
     if (stopping()) return finish(End::stopped);
     const StepResult::End end = update();
     if (end == StepResult::End::stopped) return finish(End::stopped);
@@ -160,19 +170,20 @@ bool Trainer::is_out_of_patience() const {
 
 StepResult::End Trainer::update() {
   const auto start = Clock::now();
-  const StepResult result = step_.run(position_.step);
+  const StepResult result = step_.run(position_.step, position_.divergence.passed_over);
   if (result.end == StepResult::End::stopped) return result.end;
   if (!kernels_kept_) links_.keep_kernel_choices();
   kernels_kept_ = true;
   const bool diverged = result.end == StepResult::End::diverged;
   const std::string cause = diverged ? divergence(result) : "";
-  const bool ends = diverged && !may_skip();
+  const bool skips = diverged && may_skip();
   remember(pipeline_.plan.divergence, {result.loss, result.grad_norm}, position_.divergence);
-  if (diverged && !ends) skip(cause);
+  if (skips) skip(cause);
   if (!diverged) position_.divergence.skipped_in_row = 0;
   record(result, seconds_since(start));
-  if (ends) {
-    message_ = cause + "; the update was not applied" + limit_of_skips();
+  if (diverged && !skips) {
+    if (roll_back(cause)) return StepResult::End::completed;
+    message_ = cause + "; the update was not applied" + limit_of_policy();
     return result.end;
   }
   ++position_.step;
@@ -202,11 +213,44 @@ void Trainer::skip(const std::string& cause) {
   links_.recorder.event("warning", "divergence", cause + "; the update was skipped");
 }
 
-std::string Trainer::limit_of_skips() const {
-  const int64_t skipped = position_.divergence.skipped_in_row;
-  if (skipped == 0) return "";
-  return ": the " + (skipped == 1 ? "update" : std::to_string(skipped) + " updates") +
-         " before it were skipped, as many in a row as run.divergence.max_in_row allows";
+bool Trainer::rolls_back() const {
+  return links_.saver && pipeline_.plan.divergence.policy == OnDivergence::rollback;
+}
+
+// Only the batch of this step would be too little: what made the weights go wrong may have come
+// before it. All that follows from the checkpoint alone, so that a run that is killed and resumed
+// from it comes to the same.
+bool Trainer::roll_back(const std::string& cause) {
+  const DivergenceState before = position_.divergence;
+  if (!rolls_back() || !before.rollback_step) return false;
+  if (before.rollbacks >= pipeline_.plan.divergence.most_in_row) return false;
+  auto position = links_.saver->roll_back(pipeline_, *before.rollback_step);
+  if (!position) return false;
+  const int64_t batches = position_.step + 1 - position->step;
+  position->divergence.passed_over = before.passed_over + batches;
+  position->divergence.rollbacks = before.rollbacks + 1;
+  position->divergence.rollback_step = position->step;
+  position_ = std::move(*position);
+  step_.set_loss_scale(position_.loss_scale);
+  step_.set_optimizer_start(position_.optimizer_start);
+  links_.recorder.rolled_back(position_);
+  links_.recorder.event("warning", "divergence",
+                        cause + "; the run goes back to step " + std::to_string(position_.step) +
+                            " and passes over the data of " + pluralize(batches, "step"));
+  return true;
+}
+
+std::string Trainer::limit_of_policy() const {
+  const DivergenceState& state = position_.divergence;
+  const std::string limit = " as run.divergence.max_in_row allows";
+  if (state.skipped_in_row > 0)
+    return ": the " + pluralize(state.skipped_in_row, "update") + " before it " +
+           (state.skipped_in_row == 1 ? "was" : "were") + " skipped, as many in a row" + limit;
+  if (state.rollbacks > 0)
+    return ": the run has gone back to step " + std::to_string(*state.rollback_step) + " " +
+           (state.rollbacks == 1 ? "once" : std::to_string(state.rollbacks) + " times") +
+           ", as often" + limit;
+  return "";
 }
 
 void Trainer::require_equal_replicas() {
@@ -225,11 +269,20 @@ void Trainer::require_equal_replicas() {
 }
 
 void Trainer::record(const StepResult& result, double seconds) {
+  const auto if_policy = [&](OnDivergence policy, int64_t count) {
+    const bool counts = pipeline_.plan.divergence.policy == policy;
+    return counts ? std::optional(count) : std::nullopt;
+  };
   links_.recorder.step({position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
                         pipeline_.plan.batch.tokens(), result.times,
-                        pipeline_.plan.divergence.policy == OnDivergence::skip
-                            ? std::optional(position_.divergence.skipped)
-                            : std::nullopt});
+                        if_policy(OnDivergence::skip, position_.divergence.skipped),
+                        if_policy(OnDivergence::rollback, position_.divergence.passed_over)});
+}
+
+// Saved where the recipe asks for it: a run that goes back goes to no other checkpoint.
+bool Trainer::is_saved() const {
+  if (rolls_back()) return position_.divergence.rollback_step == position_.step;
+  return position_.step == saved_step_;
 }
 
 bool Trainer::saving_is_due() const {
@@ -239,6 +292,20 @@ bool Trainer::saving_is_due() const {
   if (every.unit == PeriodUnit::seconds)
     return rank_0_says(*pipeline_.group, seconds_since(saved_at_) >= every.count);
   return position_.step % static_cast<int64_t>(every.count) == 0;
+}
+
+void Trainer::save() {
+  if (rolls_back()) {
+    if (!has_finite_weights(pipeline_))
+      return links_.recorder.event("warning", "divergence",
+                                   "the weights after step " + std::to_string(position_.step) +
+                                       " are not finite; no checkpoint was saved");
+    position_.divergence.rollback_step = position_.step;
+    position_.divergence.rollbacks = 0;
+  }
+  links_.saver->save(pipeline_, position_);
+  saved_step_ = position_.step;
+  saved_at_ = Clock::now();
 }
 
 // The same on all ranks, as the metrics are.

@@ -24,6 +24,9 @@ class Saver {
   virtual void save(const Pipeline& pipeline, const Position& position) = 0;
   // The last one of this process: durable when it returns. Throws Error.
   virtual void save_last(const Pipeline& pipeline, const Position& position) = 0;
+  // Loads the newest checkpoint with at most `step` steps, and forgets newer ones: its position, or
+  // nothing if there is none. Throws Error.
+  virtual std::optional<Position> roll_back(const Pipeline& pipeline, int64_t step) = 0;
 };
 
 struct TrainerLinks {
@@ -61,10 +64,14 @@ class Trainer {
   std::string divergence(const StepResult& result) const;
   bool may_skip() const;
   void skip(const std::string& cause);
-  std::string limit_of_skips() const;
+  bool rolls_back() const;
+  bool roll_back(const std::string& cause);
+  std::string limit_of_policy() const;
   void require_equal_replicas();
   void record(const StepResult& result, double seconds);
+  bool is_saved() const;
   bool saving_is_due() const;
+  void save();
   bool is_new_best() const;
   TrainingResult finish(TrainingResult::End end);
 
@@ -72,6 +79,7 @@ class Trainer {
   TrainerLinks links_;
   TrainingStep step_;
   Position position_;
+  int64_t saved_step_ = 0;
   StopRequest stop_ = StopRequest::none;
   bool kernels_kept_ = false, replicas_compared_ = false;
   std::string message_;

@@ -6,10 +6,12 @@
 #include <ATen/ops/mul.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "engine/checkpoint/resume.h"
 #include "engine/model.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
@@ -204,31 +206,169 @@ TEST_CASE("divergence: a run that skips is resumed to the same bits") {
   check_exact(skip + kOutliers, 2, with({Fault::gradient, {20, 28, 38}, 1e4}));
 }
 
-TEST_CASE("divergence: all ranks skip the same updates") {
-  const TinyRun run({"run.on_divergence=skip", "run.steps=8", "model.dropout=0",
-                     "parallelism.world_size=2", "parallelism.strategy='zero1'"});
-  struct Trained {
-    std::map<std::string, at::Tensor> tensors;
-    std::vector<std::string> events;
-    Position position;
-  };
-  const auto ranks = from_ranks<Trained>(2, [&](const auto& group) {
+const std::vector<std::string> kRollback{"run.on_divergence=rollback"};
+
+std::vector<int64_t> steps_of(const MemoryRecorder& recorder) {
+  std::vector<int64_t> steps;
+  for (const StepRecord& record : recorder.steps) steps.push_back(record.step);
+  return steps;
+}
+
+TEST_CASE("divergence: a rollback goes on from the last checkpoint behind the data that did it") {
+  for (const auto& [fault, said] : {std::pair(Fault::data, "the loss of step 10 is nan"),
+                                    {Fault::gradient, "the gradient norm of step 10 is nan"},
+                                    {Fault::weights, "the loss of step 10 is nan"}}) {
+    const TinyRun run(kRollback);
+    MemoryRecorder recorder;
+    const Life life = live(run, recorder, never_stop, at::kCPU, with({fault, {9}}));
+    CHECK((life.result.end == End::finished));
+    CHECK(recorder.events ==
+          std::vector<std::string>{"warning divergence: " + std::string(said) +
+                                   "; the run goes back to step 7 and passes over the data of 3 "
+                                   "steps"});
+    CHECK(life.result.position.divergence.passed_over == 3);
+    const auto steps = steps_of(recorder);
+    REQUIRE(steps.size() == 40);
+    CHECK(std::is_sorted(steps.begin(), steps.end()));
+    CHECK(*recorder.steps[6].passed_over_batches == 0);
+    CHECK(*recorder.steps[7].passed_over_batches == 3);
+  }
+}
+
+// Some batches are left out.
+class ShortenedData : public Dataset {
+ public:
+  ShortenedData(std::unique_ptr<Dataset> data, int64_t first, int64_t batches)
+      : data_(std::move(data)), first_(first), batches_(batches) {}
+  Batch batch(Split split, int64_t first_sample, int64_t count) const override {
+    const bool behind = split == Split::train && first_sample >= first_ * kBatch;
+    return data_->batch(split, first_sample + (behind ? batches_ * kBatch : 0), count);
+  }
+  int64_t samples_per_epoch(Split split) const override { return data_->samples_per_epoch(split); }
+  int64_t targets_per_sample() const override { return data_->targets_per_sample(); }
+
+ private:
+  std::unique_ptr<Dataset> data_;
+  const int64_t first_, batches_;
+};
+
+TEST_CASE("divergence: after a rollback a run is one over data without what was passed over") {
+  for (const char* optimizer :
+       {"optimizer.lr=3e-3",
+        R"(optimizer.groups.matrices={match=["*projection.weight"],type="muon",lr=1e-3})"}) {
+    const std::vector<std::string> words{"model.dropout=0", optimizer};
+    const TinyRun run(words + kRollback), shortened(words);
+    MemoryRecorder recorder, expected;
+    const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {9}}));
+    const Life healthy = live(shortened, expected, never_stop, at::kCPU, [](Pipeline& pipeline) {
+      pipeline.dataset = std::make_unique<ShortenedData>(std::move(pipeline.dataset), 7, 3);
+    });
+    check_equal(life.tensors, healthy.tensors);
+    CHECK(recorder.series().at("train/loss") == expected.series().at("train/loss"));
+    CHECK(recorder.series().at("val/loss") == expected.series().at("val/loss"));
+    CHECK(life.result.position.best == healthy.result.position.best);
+  }
+}
+
+TEST_CASE("divergence: a rollback before the first checkpoint begins anew") {
+  const TinyRun run(kRollback);
+  MemoryRecorder recorder;
+  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {2}}));
+  CHECK((life.result.end == End::finished));
+  CHECK(recorder.events[0] ==
+        "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and passes "
+        "over the data of 3 steps");
+}
+
+TEST_CASE("divergence: a run goes back to a checkpoint so many times, and no more") {
+  const TinyRun run(kRollback + std::vector<std::string>{"run.divergence.max_in_row=2"});
+  MemoryRecorder recorder;
+  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {3, 12, 13, 14}}));
+  CHECK((life.result.end == End::diverged));
+  CHECK(life.result.message ==
+        "the loss of step 8 is nan; the update was not applied: the run has gone back to step 7 2 "
+        "times, as often as run.divergence.max_in_row allows");
+  CHECK(of_kind(recorder, "warning divergence: ").size() == 3);
+}
+
+// Memory that fails once, as step `step` ends.
+class BreakingRecorder : public MemoryRecorder {
+ public:
+  BreakingRecorder(const Pipeline& pipeline, int64_t step) : pipeline_(pipeline), step_(step) {}
+  void step(const StepRecord& record) override {
+    MemoryRecorder::step(record);
+    if (record.step != step_) return;
+    step_ = -1;
+    const at::NoGradGuard no_grad;
+    pipeline_.train_state.parameters->find("final_norm.bias")->tensor.fill_(kNan);
+  }
+
+ private:
+  const Pipeline& pipeline_;
+  int64_t step_;
+};
+
+TEST_CASE("divergence: weights that are not finite are no checkpoint to go back to") {
+  const TinyRun run(kRollback);
+  const Pipeline pipeline = run.build();
+  BreakingRecorder recorder(pipeline, 14);
+  CheckpointLedger ledger;
+  CheckpointWriter saver(RunFolder{run.folder()}, ledger, recorder, std::nullopt);
+  CHECK((Trainer(pipeline, {recorder, &saver}).run().end == End::finished));
+  CHECK(recorder.events ==
+        std::vector<std::string>{
+            "warning divergence: the weights after step 14 are not finite; no checkpoint was saved",
+            "warning divergence: the loss of step 15 is nan; the run goes back to step 10 and "
+            "passes over the data of 5 steps"});  // a new best was saved there
+}
+
+TEST_CASE("divergence: a run that goes back is resumed to the same bits") {
+  check_exact(kRollback, 3, with({Fault::data, {2, 9, 16, 17, 18, 30, 44}}));
+  check_exact(kRollback + kOutliers, 2, with({Fault::gradient, {20, 28, 38}, 1e4}));
+  check_exact(kRollback + std::vector<std::string>{"precision.compute='fp16'"}, 1,
+              with({Fault::gradient, {9, 30}}));
+}
+
+struct Trained {
+  TrainingResult result;
+  std::map<std::string, at::Tensor> tensors;
+  std::vector<std::string> events;
+};
+
+// A fault on one of two ranks: what is summed reaches the other.
+std::vector<Trained> on_two_ranks(const TinyRun& run, const Faults& faults) {
+  return from_ranks<Trained>(2, [&](const auto& group) {
     at::set_num_threads(1);
     Pipeline pipeline = run.build(group);
-    // On one rank only: what is summed reaches the other.
-    if (group->rank() == 1) with({Fault::gradient, {4}})(pipeline);
+    if (group->rank() == 1) with(faults)(pipeline);
     MemoryRecorder recorder;
-    const TrainingResult result = Trainer(pipeline, {recorder}).run();
-    return Trained{all_tensors(pipeline), recorder.events, result.position};
+    CheckpointLedger ledger;
+    const RunFolder folder{run.folder()};
+    std::unique_ptr<Saver> saver = std::make_unique<StateGiver>(folder);
+    if (group->rank() == 0)
+      saver = std::make_unique<CheckpointWriter>(folder, ledger, recorder, std::nullopt);
+    const TrainingResult result = Trainer(pipeline, {recorder, saver.get(), never_stop}).run();
+    return Trained{result, all_tensors(pipeline), recorder.events};
   });
-  CHECK(ranks[0].position == ranks[1].position);
-  CHECK(ranks[0].position.divergence.skipped == 1);
-  CHECK(ranks[0].events == ranks[1].events);
-  CHECK(ranks[0].events ==
-        std::vector<std::string>{
-            "warning divergence: the gradient norm of step 5 is nan; the update was skipped"});
-  for (const auto& [name, tensor] : ranks[1].tensors)
-    CHECK_MESSAGE(tensor.equal(ranks[0].tensors.at(name)), name);
+}
+
+TEST_CASE("divergence: all ranks decide alike") {
+  for (const auto& [policy, said] :
+       {std::pair("skip", "; the update was skipped"),
+        {"rollback", "; the run goes back to step 7 and passes over the data of 3 steps"}}) {
+    const TinyRun run({std::string("run.on_divergence=") + policy, "run.steps=12",
+                       "model.dropout=0", "parallelism.world_size=2",
+                       "parallelism.strategy='zero1'"});
+    const auto ranks = on_two_ranks(run, {Fault::gradient, {9}});
+    CHECK((ranks[0].result.end == End::finished));
+    CHECK(ranks[0].result.position == ranks[1].result.position);
+    CHECK(ranks[0].events ==
+          std::vector<std::string>{"warning divergence: the gradient norm of step 10 is nan" +
+                                   std::string(said)});
+    CHECK(ranks[0].events == ranks[1].events);
+    for (const auto& [name, tensor] : ranks[1].tensors)
+      CHECK_MESSAGE(tensor.equal(ranks[0].tensors.at(name)), name);
+  }
 }
 
 }  // namespace

@@ -34,6 +34,34 @@ std::string dump(const Store& store, const std::string& sql) {
 
 }  // namespace
 
+TEST_CASE("store: an attempt that goes back archives what it recorded of later steps") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  MetricWriter writer(folder.database(), id);
+  const auto loss = writer.series("train/loss", false);
+  const auto push = [&](int64_t step, double value) {
+    const MetricWriter::Point point{loss, value};
+    writer.push(step, {&point, 1});
+  };
+  for (int64_t step = 1; step <= 5; ++step) push(step, static_cast<double>(step));
+  writer.flush();
+  store.record_checkpoint({id, 4, 1, 100, 0, "checkpoints/step_00000004"});
+  store.roll_back(id, 3);
+  CHECK(store.run(id)->last_step == 3);
+  CHECK(dump(store, "SELECT step, value FROM metrics") == "1 1 2 2 3 3 ");
+  CHECK(dump(store, "SELECT last, last_step, max FROM series") == "3 3 3 ");
+  CHECK(dump(store, "SELECT count(*) FROM checkpoint") == "0 ");
+  push(4, 40);
+  writer.flush();
+  CHECK(store.run(id)->last_step == 4);
+  CHECK(dump(store, "SELECT attempt, step, value FROM metrics_archived ORDER BY step") ==
+        "1 4 4 1 5 5 ");
+  CHECK(store.begin_attempt(id, 3) == 2);
+  CHECK(dump(store, "SELECT attempt, step, value FROM metrics_archived ORDER BY step") ==
+        "1 4 40 1 5 5 ");
+}
+
 TEST_CASE("store: the end of an attempt is the state of its run") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);

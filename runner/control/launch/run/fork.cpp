@@ -56,6 +56,9 @@ json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
   state["data_fingerprint"] = data_fingerprint;
   if (const auto* threads = now.find("run.threads")->as<int64_t>()) state["threads"] = *threads;
   if (origin.fresh_optimizer) state["optimizer_start"] = origin.checkpoint.step;
+  // The checkpoint that its origin would go back to is not in its folder.
+  if (const auto divergence = state.find("divergence"); divergence != state.end())
+    divergence->update({{"rollback_step", nullptr}, {"rollbacks", 0}});
   if (measures_otherwise(origin, now, data_fingerprint))
     state.update({{"best", nullptr}, {"without_best", 0}, {"evaluated", json::array()}});
   return state;

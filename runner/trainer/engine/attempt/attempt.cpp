@@ -48,6 +48,7 @@ class Recording : public Recorder {
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
   void evaluating(int64_t step, const std::string& name, const WorkDone& done) override;
+  void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
  private:
@@ -133,6 +134,11 @@ void Recording::evaluation(int64_t step, const std::string& name, const Evaluati
 
 void Recording::evaluating(int64_t step, const std::string& name, const WorkDone& done) {
   for (Recorder* one : all_) one->evaluating(step, name, done);
+}
+
+// The store last: until then something may still be recorded of a later step.
+void Recording::rolled_back(const Position& position) {
+  for (auto one = all_.rbegin(); one != all_.rend(); ++one) (*one)->rolled_back(position);
 }
 
 void Recording::event(const std::string& level, const std::string& kind, const std::string& text) {
@@ -238,11 +244,11 @@ void keep_own_log(const RankPlace& place, const HandOver& hand_over) {
   if (!is_beside_rank_0) keep_log(hand_over.folder.log(hand_over.attempt, place.rank).string());
 }
 
-ExitCode follow(const RankAttempt& attempt, Rendezvous& rendezvous) {
+ExitCode follow(const RankAttempt& attempt, const RunFolder& folder, Rendezvous& rendezvous) {
   prepare_together(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline());
   const std::optional<Position> start = attempt.restore(progress);
-  StateGiver giver;
+  StateGiver giver(folder);
   Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
   await_release(rendezvous, exchange_timeout(attempt.recipe()));
@@ -263,7 +269,8 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   // there while that is said.
   std::optional<RankAttempt> attempt;
   try {
-    return follow(attempt.emplace(std::get<HandOver>(heard), &rendezvous), rendezvous);
+    const auto& hand_over = std::get<HandOver>(heard);
+    return follow(attempt.emplace(hand_over, &rendezvous), hand_over.folder, rendezvous);
   } catch (const std::exception& error) {
     if (!is_loss_of_others(error)) tell_why(rendezvous, error);
     throw;

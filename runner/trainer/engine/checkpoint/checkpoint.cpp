@@ -38,14 +38,20 @@ std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors, at::Device dev
 }
 
 json to_json(const DivergenceState& state) {
-  return {{"losses", state.losses},
-          {"grad_norms", state.grad_norms},
-          {"skipped", state.skipped},
-          {"skipped_in_row", state.skipped_in_row}};
+  json rollback_step = nullptr;
+  if (state.rollback_step) rollback_step = *state.rollback_step;
+  return {{"losses", state.losses},           {"grad_norms", state.grad_norms},
+          {"skipped", state.skipped},         {"skipped_in_row", state.skipped_in_row},
+          {"passed_over", state.passed_over}, {"rollback_step", rollback_step},
+          {"rollbacks", state.rollbacks}};
 }
 
 DivergenceState divergence_state(const json& json) {
-  return {json.at("losses"), json.at("grad_norms"), json.at("skipped"), json.at("skipped_in_row")};
+  DivergenceState state{json.at("losses"), json.at("grad_norms"), json.at("skipped"),
+                        json.at("skipped_in_row"), json.at("passed_over")};
+  if (const auto& step = json.at("rollback_step"); !step.is_null()) state.rollback_step = step;
+  state.rollbacks = json.at("rollbacks");
+  return state;
 }
 
 json to_json(const CheckpointState& state) {

@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
 #include "base/log.h"
+#include "engine/checkpoint/resume.h"
 
 namespace exprun {
 namespace {
@@ -76,7 +77,7 @@ void CheckpointWriter::write(Snapshot snapshot, const RunPlan& plan) {
   write_checkpoint(snapshot, target);
   ledger_.record(step, folder_bytes(target));
   find_best(complete_checkpoints(folder_), snapshot.state.position);
-  remove_old(step, plan);
+  remove_old(snapshot.state.position, plan);
 }
 
 // One that could not be written leaves the best before it in its place.
@@ -87,14 +88,30 @@ void CheckpointWriter::find_best(const std::vector<CheckpointFolder>& complete,
 }
 
 // Newer ones, of a life that a damaged file ended, are replaced when training gets there.
-void CheckpointWriter::remove_old(int64_t newest, const RunPlan& plan) {
+void CheckpointWriter::remove_old(const Position& newest, const RunPlan& plan) {
   int64_t kept = 0;
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {
-    if (checkpoint.step > newest || ++kept <= plan.keep_last) continue;
+    if (checkpoint.step > newest.step || ++kept <= plan.keep_last) continue;
     if (plan.keep_best && checkpoint.step == best_step_) continue;
-    ledger_.forget(checkpoint.step);
-    remove_folder(checkpoint.path);
+    if (checkpoint.step != newest.divergence.rollback_step) remove(checkpoint);
   }
+}
+
+void CheckpointWriter::remove(const CheckpointFolder& checkpoint) {
+  ledger_.forget(checkpoint.step);
+  remove_folder(checkpoint.path);
+}
+
+// Newer ones, of where a signal stopped the run, are of data that it passes over from now on.
+std::optional<Position> CheckpointWriter::roll_back(const Pipeline& pipeline, int64_t step) {
+  wait();
+  const std::optional<Position> position = load_newest(folder_, pipeline, step);
+  if (!position) return std::nullopt;
+  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_))
+    if (checkpoint.step > position->step) remove(checkpoint);
+  durable_ = position;
+  best_step_ = position->best ? std::optional(position->best->step) : std::nullopt;
+  return position;
 }
 
 void CheckpointWriter::wait() {

@@ -1,5 +1,5 @@
-// Writes checkpoints in the background, one at a time, and removes old ones: all but the newest and
-// the best, which stays until a better one is written.
+// Writes checkpoints in the background, one at a time, and removes old ones: all but the newest,
+// the best, which stays until a better one is written, and the one that a divergence goes back to.
 //
 // A checkpoint that cannot be written (a full disk) is a warning and an event, and training goes
 // on: the one before is still there. The last of a process is different, because the run would be
@@ -35,11 +35,13 @@ class CheckpointWriter : public Saver {
 
   void save(const Pipeline& pipeline, const Position& position) override;
   void save_last(const Pipeline& pipeline, const Position& position) override;
+  std::optional<Position> roll_back(const Pipeline& pipeline, int64_t step) override;
   void wait();  // until what save() began is written; a failure is an event
 
  private:
   void write(Snapshot snapshot, const RunPlan& plan);  // frees the snapshot when done
-  void remove_old(int64_t newest, const RunPlan& plan);
+  void remove_old(const Position& newest, const RunPlan& plan);
+  void remove(const CheckpointFolder& checkpoint);
   void find_best(const std::vector<CheckpointFolder>& complete, const Position& position);
 
   RunFolder folder_;

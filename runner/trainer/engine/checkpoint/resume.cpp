@@ -32,6 +32,24 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
   return state;
 }
 
+std::optional<Position> load_newest(const RunFolder& folder, const Pipeline& pipeline,
+                                    int64_t step) {
+  ProcessGroup& group = *pipeline.group;
+  int64_t found = -1;
+  if (group.rank() == 0)
+    for (const CheckpointFolder& checkpoint : complete_checkpoints(folder))
+      if (found < 0 && checkpoint.step <= step &&
+          !manifest_problem(checkpoint.path, Verify::hashes))
+        found = checkpoint.step;
+  const double of_rank_0 = group.rank() == 0 ? static_cast<double>(found) : 0;
+  found = static_cast<int64_t>(sum_over_ranks(group, {of_rank_0})[0]);
+  if (found < 0) return std::nullopt;
+  const auto checkpoint = folder.checkpoints() / checkpoint_name(found);
+  pipeline.optimizers().await_values();  // of the last update: they would come later
+  load_tensors(checkpoint, pipeline);
+  return read_checkpoint_state(checkpoint).position;
+}
+
 std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat) {
   const std::string differences =
       difference("LibTorch", then.libtorch, now.libtorch) +

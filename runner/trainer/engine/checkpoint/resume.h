@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/trainer.h"
 
@@ -19,16 +22,29 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
 // nothing does. `kernels_repeat`: whether the device's kernels make the same bits each time.
 std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat = true);
 
+// On all ranks together: loads the newest intact checkpoint with at most `step` steps that rank 0
+// finds in the run's folder. Its position, or nothing if there is none. Throws Error.
+std::optional<Position> load_newest(const RunFolder& folder, const Pipeline& pipeline,
+                                    int64_t step);
+
 // What a rank other than 0 does when the run is saved: it gives its part of the state, and rank 0
 // writes.
 class StateGiver : public Saver {
  public:
+  explicit StateGiver(RunFolder folder = {}) : folder_(std::move(folder)) {}
+
   void save(const Pipeline& pipeline, const Position&) override {
     pipeline.optimizers().gathered_state();
   }
   void save_last(const Pipeline& pipeline, const Position& position) override {
     save(pipeline, position);
   }
+  std::optional<Position> roll_back(const Pipeline& pipeline, int64_t step) override {
+    return load_newest(folder_, pipeline, step);
+  }
+
+ private:
+  RunFolder folder_;
 };
 
 }  // namespace exprun

@@ -9,7 +9,9 @@ namespace exprun {
 
 DivergenceRule DivergenceRule::read(const Section& run) {
   DivergenceRule rule;
-  if (run.get<std::string>("on_divergence") == "skip") rule.policy = OnDivergence::skip;
+  const auto policy = run.get<std::string>("on_divergence");
+  if (policy == "skip") rule.policy = OnDivergence::skip;
+  if (policy == "rollback") rule.policy = OnDivergence::rollback;
   const Section divergence = run.table("divergence");
   rule.z_score = divergence.get<double>("z_score");
   rule.window = divergence.get<int64_t>("window");

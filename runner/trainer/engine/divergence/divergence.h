@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@
 namespace exprun {
 
 enum class OnDivergence {
-  stop,  // the run ends
-  skip,  // the update is dropped, and its data count as used
+  stop,      // the run ends
+  skip,      // the update is dropped, and its data count as used
+  rollback,  // the run goes back to a checkpoint, and passes over the data since then
 };
 
 struct DivergenceRule {
@@ -30,6 +32,12 @@ struct DivergenceState {
   std::vector<double> losses, grad_norms;
   int64_t skipped = 0;  // updates so far
   int64_t skipped_in_row = 0;
+  // Update k trains on global batch k + passed_over.
+  int64_t passed_over = 0;
+  // Of the checkpoint to go back to, one that the recipe asked for: where a signal stopped the run
+  // in between makes no difference. And how often it was gone back to.
+  std::optional<int64_t> rollback_step = std::nullopt;
+  int64_t rollbacks = 0;
 
   bool operator==(const DivergenceState&) const = default;
 };

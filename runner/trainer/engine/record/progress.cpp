@@ -169,6 +169,12 @@ void Progress::evaluation(int64_t step, const std::string& name, const Evaluatio
     log_info(name + " at step " + std::to_string(step) + ":\n" + result.text);
 }
 
+void Progress::rolled_back(const Position& position) {
+  trend_ = {};
+  if (pipeline_.plan.best.metric != "val/loss") return;
+  lowest_val_loss_ = position.best ? std::optional(position.best->value) : std::nullopt;
+}
+
 void Progress::event(const std::string& level, const std::string&, const std::string& text) {
   log(level_named(level), text);
 }

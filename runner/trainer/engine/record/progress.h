@@ -38,6 +38,7 @@ class Progress : public Recorder {
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
   void evaluating(int64_t step, const std::string& name, const WorkDone& done) override;
+  void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
   // Of earlier attempts.

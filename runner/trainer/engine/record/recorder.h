@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/checkpoint/position.h"
 #include "engine/evaluation.h"
 
 namespace exprun {
@@ -27,7 +28,9 @@ struct StepRecord {
   double seconds = 0;  // of this update alone
   int64_t tokens = 0;
   std::optional<StepTimes> times = std::nullopt;
-  std::optional<int64_t> skipped_updates = std::nullopt;  // so far, where updates may be skipped
+  // So far, where the recipe allows it.
+  std::optional<int64_t> skipped_updates = std::nullopt;
+  std::optional<int64_t> passed_over_batches = std::nullopt;
 };
 
 class Recorder {
@@ -41,6 +44,8 @@ class Recorder {
   // One that is under way, often.
   virtual void evaluating(int64_t /*step*/, const std::string& /*name*/, const WorkDone& /*done*/) {
   }
+  // The run has gone back: what was recorded of later steps is no part of it any more.
+  virtual void rolled_back(const Position& /*position*/) {}
   // level: info, warning, error. Never throws: trouble with the store does not stop training.
   virtual void event(const std::string& /*level*/, const std::string& /*kind*/,
                      const std::string& /*text*/) {}

@@ -49,6 +49,7 @@ StoreRecorder::StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_
       step_ms_(metrics.series("step_ms", true)) {}
 
 void StoreRecorder::step(const StepRecord& record) {
+  if (record.passed_over_batches) count_passed_over(record);
   if (record.step % metrics_every_ != 0) return;
   std::array<MetricWriter::Point, 6> points{{
       {loss_, record.loss},
@@ -63,6 +64,20 @@ void StoreRecorder::step(const StepRecord& record) {
     points[count++] = {*skipped_updates_, static_cast<double>(*record.skipped_updates)};
   }
   metrics_.push(record.step, std::span(points).first(count));
+}
+
+// Whoever asks which data a step had looks for the newest value up to that step.
+void StoreRecorder::count_passed_over(const StepRecord& record) {
+  if (record.step % metrics_every_ != 0 && passed_over_ == record.passed_over_batches) return;
+  passed_over_ = record.passed_over_batches;
+  if (!passed_over_batches_) passed_over_batches_ = metrics_.series("passed_over_batches", false);
+  const MetricWriter::Point point{*passed_over_batches_, static_cast<double>(*passed_over_)};
+  metrics_.push(record.step, std::span(&point, 1));
+}
+
+void StoreRecorder::rolled_back(const Position& position) {
+  metrics_.flush();
+  despite_store_trouble([&] { store_.roll_back(run_.id, position.step); });
 }
 
 void StoreRecorder::evaluation(int64_t step, const std::string& name,

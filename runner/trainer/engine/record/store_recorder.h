@@ -29,14 +29,17 @@ void record_end(const StoredRun& run, const std::string& message);
 
 class StoreRecorder : public Recorder {
  public:
-  // Series of steps get a value every `metrics_every` steps.
+  // Series of steps get a value every `metrics_every` steps; that of the batches that were passed
+  // over also where it changes.
   StoreRecorder(const StoredRun& run, MetricWriter& metrics, int64_t metrics_every);
 
   void step(const StepRecord& record) override;
   void evaluation(int64_t step, const std::string& name, const EvaluationResult& result) override;
+  void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
  private:
+  void count_passed_over(const StepRecord& record);
   void write_sample(int64_t step, const std::string& name, const std::string& text);
 
   const StoredRun& run_;
@@ -44,7 +47,8 @@ class StoreRecorder : public Recorder {
   int64_t metrics_every_;
   Store store_;
   MetricWriter::Series loss_, lr_, grad_norm_, tokens_per_s_, step_ms_;
-  std::optional<MetricWriter::Series> skipped_updates_;
+  std::optional<MetricWriter::Series> skipped_updates_, passed_over_batches_;
+  std::optional<int64_t> passed_over_;  // the last value that was recorded
 };
 
 class StoreLedger : public CheckpointLedger {

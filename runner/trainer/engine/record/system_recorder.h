@@ -29,6 +29,7 @@ class SystemRecorder : public Recorder {
   SystemRecorder(MetricWriter& metrics, Settings settings);
 
   void step(const StepRecord& record) override { step_ = record.step; }
+  void rolled_back(const Position& position) override { step_ = position.step; }
 
  private:
   void record();

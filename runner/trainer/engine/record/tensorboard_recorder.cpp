@@ -57,6 +57,9 @@ void TensorboardRecorder::step(const StepRecord& record) {
     if (record.skipped_updates)
       events.scalar(seconds, record.step, "skipped_updates",
                     static_cast<double>(*record.skipped_updates));
+    if (record.passed_over_batches)
+      events.scalar(seconds, record.step, "passed_over_batches",
+                    static_cast<double>(*record.passed_over_batches));
   });
 }
 
