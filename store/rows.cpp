@@ -86,4 +86,9 @@ std::string describe_origin(const std::string& text) {
          origin.at("folder").get<std::string>();
 }
 
+int64_t origin_step(const std::string& text) {
+  const auto origin = parse_json_or_discard<nlohmann::json>(text);
+  return origin.is_object() ? origin.at("step").get<int64_t>() : 0;
+}
+
 }  // namespace exprun

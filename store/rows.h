@@ -104,6 +104,7 @@ struct RunRow {
 
 // "step 40 of quickstart-1a2b3c4d", of RunRow::origin; empty for a run that is no fork.
 std::string describe_origin(const std::string& origin);
+int64_t origin_step(const std::string& origin);  // 40; 0 for a run that is no fork
 
 struct AttemptRow {
   int64_t run = 0, attempt = 0, from_step = 0, started_ms = 0;

@@ -371,10 +371,11 @@ class Data(unittest.TestCase):
         return self.folder / name
 
     def test_what_is_looked_at_must_be_named(self):
-        for command in "info", "verify", "head":
+        for command in "info", "verify":
             for words, said in ([], "missing"), ([""], "empty"):
                 self.assertEqual(self.data(command, *words, code=2),
                                  f"exprun: error: data: PATH is {said}\n  usage: exprun data {command} PATH...\n")
+        self.assertEqual(self.data("head", "", code=2), "exprun: error: data head: PATH is empty\n")
 
     def test_a_shard_named_alone_is_compared_with_its_manifest(self):
         made = self.made()
@@ -677,7 +678,7 @@ class Data(unittest.TestCase):
                          "exprun: error: data head: 'made/train_000000.bin' has 3 tokens, none from 3 on\n")
         self.assertEqual(self.data("head", "made/train_000000.bin", "--tokens", "-5", code=2),
                          "exprun: error: data: --tokens takes a whole number of at least 1, not '-5'\n"
-                         "  usage: exprun data head PATH...\n")
+                         "  usage: exprun data head PATH...|--run RUN --step K\n")
 
     def test_a_folder_of_a_run_is_no_set(self):
         (self.folder / "run").mkdir()

@@ -1,9 +1,11 @@
 """What a run does when its loss or its gradient norm is not finite, or an outlier (run.on_divergence)."""
 import random
+import re
+import struct
 import unittest
 
 from exact import ExactTest
-from support import ExprunTest
+from support import TINY, ExprunTest
 
 OUTLIERS = ("dataset.order=sequential", "run.divergence.window=16", "run.divergence.z_score=3.4")
 
@@ -16,7 +18,7 @@ def text_with_noise(length, places):
     return "".join(noise[i] if any(begin <= i < end for begin, end in places) else calm[i] for i in range(length))
 
 
-class Divergence(ExprunTest):
+class DivergenceTest(ExprunTest):
     def skipped(self):
         return self.rows("SELECT step, value FROM metrics WHERE name = 'skipped_updates' ORDER BY step")
 
@@ -27,12 +29,14 @@ class Divergence(ExprunTest):
         tokens = 4 * 16  # of a step
         self.write("text.txt", text_with_noise(20_000, [((step - 1) * tokens, step * tokens) for step in steps]))
 
+
+class Divergence(DivergenceTest):
     def test_noise_in_the_data_is_skipped_and_counted(self):
         self.write_noise_at_step(25, 50)
         said = self.exprun("tiny.toml", "steps=60", "on_divergence=skip", *OUTLIERS).err
         first, second = self.events()
         self.assertRegex(first, r"\Athe loss of step 25 is [0-9.]+, 3\.[4-7] standard deviations above the mean of 16 steps; the "
-                                r"update was skipped\Z")
+                                rf"update was skipped; `exprun data head --run {self.run_folder().name} --step 25` prints its data\Z")
         self.assertRegex(second, r"\Athe loss of step 50 is ")
         self.assertIn(f"exprun: warning: {first}\n", said)
         self.assertEqual(self.skipped(), [(step, float((step >= 25) + (step >= 50))) for step in range(1, 61)])
@@ -43,7 +47,8 @@ class Divergence(ExprunTest):
         said = self.exprun("tiny.toml", "on_divergence=rollback", "checkpoint.every=10 steps", "keep_best=none",
                            "metrics.every=3 steps", *OUTLIERS).err
         (message,) = self.events()
-        self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and passes over the data of 5 steps\Z")
+        self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and passes over the data of 5 steps; "
+                                  rf"`exprun data head --run {self.run_folder().name} --batch 25` prints those of the last\Z")
         self.assertIn(f"exprun: warning: {message}\n", said)
         # What changes is recorded at its step, and nothing of the steps that were left is live.
         self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'passed_over_batches' ORDER BY step"),
@@ -78,7 +83,78 @@ class Divergence(ExprunTest):
         ((message,),) = self.rows("SELECT message FROM runs")
         self.assertEqual(message, "the loss of step 8 is nan; the update was not applied: the 5 updates before it were "
                                   "skipped, as many in a row as run.divergence.max_in_row allows")
-        self.assertEqual(self.events()[0], "the loss of step 3 is nan; the update was skipped")
+        self.assertEqual(self.events()[0], f"the loss of step 3 is nan; the update was skipped; `exprun data head --run "
+                                           f"{self.run_folder().name} --step 3` prints its data")
+
+
+class DataOfAStep(DivergenceTest):
+    def head(self, *words, code=0):
+        result = self.exprun("data", "head", *words, code=code)
+        return result.err if code else result.out
+
+    def samples(self, *words):
+        """The texts, without the lines that say where they begin."""
+        return re.split(r"(?m)^==> sample .*\n", self.head("--run", "@last", *words))[1:]
+
+    def test_the_data_of_a_step_are_those_that_the_trainer_reads(self):
+        text = text_with_noise(20_000, [])
+        self.write("text.txt", text)
+        self.exprun("tiny.toml", "order=sequential", "steps=3")
+        self.assertEqual(self.samples("--step", "2"), [text[64 + 16 * i:][:17] + "\n" for i in range(4)])
+        self.assertTrue(self.head("--run", "@last", "--step", "2", "--tokens", "3", "--from", "1").startswith(
+            f"==> sample 1 of 4: token 64 of train_000000.bin\n{text[65:68]}\n==> sample 2 of 4: token 80 of "))
+        self.assertEqual(self.head("--run", "@last", "--step", "2", "--ids").count("\n"), 4 * 18)
+
+    def test_the_data_of_a_step_in_every_order(self):
+        # The trainer ends at the step whose samples have a token that the model does not know.
+        tokens = [i % 50 for i in range(4000)]
+        tokens[2500] = 70
+        self.write("train.bin", struct.pack("<4000H", *tokens))
+        before, _, behind = TINY.partition('type = "text"\npath = "text.txt"\ntokenizer = "char"\n')
+        self.write("tiny.toml", before + 'type = "token_shards"\ntrain = "train.bin"\nformat = "raw_uint16"\n' + behind)
+        for order in "sequential", "shuffled_blocks", "random_offsets":
+            said = self.exprun("tiny.toml", "vocab_size=60", f"order={order}", "steps=2000", code=2).err
+            self.assertIn("token id 70 >= vocab_size 60", said)
+            ((last,),) = self.rows("SELECT last_step FROM runs ORDER BY run DESC LIMIT 1")
+            self.assertGreater(last, 3)
+            self.assertIn("70\n", "".join(self.samples("--ids", "--step", str(last + 1))))
+            for step in range(1, last + 1):
+                self.assertFalse(any("70\n" in sample for sample in self.samples("--ids", "--step", str(step))), step)
+
+    def test_after_a_rollback_a_step_has_later_data(self):
+        self.write_noise_at_step(25)
+        self.exprun("tiny.toml", "on_divergence=rollback", "checkpoint.every=10 steps", "keep_best=none", "metrics.every=7 steps",
+                    *OUTLIERS)
+        text = (self.folder / "text.txt").read_text()
+        for words, batch in ((("--step", "20"), 20), (("--step", "21"), 26), (("--step", "25"), 30), (("--batch", "25"), 25)):
+            self.assertEqual("".join(sample[:16] for sample in self.samples(*words)), text[(batch - 1) * 64:batch * 64])
+        self.exprun("fork", "@last", "--step", "30", "on_divergence=stop")
+        self.assertEqual("".join(sample[:16] for sample in self.samples("--step", "31")), text[35 * 64:36 * 64])
+        run, fork = (folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run"))
+        self.assertEqual(self.head("--run", "@last", "--step", "30", code=1),
+                         f"exprun: error: data head: {fork} is a fork of step 30 of {run}, which has trained step 30\n")
+        self.assertEqual(self.head("--run", "@last", "--step", "41", code=1),
+                         f"exprun: error: data head: {fork} has 40 steps, no step 41\n")
+
+    def test_a_diverged_run_says_how_its_data_are_printed(self):
+        self.write_noise_at_step(25)
+        said = self.exprun("tiny.toml", *OUTLIERS, code=3).err
+        name = self.run_folder().name
+        self.assertIn(f"exprun: `exprun data head --run {name} --step 25` prints the data of step 25\n", said)
+        (self.folder / "runs").rename(self.folder / "other")
+        said = self.exprun("--store", "other", "resume", name, code=3).err
+        self.assertIn(f"`exprun data head --run {name} --store other --step 25` prints the data of step 25\n", said)
+
+    def test_mistakes(self):
+        usage = "\n  usage: exprun data head PATH...|--run RUN --step K\n"
+        for words, said in (((), "name shards or folders of them, or a run with --run RUN --step K"),
+                            (("text.txt", "--step", "1"), "takes either PATH... or --run RUN, not both"),
+                            (("--step", "1"), "--step and --batch need --run RUN"),
+                            (("--run", "@last"), "--run needs one of --step K and --batch N"),
+                            (("--run", "@last", "--step", "1", "--batch", "2"), "--run needs one of --step K and --batch N")):
+            self.assertEqual(self.head(*words, code=2), f"exprun: error: data head: {said}\n")
+        self.assertEqual(self.head("--run", "@last", "--step", "0", code=2),
+                         f"exprun: error: data: --step takes a whole number of at least 1, not '0'{usage}")
 
 
 class ExactDivergence(ExactTest):

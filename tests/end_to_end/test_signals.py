@@ -175,7 +175,7 @@ class Signals(ExprunTest):
         shutil.rmtree(run / "checkpoints/step_00000001")
         said = self.exprun("resume", "@last", code=1).err
         self.assertTrue(said.endswith(f"\nexprun: error: launch: {run.name} diverged, and it has no checkpoint with finite "
-                                      f"weights to go on from; `exprun rerun {run.name} lr=...` makes it again with a change\n"),
+                                      f"weights to continue from; `exprun rerun {run.name} lr=...` makes it again with a change\n"),
                         said)
         self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("diverged", 2)])
 

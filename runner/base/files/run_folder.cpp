@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/files/atomic_folder.h"
 #include "base/format_units.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
@@ -46,6 +48,12 @@ std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
   }
   std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.step > b.step; });
   return found;
+}
+
+std::string store_option(const std::filesystem::path& store) {
+  const char* const variable = std::getenv("EXPRUN_STORE");
+  const std::string usual = variable && *variable ? variable : "runs";
+  return store == usual ? "" : " --store " + shell_quoted(store.string());
 }
 
 }  // namespace exprun

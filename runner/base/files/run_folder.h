@@ -35,4 +35,8 @@ std::string checkpoint_name(int64_t step);
 std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
                                                    std::vector<std::string>* skipped = nullptr);
 
+// The option that a command needs to mean the store in this folder, where it is not the usual one:
+// " --store /a".
+std::string store_option(const std::filesystem::path& store);
+
 }  // namespace exprun

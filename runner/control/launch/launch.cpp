@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -136,9 +135,7 @@ bool are_there(const PreparedData& data) {
 }  // namespace
 
 std::string store_option(const StoreFolder& folder) {
-  const char* const variable = std::getenv("EXPRUN_STORE");
-  const std::string usual = variable && *variable ? variable : "runs";
-  return folder.shown == usual ? "" : " --store " + shell_quoted(folder.shown.string());
+  return store_option(folder.shown);
 }
 
 FileLock launch_lock(const StoreFolder& folder) {

@@ -210,7 +210,15 @@ void Trainer::skip(const std::string& cause) {
   ++state.skipped_in_row;
   step_.set_loss_scale(position_.loss_scale);
   step_.set_optimizer_start(++position_.optimizer_start);
-  links_.recorder.event("warning", "divergence", cause + "; the update was skipped");
+  links_.recorder.event(
+      "warning", "divergence",
+      cause + "; the update was skipped" +
+          offer_of_data("--step " + std::to_string(position_.step + 1), "its data"));
+}
+
+std::string Trainer::offer_of_data(const std::string& which, const std::string& what) const {
+  if (links_.run_words.empty()) return "";
+  return "; `exprun data head --run " + links_.run_words + " " + which + "` prints " + what;
 }
 
 bool Trainer::rolls_back() const {
@@ -227,6 +235,7 @@ bool Trainer::roll_back(const std::string& cause) {
   auto position = links_.saver->roll_back(pipeline_, *before.rollback_step);
   if (!position) return false;
   const int64_t batches = position_.step + 1 - position->step;
+  const int64_t last_batch = position_.step + before.passed_over + 1;
   position->divergence.passed_over = before.passed_over + batches;
   position->divergence.rollbacks = before.rollbacks + 1;
   position->divergence.rollback_step = position->step;
@@ -234,9 +243,11 @@ bool Trainer::roll_back(const std::string& cause) {
   step_.set_loss_scale(position_.loss_scale);
   step_.set_optimizer_start(position_.optimizer_start);
   links_.recorder.rolled_back(position_);
-  links_.recorder.event("warning", "divergence",
-                        cause + "; the run goes back to step " + std::to_string(position_.step) +
-                            " and passes over the data of " + pluralize(batches, "step"));
+  links_.recorder.event(
+      "warning", "divergence",
+      cause + "; the run goes back to step " + std::to_string(position_.step) +
+          " and passes over the data of " + pluralize(batches, "step") +
+          offer_of_data("--batch " + std::to_string(last_batch), "those of the last"));
   return true;
 }
 
@@ -269,14 +280,17 @@ void Trainer::require_equal_replicas() {
 }
 
 void Trainer::record(const StepResult& result, double seconds) {
-  const auto if_policy = [&](OnDivergence policy, int64_t count) {
-    const bool counts = pipeline_.plan.divergence.policy == policy;
-    return counts ? std::optional(count) : std::nullopt;
+  const DivergenceState& state = position_.divergence;
+  const OnDivergence policy = pipeline_.plan.divergence.policy;
+  const auto if_counted = [](bool counted, int64_t count) {
+    return counted ? std::optional(count) : std::nullopt;
   };
-  links_.recorder.step({position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
-                        pipeline_.plan.batch.tokens(), result.times,
-                        if_policy(OnDivergence::skip, position_.divergence.skipped),
-                        if_policy(OnDivergence::rollback, position_.divergence.passed_over)});
+  links_.recorder.step(
+      {position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
+       pipeline_.plan.batch.tokens(), result.times,
+       if_counted(policy == OnDivergence::skip, state.skipped),
+       // A fork goes on behind what its origin has passed over.
+       if_counted(policy == OnDivergence::rollback || state.passed_over > 0, state.passed_over)});
 }
 
 // Saved where the recipe asks for it: a run that goes back goes to no other checkpoint.

@@ -35,6 +35,8 @@ struct TrainerLinks {
   std::function<StopRequest()> stop_requested = exprun::stop_requested;
   // Called before results that depend on newly chosen kernels are recorded.
   std::function<void()> keep_kernel_choices = [] {};
+  // By what words `exprun data head --run` knows the run; empty: it is not offered.
+  std::string run_words = "";
 };
 
 struct TrainingResult {
@@ -67,6 +69,7 @@ class Trainer {
   bool rolls_back() const;
   bool roll_back(const std::string& cause);
   std::string limit_of_policy() const;
+  std::string offer_of_data(const std::string& which, const std::string& what) const;
   void require_equal_replicas();
   void record(const StepResult& result, double seconds);
   bool is_saved() const;

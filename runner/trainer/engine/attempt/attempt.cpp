@@ -215,7 +215,8 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   CheckpointWriter saver(run.folder, ledger, recording, start);  // removes what was never finished
   require_room_for_checkpoints(pipeline, run.folder, start ? start->step : 0);
   recording.begin(start);  // nothing of the machine is recorded of what could not start
-  Trainer trainer(pipeline, {recording, &saver, stop_requested, [&kernels] { kernels.keep(); }});
+  Trainer trainer(pipeline, {recording, &saver, stop_requested, [&kernels] { kernels.keep(); },
+                             words_for(run)});
   const TrainingResult result = train(trainer, start, *pipeline.group);
   saver.wait();
   recording.end(result);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/files/file.h"
-#include "engine/data/sample_order.h"
 #include "engine/dataset.h"
+#include "text/sample_order.h"
 #include "text/token_shard.h"
 
 namespace exprun {

@@ -259,6 +259,11 @@ std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& p
   if (result.position.step > 0 && result.end != TrainingResult::End::diverged)
     lines.push_back("saved in " +
                     (run.shown.checkpoints() / checkpoint_name(result.position.step)).string());
+  if (result.end == TrainingResult::End::diverged) {
+    const std::string step = std::to_string(result.position.step + 1);
+    lines.push_back("`exprun data head --run " + words_for(run) + " --step " + step +
+                    "` prints the data of step " + step);
+  }
   if (std::filesystem::exists(run.folder.samples()))
     lines.push_back("samples in " + run.shown.samples().string());
   return lines;

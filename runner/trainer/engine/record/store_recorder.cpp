@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
@@ -25,6 +26,11 @@ void despite_store_trouble(const Action& action) {
 }
 
 }  // namespace
+
+std::string words_for(const StoredRun& run) {
+  return shell_quoted(run.shown.path.filename().string()) +
+         store_option(run.shown.path.parent_path());
+}
 
 void record_end(const StoredRun& run, const std::string& message) {
   Store(run.store, Store::Access::read_write)

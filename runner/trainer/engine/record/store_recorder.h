@@ -24,6 +24,9 @@ struct StoredRun {
 // On what libraries the attempt runs (libraries_json). Trouble with the store is passed over.
 void record_libraries(const StoredRun& run, const std::string& json);
 
+// How a command names the run: "tiny-1a2b3c4d --store other".
+std::string words_for(const StoredRun& run);
+
 // Why a run failed, as the event that its launcher reads. Throws Error.
 void record_end(const StoredRun& run, const std::string& message);
 

@@ -1,4 +1,4 @@
-#include "engine/data/sample_order.h"
+#include "text/sample_order.h"
 
 #include <bit>
 #include <stdexcept>

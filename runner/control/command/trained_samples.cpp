@@ -1,0 +1,97 @@
+#include "control/command/trained_samples.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/strings.h"
+#include "control/command/stored_runs.h"
+#include "control/data/shard_contents.h"
+#include "recipe/quantities.h"
+#include "text/prepared_data.h"
+#include "text/sample_order.h"
+
+namespace exprun {
+namespace {
+
+// Every change has a value at its step.
+int64_t passed_over(const Store& store, const RunRow& run, int64_t step) {
+  int64_t batches = 0;
+  for (const SeriesRow& series : store.series(run.id)) {
+    if (series.name != "passed_over_batches") continue;
+    for (const MetricRow& row : store.metrics(series.id))
+      if (row.step <= step) batches = static_cast<int64_t>(row.value);
+  }
+  return batches;
+}
+
+void require_step(const RunRow& run, int64_t step) {
+  if (step > run.steps)
+    throw Error("data head: " + run.folder + " has " + pluralize(run.steps, "step") + ", no step " +
+                with_thousands(step));
+  const int64_t before = origin_step(run.origin);
+  if (step <= before)
+    throw Error("data head: " + run.folder + " is a fork of " + describe_origin(run.origin) +
+                ", which has trained step " + with_thousands(step));
+}
+
+// Of all shards of a split, one behind the other.
+TrainedSample read_sample(const std::vector<TokenShard>& shards, int64_t begin, int64_t count) {
+  TrainedSample sample;
+  for (const TokenShard& shard : shards) {
+    if (begin < shard.tokens && count > 0) {
+      if (sample.place.empty())
+        sample.place = "token " + with_thousands(begin) + " of " +
+                       std::filesystem::path(shard.path).filename().string();
+      const auto tokens = read_tokens(shard, begin, count);
+      sample.tokens.insert(sample.tokens.end(), tokens.begin(), tokens.end());
+      count -= static_cast<int64_t>(tokens.size());
+    }
+    begin = std::max<int64_t>(0, begin - shard.tokens);
+  }
+  return sample;
+}
+
+template <class Value>
+Value known(std::optional<Value> value, const RunRow& run, const char* key) {
+  if (value) return std::move(*value);
+  throw Error("data head: the recipe of " + run.folder + " does not say " + key);
+}
+
+}  // namespace
+
+TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
+  const Store store = open_store(globals.store);
+  const RunRow run = find_run(store, globals.store, choice.run);
+  if (choice.step) require_step(run, *choice.step);
+  const ResolvedRecipe recipe =
+      resolve_stored(latest_recipe(store, globals.store, run), "data head", choice.run);
+  const auto data = PreparedData::load(globals.store.run(run.folder).data());
+  const Table& root = recipe.root();
+  const SampleSpace space{token_count(data.train),
+                          known(sequence_length(root), run, "batch.sequence_length"),
+                          blocks_are_separate(root)};
+  if (space.blocks() == 0)
+    throw Error("data head: the training data of " + run.folder + " have no whole sample");
+  const SampleOrder order =
+      sample_order(known(text_at(root, "dataset.order"), run, "dataset.order"));
+  const int64_t sequences = known(batch_sequences(root), run, "batch.sequences");
+  const bool stays = recipe.section("run").get<bool>("overfit_single_batch");
+  const int64_t batch =
+      choice.batch ? *choice.batch - 1 : *choice.step - 1 + passed_over(store, run, *choice.step);
+
+  TrainedBatch found;
+  found.run = run.folder;
+  if (!data.tokenizer.is_null()) found.tokenizer = load_tokenizer(data.tokenizer);
+  for (int64_t i = 0; i < sequences; ++i) {
+    const int64_t index = (stays ? 0 : batch * sequences) + i;
+    found.samples.push_back(read_sample(
+        data.train, sample_offset(order, space, recipe.section("run").get<int64_t>("seed"), index),
+        space.sample_tokens()));
+  }
+  return found;
+}
+
+}  // namespace exprun
