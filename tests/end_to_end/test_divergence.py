@@ -39,6 +39,7 @@ class Divergence(DivergenceTest):
                                 rf"update was skipped; `exprun data head --run {self.run_folder().name} --step 25` prints its data\Z")
         self.assertRegex(second, r"\Athe loss of step 50 is ")
         self.assertIn(f"exprun: warning: {first}\n", said)
+        self.assertIn("\nexprun: skipped 2 updates that diverged\n", said)
         self.assertEqual(self.skipped(), [(step, float((step >= 25) + (step >= 50))) for step in range(1, 61)])
         self.assertEqual(self.state(), "finished")
 
@@ -50,6 +51,7 @@ class Divergence(DivergenceTest):
         self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and passes over the data of 5 steps; "
                                   rf"`exprun data head --run {self.run_folder().name} --batch 25` prints those of the last\Z")
         self.assertIn(f"exprun: warning: {message}\n", said)
+        self.assertIn("\nexprun: passed over the data of 5 steps\n", said)
         # What changes is recorded at its step, and nothing of the steps that were left is live.
         self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'passed_over_batches' ORDER BY step"),
                          [(1, 0.0)] + [(step, 0.0) for step in range(3, 20, 3)] + [(step, 5.0) for step in range(21, 40, 3)])
@@ -172,6 +174,14 @@ class ExactDivergence(ExactTest):
         self.write("text.txt", text_with_noise(80_000, noise))
         self.compare_with_killed([True, False, False, True, False], ["both"], "on_divergence=rollback", "checkpoint.every=12 steps",
                                  *OUTLIERS)
+        ((passed_over,),) = self.rows("SELECT last FROM series WHERE name = 'passed_over_batches'")
+        self.assertGreaterEqual(passed_over, 6)
+
+    def test_the_same_on_two_ranks_of_which_one_is_killed(self):
+        tokens = 8 * 64
+        self.write("text.txt", text_with_noise(80_000, [(step * tokens, (step + 1) * tokens) for step in (30, 62, 90)]))
+        self.compare_with_killed([True, False, False], ["both", "one rank"], "world_size=2", "on_divergence=rollback",
+                                 "checkpoint.every=12 steps", *OUTLIERS)
         ((passed_over,),) = self.rows("SELECT last FROM series WHERE name = 'passed_over_batches'")
         self.assertGreaterEqual(passed_over, 6)
 

@@ -81,12 +81,4 @@ Life live(const TinyRun& run, Recorder& recorder,
           const std::function<StopRequest()>& stop_requested = never_stop,
           at::Device device = at::kCPU, const std::function<void(Pipeline&)>& prepare = nullptr);
 
-void check_equal(const std::map<std::string, at::Tensor>& a,
-                 const std::map<std::string, at::Tensor>& b);
-
-// That a run which is stopped anywhere, and continued, ends with the bits and the series of one
-// that is not. `prepare` changes the pipeline of every life.
-void check_exact(const std::vector<std::string>& overrides, uint64_t trials,
-                 const std::function<void(Pipeline&)>& prepare = nullptr);
-
 }  // namespace exprun

@@ -15,6 +15,7 @@
 #include "engine/model.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
+#include "tests/engine/training/exact_resume.h"
 
 namespace exprun {
 namespace {

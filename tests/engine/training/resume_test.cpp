@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/tiny_run.h"
+#include "tests/engine/training/exact_resume.h"
 
 namespace exprun {
 namespace {

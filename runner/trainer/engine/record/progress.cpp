@@ -259,6 +259,11 @@ std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& p
   if (result.position.step > 0 && result.end != TrainingResult::End::diverged)
     lines.push_back("saved in " +
                     (run.shown.checkpoints() / checkpoint_name(result.position.step)).string());
+  const DivergenceState& divergence = result.position.divergence;
+  if (divergence.skipped > 0)
+    lines.push_back("skipped " + plural(divergence.skipped, "update") + " that diverged");
+  if (divergence.passed_over > 0)
+    lines.push_back("passed over the data of " + plural(divergence.passed_over, "step"));
   if (result.end == TrainingResult::End::diverged) {
     const std::string step = std::to_string(result.position.step + 1);
     lines.push_back("`exprun data head --run " + words_for(run) + " --step " + step +
