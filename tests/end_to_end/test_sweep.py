@@ -1,6 +1,7 @@
 """A sweep that is stopped, or that cannot go on, says so and is recorded so."""
 import json
 import os
+import pathlib
 import signal
 import statistics
 import time
@@ -179,6 +180,16 @@ class Sweep(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs WHERE run = 2"), [("finished", 2, 4000)])
         (begun,) = self.rows("SELECT from_step FROM attempt WHERE run = 2 AND attempt = 2")[0]
         self.assertGreaterEqual(begun, 40)
+
+    def test_a_recipe_says_which_trials_are_stopped_early(self):
+        recipe = pathlib.Path(self.folder, "tiny.toml").read_text()
+        pathlib.Path(self.folder, "stops.toml").write_text(
+            recipe + '\n[sweep.axes]\n"optimizer.lr" = [1e-2, 1e-5]\n[sweep.early_stop]\ntype = "asha"\nmin_steps = 40\n')
+        every = ("steps=4000", "evaluation.val_loss.every=20 steps")
+        self.assertIn("pruned, ", self.exprun("sweep", "stops.toml", *every).err)
+        self.assertEqual(self.rows("SELECT state FROM runs ORDER BY run"), [("finished",), ("pruned",)])
+        self.exprun("sweep", "stops.toml", *every, "seed=7", "--early-stop", "none")
+        self.assertEqual(self.rows("SELECT state FROM runs WHERE run > 2"), [("finished",), ("finished",)])
 
     def test_a_trial_that_was_interrupted_is_not_continued_only_to_be_stopped(self):
         line = ("sweep", "tiny.toml", "lr=1e-2,1e-5", "steps=4000", "evaluation.val_loss.every=20 steps", "checkpoint.every=20 steps")

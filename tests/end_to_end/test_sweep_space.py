@@ -54,7 +54,8 @@ class Space(ExprunTest):
 
     def test_a_recipe_says_the_same(self):
         example = re.search(r"## In a recipe.*?```toml\n(.*?)```", PAGE, re.S)[1]
-        (self.folder / "sweep.toml").write_text(f'extends = "{QUICKSTART}"\n{example}')
+        stop = re.search(r"## Early stopping.*?```toml\n(.*?)```", PAGE, re.S)[1]
+        (self.folder / "sweep.toml").write_text(f'extends = "{QUICKSTART}"\n{example}\n{stop}')
         said = self.points("sweep.toml")
         self.assertEqual(len(said), 24)
         self.assertEqual(said, [change.replace("lr=", "optimizer.lr=").replace("num_layers", "model.num_layers") for change in

@@ -176,8 +176,6 @@ int run_sweep(const Words& words, const Globals& globals) {
   Words rest;
   bool dry_run = false, keep_going = false, yes = false;
   int64_t jobs = 1;
-  std::optional<int64_t> reduction, min_steps;
-  std::string early_stop, summary;
   SweepOptions options;
   SearchOptions search;
   TableFormat format;
@@ -201,14 +199,14 @@ int run_sweep(const Words& words, const Globals& globals) {
       .number("--random-seed", search.random_seed, "draw other points (default: 0)")
       .flag("--yes", yes, "do not ask before more than 100 trials start")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
-      .option("--early-stop", "RULE", early_stop,
+      .option("--early-stop", "RULE", search.early_stop,
               "stop trials that fall behind: asha, median (default: none)",
               offer::one_of({"asha", "median", "none"}))
-      .number("--reduction", reduction, "asha: one in N trials continues at each rung (default: 4)",
-              2)
-      .number("--min-steps", min_steps,
+      .number("--reduction", search.reduction,
+              "asha: one in N trials continues at each rung (default: 4)", 2)
+      .number("--min-steps", search.min_steps,
               "stop no trial before; asha's first rung (default: steps / reduction^2)", 1)
-      .option("--summary", "WORD", summary,
+      .option("--summary", "WORD", search.summary,
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
@@ -239,11 +237,7 @@ int run_sweep(const Words& words, const Globals& globals) {
     if (const std::string joined = without_blanks(rest, i); !joined.empty())
       throw Error("sweep: write " + joined + ", without spaces", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
-  SweepPlan plan = plan_sweep(base.text, rest, search);
-  if (!summary.empty()) plan.summary = summary_of(summary);
-  if (!early_stop.empty()) plan.early_stop.rule = early_stop_rule(early_stop);
-  if (reduction) plan.early_stop.reduction = *reduction;
-  if (min_steps) plan.early_stop.min_steps = *min_steps;
+  const SweepPlan plan = plan_sweep(base.text, rest, search);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

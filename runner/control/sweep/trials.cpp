@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "recipe/quantities.h"
 #include "recipe/sweep/sweep_points.h"
 #include "recipe/sweep/sweep_table.h"
 
@@ -43,7 +44,37 @@ SweepSearch merged(SweepSearch search, const SearchOptions& options) {
     search.trials = options.trials;
     search.trials_where = place_of_option("--trials " + std::to_string(*options.trials));
   }
+  if (!options.early_stop.empty()) search.early_stop = options.early_stop;
+  if (options.reduction) search.reduction = options.reduction;
+  if (options.min_steps) {
+    search.min_steps = options.min_steps;
+    search.min_steps_where = place_of_option("--min-steps " + std::to_string(*options.min_steps));
+  }
   return search;
+}
+
+// Throws Error (wrong usage) for an option that has nothing to act on.
+EarlyStop early_stop_of(const SweepSearch& search, const SearchOptions& options) {
+  EarlyStop rule;
+  if (!search.early_stop.empty()) rule.rule = early_stop_rule(search.early_stop);
+  if (rule.rule == EarlyStop::Rule::none && (options.reduction || options.min_steps))
+    throw Error(std::string("sweep: no trial is stopped early, so that ") +
+                    (options.reduction ? "--reduction" : "--min-steps") +
+                    " has no effect; give --early-stop asha or median too",
+                ExitCode::bad_recipe);
+  if (search.reduction) rule.reduction = *search.reduction;
+  if (search.min_steps) rule.min_steps = *search.min_steps;
+  return rule;
+}
+
+// A rule that comes into force behind the end of a trial would never stop it.
+Diagnostics stops_before_the_end(const EarlyStop& rule, const ResolvedRecipe& trial,
+                                 const SourceSpan& where) {
+  const auto steps = run_steps(trial.root(), {});
+  if (rule.rule == EarlyStop::Rule::none || !steps || rule.min_steps < *steps) return {};
+  const std::string end = std::to_string(*steps);
+  return {{where, "a trial ends at step " + end + " and cannot be stopped early",
+           "give a number of steps below " + end}};
 }
 
 std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedRecipe& b) {
@@ -167,7 +198,12 @@ class Survey {
       found_.plan.metric = sweep->metric;
       found_.plan.maximize = sweep->goal == "maximize";
     }
+    const std::string summary = !options.summary.empty() ? options.summary
+                                : sweep                  ? sweep->summary
+                                                         : "";
+    if (!summary.empty()) found_.plan.summary = summary_of(summary);
     search_ = merged(sweep ? sweep->search : SweepSearch{}, options);
+    found_.plan.early_stop = early_stop_of(search_, options);
     if (!search_.points.empty()) axes_.push_back(read_points(search_.points, search_.points_where));
     std::vector<SweepAxis> given = parse_axes(arguments);
     for (const SweepAxis& axis : given)
@@ -225,6 +261,7 @@ class Survey {
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =
         std::move(resolution.recipe).with_warnings(std::move(resolution.diagnostics));
+    add(stops_before_the_end(found_.plan.early_stop, resolved, search_.min_steps_where));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;

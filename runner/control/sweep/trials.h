@@ -34,10 +34,13 @@ struct SweepPlan {
 
 Objective objective_of(const SweepPlan& plan);
 
-// How the command line has the space searched. With `trials` the search is random.
+// How the command line has the space searched, and its trials compared and stopped. With `trials`
+// the search is random. What is empty is not said.
 struct SearchOptions {
-  std::string points;  // a file of points, or empty
+  std::string points;  // a file
   std::optional<int64_t> seeds, trials, random_seed;
+  std::string early_stop, summary;  // words of early_stop_rule() and summary_of()
+  std::optional<int64_t> reduction, min_steps;
 };
 
 // What there is to say about a sweep: its trials, of those points that are sound recipes, and every
@@ -48,10 +51,11 @@ struct SweepSurvey {
   Diagnostics diagnostics;
 };
 
-// The axes are those of the recipe's [sweep] and of `arguments`, which win. Points that come to the
-// same recipe are one trial; it is a mistake when they differ in keys that make no other run, as
-// world_size. `glance`, where it is given, looks at the data of a point. Throws
-// RecipeError for a file that is no TOML, and Error (wrong usage) when there is nothing to sweep.
+// The axes are those of the recipe's [sweep] and of `arguments`, which win; so do the `options`.
+// Points that come to the same recipe are one trial; it is a mistake when they differ in keys that
+// make no other run, as world_size. `glance`, where it is given, looks at the data of a point.
+// Throws RecipeError for a file that is no TOML, and Error (wrong usage) when there is nothing to
+// sweep.
 using GlanceAtData = std::function<DataGlance(const Resolution&)>;
 SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
                          const GlanceAtData& glance = {}, const SearchOptions& options = {});

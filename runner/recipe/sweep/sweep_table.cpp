@@ -90,7 +90,11 @@ SweepSearch search_of(const Table& root) {
           written_integer(root, "sweep.trials"),
           written_integer(root, "sweep.random_seed"),
           place_of(root, "sweep.seeds"),
-          place_of(root, "sweep.trials")};
+          place_of(root, "sweep.trials"),
+          text_at(root, "sweep.early_stop.type").value_or(""),
+          written_integer(root, "sweep.early_stop.reduction"),
+          written_integer(root, "sweep.early_stop.min_steps"),
+          place_of(root, "sweep.early_stop.min_steps")};
 }
 
 void require_a_space(const Table& root, Diagnostics& diagnostics) {
@@ -136,6 +140,7 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   sweep.search = search_of(extended.root);
   sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
   sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
+  sweep.summary = text_at(extended.root, "sweep.summary").value_or("");
   return sweep;
 }
 

@@ -19,6 +19,10 @@ struct SweepSearch {
   SourceSpan points_where;
   std::optional<int64_t> seeds, trials, random_seed;
   SourceSpan seeds_where, trials_where;
+  // Which trials are stopped early, in the words of the schema; empty: not said.
+  std::string early_stop;
+  std::optional<int64_t> reduction, min_steps;
+  SourceSpan min_steps_where;
 };
 
 // A trial is the recipe with the override "~sweep" and its point's.
@@ -26,6 +30,7 @@ struct Sweep {
   std::vector<SweepAxis> axes;
   SweepSearch search;
   std::string metric, goal;
+  std::string summary;  // empty: not said
 };
 
 // Whether the recipe, with its parents and overrides, has one.

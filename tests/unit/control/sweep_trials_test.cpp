@@ -47,6 +47,32 @@ TEST_CASE("sweep: a value for all trials may be one that makes no other run") {
   CHECK(plan_sweep(recipe(), {"lr=1e-3,2e-3", "world_size=2"}).trials.size() == 2);
 }
 
+TEST_CASE("sweep: early stopping of the recipe, and of the command line, which wins") {
+  const RecipeText with_rule = recipe(
+      "[sweep]\nsummary = \"last\"\n[sweep.axes]\n\"optimizer.lr\" = [0.1, 0.2]\n"
+      "[sweep.early_stop]\ntype = \"median\"\nmin_steps = 3\n");
+  const SweepPlan written = plan_sweep(with_rule, {});
+  CHECK(written.early_stop.rule == EarlyStop::Rule::median);
+  CHECK(written.early_stop.reduction == 4);
+  CHECK(written.early_stop.min_steps == 3);
+  CHECK(written.summary == Summary::last);
+
+  SearchOptions options;
+  options.early_stop = "asha";
+  options.reduction = 2;
+  options.summary = "min";
+  const SweepPlan given = plan_sweep(with_rule, {}, options);
+  CHECK(given.early_stop.rule == EarlyStop::Rule::asha);
+  CHECK(given.early_stop.reduction == 2);
+  CHECK(given.early_stop.min_steps == 3);
+  CHECK(given.summary == Summary::min);
+
+  options = {};
+  options.early_stop = "none";
+  CHECK(plan_sweep(with_rule, {}, options).early_stop.rule == EarlyStop::Rule::none);
+  CHECK(plan_sweep(recipe(), {"lr=1,2"}).early_stop.rule == EarlyStop::Rule::none);
+}
+
 TEST_CASE("sweep: points that come to the same recipe are one trial") {
   CHECK(labels(plan_sweep(recipe(), {"lr=1e-3,0.001,0.002"})) == Labels{"lr=1e-3", "lr=0.002"});
 }
