@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import time
@@ -122,10 +123,28 @@ class Sweep(ExprunTest):
             self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not applied\n")
             self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts the failed trials again\n"
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
-                                   r"exprun: to train the best trial longer: exprun tiny.toml lr=1e-2 max_grad_norm=0 "
-                                   r"'evaluation.val_loss.every=1 steps' steps=10\n\Z")
+                                   r"exprun: next:\n"
+                                   r"  exprun tiny.toml lr=1e-2 max_grad_norm=0 'evaluation.val_loss.every=1 steps' steps=10"
+                                   r"   trains the best trial longer\n"
+                                   r"  exprun sweep show 1   shows every trial, and how much each axis matters\n"
+                                   r"  exprun report --sweep 1   compares the runs\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
                          [("diverged", 2), ("finished", 1)])
+
+    def test_it_ends_with_a_table_of_the_trials_that_finished(self):
+        said = self.exprun("sweep", "tiny.toml", "optimizer.lr=1e-3,1e30,1e-2", "model.num_layers=1,2", "max_grad_norm=0", "steps=4",
+                           "evaluation.val_loss.every=4 steps", code=6).err
+        said = said[said.index("exprun: the trials that"):]
+        values = [float(value) for value in re.findall(r" (\d\.\d{3}) ", said)[:4]]
+        self.assertEqual(values, sorted(values))
+        for pattern, name in ((r"(?<= )\d\.\d{3}(?= )", "LOSS"), (r"\d+(\.\d\d)?s\b", "TIME"), (r"tiny-\w{8}", "RUN"), (r" +", " ")):
+            said = re.sub(pattern, name, said)
+        lines = said.splitlines()
+        self.assertEqual(lines[:2], ["exprun: the trials that finished, best first:", " lr num_layers val/loss at step time run"])
+        self.assertEqual(sorted(lines[2:6]), sorted(f"{lr} {layers} LOSS 4 TIME RUN" for lr in (" 0.01", "0.001") for layers in (1, 2)))
+        self.assertRegex(lines[6], r"exprun: best: optimizer.lr=1e-2 model.num_layers=\d, val/loss LOSS at step 4 \(RUN\)")
+        many = self.exprun("sweep", "tiny.toml", "seed=range(11)", "steps=1", "evaluation.val_loss.every=1 steps").err
+        self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  val/loss"):many.index("exprun: best:")].splitlines()), 12)
 
     def test_a_trial_that_was_killed_is_not_the_best_and_the_same_line_goes_on(self):
         process = self.start("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400")

@@ -76,57 +76,6 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   return table;
 }
 
-std::string number_of_trials(size_t count) {
-  return std::to_string(count) + (count == 1 ? " trial" : " trials");
-}
-
-std::string tally(const SweepEnd& end, size_t trials) {
-  std::string text = std::to_string(end.finished) + " of " + number_of_trials(trials) + " finished";
-  if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
-  if (end.pruned) text += ", " + std::to_string(end.pruned) + " stopped early";
-  if (end.interrupted) text += ", " + std::to_string(end.interrupted) + " interrupted";
-  if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
-  if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
-  if (end.for_good) text += "; --retry-failed starts the failed trials again";
-  return text;
-}
-
-constexpr size_t kShownBest = 5;
-
-// The best of the trials that finished, where there are several.
-std::string best_table(const Store& store, const StoreFolder& folder, const SweepPlan& plan) {
-  ResultTable table{{{"changes", "changes"},
-                     {"best", plan.metric, true},
-                     {"best_step", "at step", true},
-                     {"run", "run"}},
-                    {}};
-  for (const Trial& trial : plan.trials) {
-    const WhichRun which = standing(store, folder, trial);
-    if (!which.run || which.run->state != RunState::finished) continue;
-    const auto score = best_score(store, plan, which.run->id);
-    if (score)
-      table.rows.push_back({Cell::word(label(trial)), Cell::number(score->value),
-                            Cell::integer(score->step), Cell::word(which.run->folder)});
-  }
-  if (table.rows.size() < 3) return "";
-  sort_rows(table, "best", plan.maximize);
-  table.rows.resize(std::min(table.rows.size(), kShownBest));
-  return "the best trials:\n" + to_plain(table, {});
-}
-
-// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice the steps. Empty where the length
-// of the runs is not a number of steps.
-std::string longer_command(const std::string& recipe, const Trial& trial) {
-  const Value* const steps = trial.resolved.find("run.steps");
-  const auto* const number = steps ? steps->as<int64_t>() : nullptr;
-  if (recipe.empty() || !number) return "";
-  std::string text = "exprun " + shell_quoted(recipe);
-  for (const std::string& change : trial.text.overrides)
-    if (!change.starts_with("steps=") && !change.starts_with("run.steps="))
-      text += ' ' + shell_quoted(change);
-  return text + " steps=" + std::to_string(2 * *number);
-}
-
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
@@ -134,14 +83,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& o
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
-  log_info(tally(end, plan.trials.size()));
-  if (const std::string table = best_table(store, globals.store, plan); !table.empty())
-    log_info(table.substr(0, table.size() - 1));
-  if (const auto best = best_trial(store, globals.store, plan)) {
-    log_info(best_text(plan, *best));
-    const std::string longer = longer_command(recipe, *best->trial);
-    if (!longer.empty()) log_info("to train the best trial longer: " + longer);
-  }
+  say_how_it_ended(store, globals.store, plan, end, recipe);
   if (end.stopped) return *end.stopped;
   return static_cast<int>(end.failed ? ExitCode::failed_trials : ExitCode::done);
 }

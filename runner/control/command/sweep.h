@@ -1,7 +1,10 @@
 // The commands of `exprun sweep` that look at sweeps or stop them, a file each.
 #pragma once
 
+#include <string>
+
 #include "control/command/command.h"
+#include "control/sweep/run_trials.h"
 
 namespace exprun {
 
@@ -10,6 +13,11 @@ std::span<const Command> sweep_commands();
 int run_sweep_ls(const Words& words, const Globals& globals);
 int run_sweep_show(const Words& words, const Globals& globals);
 int run_sweep_stop(const Words& words, const Globals& globals);
+
+// What `exprun sweep` says when no trial runs any more: how many finished, the best of them, and
+// the commands that come next. `recipe` is the file's name, or empty where no file was given.
+void say_how_it_ended(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
+                      const SweepEnd& end, const std::string& recipe);
 
 // The ids of all sweeps, for completion.
 Words sweep_ids(const StoreFolder& folder);

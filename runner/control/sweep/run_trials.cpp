@@ -86,6 +86,7 @@ class Scheduler {
       if (has_progress_line() && Clock::now() > next_redraw_) show();
     }
     show_progress_lines({});
+    end_.sweep = sweep_;
     end_.pruned = static_cast<int>(pruned_.size());
     if (!end_.stopped && !end_.failed) end_.stopped = stopped_alone_;
     return end_;

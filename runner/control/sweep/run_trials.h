@@ -18,6 +18,7 @@ struct SweepOptions {
 };
 
 struct SweepEnd {
+  int64_t sweep = 0;    // its number in the store
   int finished = 0;     // also those of an earlier call
   int failed = 0;       // failed, diverged or killed, or could not begin
   int for_good = 0;     // of these: the same call does not go on with them
