@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import struct
 import subprocess
 import termios
@@ -12,7 +13,7 @@ import time
 import unittest
 
 from shells import has_terminals
-from support import BUILD, TIMEOUT, ExprunTest
+from support import BUILD, ROOT, TIMEOUT, ExprunTest
 
 COLORS = {"1": "bold", "1;31": "red", "32": "green", "1;33": "yellow", "36": "cyan", "0": "/"}
 EVALUATED = """
@@ -113,7 +114,29 @@ exprun: samples in runs/tiny-UID/samples
 exprun: next:
   exprun report   compares the runs
   exprun sample tiny-UID   writes text with this one
-  exprun show tiny-UID   tells everything about it""")
+  exprun resume tiny-UID run.steps=80   trains it twice as long""")
+
+    def test_what_comes_next_is_a_command_that_works(self):
+        for kind in sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/schedule").iterdir()):
+            with self.subTest(schedule=kind):
+                words = (f"schedule.type={kind}", *(["half_period=3 steps"] if kind == "cosine_annealing" else []))
+                command = self.offered("tiny.toml", "steps=4", *words)
+                verb = "resume" if kind in ("constant", "cosine_annealing", "inverse_sqrt") else "fork"
+                self.assertRegex(" ".join(command), rf"^{verb} tiny-\w{{8}} run\.steps=8$")
+                self.exprun(*command)
+                self.assertEqual(self.rows("SELECT steps, last_step, state FROM runs ORDER BY run DESC LIMIT 1"), [(8, 8, "finished")])
+        command = self.offered("tiny.toml", "~run.steps", "length=256 tokens", "schedule.type=cosine", "schedule.decay_until=1 step",
+                               "--store", "other")
+        self.assertRegex(" ".join(command), r"^resume tiny-\w{8} run\.length=\d+ tokens --store other$")
+        self.exprun(*command)
+
+    def offered(self, *words):
+        """The words of the last command that a run offers at its end."""
+        return shlex.split(self.exprun(*words).err.splitlines()[-1].strip().split("   ")[0])[1:]
+
+    def test_a_run_that_stopped_improving_is_offered_no_more_steps(self):
+        said = self.exprun("tiny.toml", "evaluation.val_loss.every=1 step", "run.early_stop={patience=1, min_delta=10.0}").err
+        self.assertRegex(said, r"exprun: next:\n  exprun report   [^\n]*\n  exprun sample tiny-\w{8}   [^\n]*\n\Z")
 
     def test_a_run_at_120_columns(self):
         lines, states = self.run_shown(columns=120)

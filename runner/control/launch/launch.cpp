@@ -10,6 +10,7 @@
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/continued_run.h"
+#include "control/launch/run/extended_run.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/which_run.h"
 #include "recipe/quantities.h"
@@ -51,7 +52,12 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
   std::string next = "next:\n  exprun report" + store + "   compares the runs";
   if (can_write_text(request.resolved))
     next += "\n  exprun sample" + name + store + "   writes text with this one";
-  log_info(next + "\n  exprun show" + name + store + "   tells everything about it");
+  else
+    next += "\n  exprun show" + name + store + "   tells everything about this one";
+  // One that stopped early has no need of more steps; other ranks are to be started by hand.
+  if (run.last_step == run.steps && !request.joined)
+    next += "\n  " + offer_of_twice_the_length(run, request.resolved, store);
+  log_info(next);
 }
 
 // Of any other end the trainer has spoken itself.

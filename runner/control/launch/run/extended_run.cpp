@@ -7,6 +7,7 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "control/launch/trainer_program.h"
+#include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -17,6 +18,27 @@ std::string command_with(const std::string& command, const RunRow& run,
   std::string text = "`exprun " + command + ' ' + shell_quoted(run.folder);
   for (const std::string& word : words) text += ' ' + shell_quoted(word);
   return text + '`';
+}
+
+// Without `decay_until`, the rates of other schedules depend on the length of the run from the
+// start or near its end.
+constexpr std::string_view kIndependentOfLength[] = {"constant", "cosine_annealing",
+                                                     "inverse_sqrt"};
+
+bool keeps_its_past(const ResolvedRecipe& recipe) {
+  const auto type = text_at(recipe.root(), "schedule.type");
+  const Value* const until = valid_at(recipe.root(), "schedule.decay_until");
+  return std::ranges::find(kIndependentOfLength, type.value_or("")) !=
+             std::end(kIndependentOfLength) ||
+         (until && until->origin != Origin::derived);
+}
+
+std::string twice_the_length(const ResolvedRecipe& recipe) {
+  if (const auto steps = integer_at(recipe.root(), "run.steps"))
+    return "run.steps=" + std::to_string(2 * *steps);
+  Period length = *run_length(recipe.root());
+  length.count *= 2;
+  return "run.length=" + to_string(length);
 }
 
 int64_t completed_steps(const RunFolder& folder) {
@@ -59,6 +81,14 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
                   command_with("fork", run, words) +
                   " starts a new run from here with the new schedule",
               ExitCode::bad_recipe);
+}
+
+std::string offer_of_twice_the_length(const RunRow& run, const ResolvedRecipe& recipe,
+                                      const std::string& store) {
+  const bool resumes = keeps_its_past(recipe);
+  return std::string("exprun ") + (resumes ? "resume " : "fork ") + shell_quoted(run.folder) + ' ' +
+         shell_quoted(twice_the_length(recipe)) + store +
+         (resumes ? "   trains it twice as long" : "   trains on from here, as a new run");
 }
 
 }  // namespace exprun

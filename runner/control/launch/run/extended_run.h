@@ -20,4 +20,10 @@ bool is_extension(const std::vector<Difference>& differences);
 void require_same_past(const StoreFolder& folder, const RunRow& run, const RecipeText& before,
                        const RecipeText& now, const std::vector<std::string>& words);
 
+// What trains a finished run twice as long, for a list of commands that come next: resume where a
+// longer run has the same rates so far, as far as the recipe alone says, or else fork. `store` is
+// the option that names it (store_option).
+std::string offer_of_twice_the_length(const RunRow& run, const ResolvedRecipe& recipe,
+                                      const std::string& store);
+
 }  // namespace exprun
