@@ -67,6 +67,12 @@ class Extend(LaterTraining):
         self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
         self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
 
+    def test_what_follows_from_the_length_is_that_of_the_new_length_from_then_on(self):
+        self.exprun("tiny.toml", "steps=20")
+        self.exprun("resume", "@last", "run.steps=50")
+        steps = self.rows("SELECT step FROM metrics WHERE name = 'val/loss' ORDER BY step")
+        self.assertEqual([step for step, in steps], [*range(0, 21, 2), *range(25, 51, 5)])
+
     def test_before_its_decay_wsd_may_become_longer(self):
         words = ("schedule.type=wsd", "checkpoint.every=50 steps")
         process = self.start("tiny.toml", "steps=3000", *words)
