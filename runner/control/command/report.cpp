@@ -12,11 +12,11 @@
 #include "control/command/table_format.h"
 #include "control/report/comparison.h"
 #include "control/report/terminal.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
 
-constexpr const char* kSeedPath = "run.seed";
 constexpr size_t kMostCurves = 200;  // rows for which curves are read without being asked for
 constexpr int64_t kCurveWidth = 12;
 
@@ -150,7 +150,7 @@ std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<R
 }
 
 bool is_seed(const ComparedColumn& column) {
-  return column.column.key == kSeedPath;
+  return column.column.key == kReplicateKey;
 }
 
 // Rows: runs, or groups of runs.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/format_units.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -92,10 +93,6 @@ AxisValues axis_values(const std::string& changes) {
     word += c;
   }
   return values;
-}
-
-bool is_replicate(const std::string& axis) {
-  return axis == "seed" || axis.ends_with(".seed");
 }
 
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points) {

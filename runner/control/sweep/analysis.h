@@ -28,11 +28,9 @@ struct Importance {
   std::string axis;
   std::optional<double> explained;
 };
-// The axes in the order of the points; the replicate (is_replicate) is left out.
+// The axes in the order of the points; those of replicates (is_replicate of sweep_space.h) are left
+// out.
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points);
-
-// Whether the axis only repeats a point: "seed", "run.seed".
-bool is_replicate(const std::string& axis);
 
 // Points that differ in the replicate only.
 struct Replicates {

@@ -176,6 +176,9 @@ class Survey {
       add(try_resolve(recipe_).diagnostics);
       return;
     }
+    for (const SweepAxis& axis : axes_)
+      if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
+        found_.plan.seeds = static_cast<int64_t>(axis.values.size());
     for (const SweepPoint& point : points) resolve_point(resolver, point);
   }
 

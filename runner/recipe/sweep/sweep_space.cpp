@@ -233,7 +233,7 @@ std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
 }
 
 SweepAxis seeds_axis(int64_t first, int64_t count, const SourceSpan& where) {
-  SweepAxis axis{"run.seed", where, {}};
+  SweepAxis axis{kReplicateKey, where, {}};
   for (int64_t i = 0; i < count; ++i)
     axis.values.push_back({{axis.key + "=" + std::to_string(first + i), where, where}});
   return axis;
@@ -244,6 +244,10 @@ SweepAxis zip_axes(const std::vector<SweepAxis>& axes) {
   for (const SweepAxis& axis : axes) where.push_back(axis.where);
   require_same_length(axes, where);
   return zipped(axes);
+}
+
+bool is_replicate(const std::string& axis) {
+  return may_be_same_key(key_of(axis), kReplicateKey);
 }
 
 bool may_be_same_key(const std::string& a, const std::string& b) {

@@ -41,7 +41,12 @@ SweepAxis zip_axes(const std::vector<SweepAxis>& axes);
 // The axis of one key.
 SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values);
 
-// An axis with so many values of run.seed: `first`, first + 1...
+// The key whose values only repeat a point, and whether an axis, as it is written, is of that key:
+// "seed", "run.seed".
+inline constexpr const char* kReplicateKey = "run.seed";
+bool is_replicate(const std::string& axis);
+
+// An axis with so many values of kReplicateKey: `first`, first + 1...
 SweepAxis seeds_axis(int64_t first, int64_t count, const SourceSpan& where);
 
 // Takes what a point sets as `key` away from the axes; one that sets nothing else is dropped.

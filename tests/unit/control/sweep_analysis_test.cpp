@@ -57,4 +57,8 @@ TEST_CASE("sweep analysis: means and deviations over seeds, which are no axis") 
   CHECK(importance_of_axes(points).size() == 1);
   CHECK(replicates_of({point("run.seed=1", 1), point("run.seed=2", 3)})[0].changes == "all");
   CHECK(replicates_of({point("lr=1", 1), point("lr=2", 3)}).empty());
+  const std::vector<ScoredPoint> samples{point("evaluation.sample.seed=1", 1),
+                                         point("evaluation.sample.seed=2", 3)};
+  CHECK(replicates_of(samples).empty());  // the seed of something else
+  CHECK(importance_of_axes(samples).size() == 1);
 }

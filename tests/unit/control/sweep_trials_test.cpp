@@ -47,6 +47,16 @@ TEST_CASE("sweep: a value for all trials may be one that makes no other run") {
   CHECK(plan_sweep(recipe(), {"lr=1e-3,2e-3", "world_size=2"}).trials.size() == 2);
 }
 
+TEST_CASE("sweep: the seeds of a point are counted, whoever asks for them") {
+  CHECK(plan_sweep(recipe(), {"lr=1,2"}).seeds == 1);
+  CHECK(plan_sweep(recipe(), {"lr=1,2", "seed=7"}).seeds == 1);
+  CHECK(plan_sweep(recipe(), {"lr=1,2", "seed=range(3)"}).seeds == 3);
+  CHECK(plan_sweep(recipe("[sweep.axes]\n\"run.seed\" = [1, 2]\n"), {}).seeds == 2);
+  SearchOptions options;
+  options.seeds = 4;
+  CHECK(plan_sweep(recipe(), {"lr=1,2"}, options).seeds == 4);
+}
+
 TEST_CASE("sweep: early stopping of the recipe, and of the command line, which wins") {
   const RecipeText with_rule = recipe(
       "[sweep]\nsummary = \"last\"\n[sweep.axes]\n\"optimizer.lr\" = [0.1, 0.2]\n"
