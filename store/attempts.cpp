@@ -80,6 +80,8 @@ bool end_if_current(Connection& connection, const RunRow& ended) {
 int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance,
                              const std::optional<ChangedRecipe>& changed) {
   Connection& connection = *impl_->connection;
+  const auto kept =
+      connection.guarded("read", [&] { return KeptSummaries(connection, run, from_step); });
   return connection.write("record an attempt in", Connection::Durability::synced, [&] {
     RunRow before;
     before.id = run;
@@ -87,7 +89,7 @@ int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& p
     before.state = RunState::crashed;
     before.message = kCrashMessage;
     end_as_observed(connection, before);
-    archive_after(connection, run, from_step);
+    archive_after(connection, run, from_step, kept);
     if (changed) change_recipe(connection, run, before.attempt, *changed);
     insert_attempt(connection, run, before.attempt + 1, from_step, provenance, now_ms());
     Query(connection, "UPDATE run SET attempt = ? WHERE id = ?", before.attempt + 1, run).run();
@@ -173,20 +175,16 @@ constexpr const char* kArchive =
     "       m.step, m.value, m.time_ms "
     "FROM metric AS m WHERE m.series = ?2 AND m.step > ?3";
 
-std::vector<int64_t> series_after(Connection& connection, int64_t run, int64_t step) {
-  std::vector<int64_t> series;
-  Query query(connection, "SELECT id FROM series WHERE run = ? AND last_step > ?", run, step);
-  while (query.step()) series.push_back(query.integer(0));
-  return series;
-}
-
 }  // namespace
 
-void archive_after(Connection& connection, int64_t run, int64_t from_step) {
-  for (const int64_t series : series_after(connection, run, from_step)) {
-    Query(connection, kArchive, run, series, from_step).run();
-    Query(connection, "DELETE FROM metric WHERE series = ? AND step > ?", series, from_step).run();
-    recompute_summary(connection, series);
+void archive_after(Connection& connection, int64_t run, int64_t from_step,
+                   const KeptSummaries& kept) {
+  for (const SeriesRow& series : series_rows(connection, run)) {
+    if (series.last_step <= from_step) continue;
+    Query(connection, kArchive, run, series.id, from_step).run();
+    Query(connection, "DELETE FROM metric WHERE series = ? AND step > ?", series.id, from_step)
+        .run();
+    kept.restore(connection, series);
   }
   Query(connection, "DELETE FROM checkpoint WHERE run = ? AND step > ?", run, from_step).run();
 }

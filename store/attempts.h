@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "store/database/connection.h"
+#include "store/metrics/series.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -22,6 +23,8 @@ bool end_as_observed(Connection& connection, const RunRow& row);
 
 // Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
 // the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.
-void archive_after(Connection& connection, int64_t run, int64_t from_step);
+// `kept` is of the same run and step, read before the transaction.
+void archive_after(Connection& connection, int64_t run, int64_t from_step,
+                   const KeptSummaries& kept);
 
 }  // namespace exprun

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "store/database/connection.h"
 #include "store/store_impl.h"
@@ -40,15 +41,17 @@ struct Finalize {
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 // Query costs as much as SQLite itself where rows are small and many.
-Statement select_points(sqlite3* database, int64_t series, int64_t after_step) {
+Statement select_points(sqlite3* database, int64_t series, int64_t after_step, int64_t last_step) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(
       database,
-      "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? ORDER BY step", -1,
-      &statement, nullptr);
+      "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? AND step <= ? "
+      "ORDER BY step",
+      -1, &statement, nullptr);
   if (code != SQLITE_OK) throw SQLite::Exception(database, code);
   sqlite3_bind_int64(statement, 1, series);
   sqlite3_bind_int64(statement, 2, after_step);
+  sqlite3_bind_int64(statement, 3, last_step);
   return Statement(statement);
 }
 
@@ -60,9 +63,9 @@ double value_of(sqlite3_stmt* statement) {
 }  // namespace
 
 void each_point(Connection& connection, int64_t series, int64_t after_step,
-                const std::function<void(const StampedValue&)>& visit) {
+                const std::function<void(const StampedValue&)>& visit, int64_t last_step) {
   sqlite3* const database = connection.database().getHandle();
-  const Statement statement = select_points(database, series, after_step);
+  const Statement statement = select_points(database, series, after_step, last_step);
   int code;
   while ((code = sqlite3_step(statement.get())) == SQLITE_ROW)
     visit({sqlite3_column_int64(statement.get(), 0), value_of(statement.get()),
@@ -171,14 +174,16 @@ void Store::each_value(int64_t run, bool archived,
   });
 }
 
+std::vector<SeriesRow> series_rows(Connection& connection, int64_t run) {
+  std::vector<SeriesRow> rows;
+  Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
+  while (query.step()) rows.push_back(read_series(query));
+  return rows;
+}
+
 std::vector<SeriesRow> Store::series(int64_t run) const {
   Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<SeriesRow> rows;
-    Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
-    while (query.step()) rows.push_back(read_series(query));
-    return rows;
-  });
+  return connection.guarded("read", [&] { return series_rows(connection, run); });
 }
 
 std::map<int64_t, double> Store::values_at(const std::string& name, int64_t step) const {
@@ -224,32 +229,6 @@ std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const 
 
 namespace {
 
-// Of values in the order of their steps; the first of equal extremes counts.
-struct Summary {
-  int64_t count = 0, non_finite = 0;
-  std::optional<double> last, min, max;
-  std::optional<int64_t> last_step, min_step, max_step, first_non_finite_step;
-
-  void add(const StampedValue& point) {
-    ++count;
-    last = point.value;
-    last_step = point.step;
-    if (!std::isfinite(point.value)) {
-      ++non_finite;
-      if (!first_non_finite_step) first_non_finite_step = point.step;
-      return;
-    }
-    if (!min || point.value < *min) {
-      min = point.value;
-      min_step = point.step;
-    }
-    if (!max || point.value > *max) {
-      max = point.value;
-      max_step = point.step;
-    }
-  }
-};
-
 // In SQL, the right-hand sides of SET see the row as it was.
 constexpr const char* kExtend =
     "UPDATE series SET count = count + ?2, non_finite = non_finite + ?3, "
@@ -264,7 +243,8 @@ constexpr const char* kReplace =
     "UPDATE series SET count = ?2, non_finite = ?3, first_non_finite_step = ?4, last = ?5, "
     "last_step = ?6, min = ?7, min_step = ?8, max = ?9, max_step = ?10 WHERE id = ?1";
 
-void write_summary(Connection& connection, const char* sql, int64_t series, const Summary& of) {
+void write_summary(Connection& connection, const char* sql, int64_t series,
+                   const SeriesSummary& of) {
   Query(connection, sql, series, of.count, of.non_finite, of.first_non_finite_step, of.last,
         of.last_step, of.min, of.min_step, of.max, of.max_step)
       .run();
@@ -272,18 +252,72 @@ void write_summary(Connection& connection, const char* sql, int64_t series, cons
 
 }  // namespace
 
+void SeriesSummary::add(const StampedValue& point) {
+  ++count;
+  last = point.value;
+  last_step = point.step;
+  if (!std::isfinite(point.value)) {
+    ++non_finite;
+    if (!first_non_finite_step) first_non_finite_step = point.step;
+    return;
+  }
+  if (!min || point.value < *min) {
+    min = point.value;
+    min_step = point.step;
+  }
+  if (!max || point.value > *max) {
+    max = point.value;
+    max_step = point.step;
+  }
+}
+
 void extend_summary(Connection& connection, int64_t series, std::span<const StampedValue> values) {
   if (values.empty()) return;
-  Summary batch;
+  SeriesSummary batch;
   for (const StampedValue& value : values) batch.add(value);
   write_summary(connection, kExtend, series, batch);
 }
 
+namespace {
+
+SeriesSummary summary_up_to(Connection& connection, int64_t series, int64_t last_step) {
+  SeriesSummary all;
+  each_point(
+      connection, series, kBeforeAllSteps, [&](const StampedValue& value) { all.add(value); },
+      last_step);
+  return all;
+}
+
+// What has been added to a series shows in its summary.
+bool is_as_before(const SeriesRow& now, const SeriesRow& before) {
+  const auto all = [](const SeriesRow& row) {
+    return std::tuple(row.count, row.non_finite, row.first_non_finite_step, row.last_step,
+                      row.min_step, row.max_step);
+  };
+  return all(now) == all(before);
+}
+
+}  // namespace
+
 void recompute_summary(Connection& connection, int64_t series) {
-  Summary all;
-  each_point(connection, series, kBeforeAllSteps,
-             [&](const StampedValue& value) { all.add(value); });
-  write_summary(connection, kReplace, series, all);
+  write_summary(connection, kReplace, series, summary_up_to(connection, series, kAfterAllSteps));
+}
+
+// The rows come first: a value that is added while the values are read makes the row another.
+KeptSummaries::KeptSummaries(Connection& connection, int64_t run, int64_t last_step) {
+  for (SeriesRow& row : series_rows(connection, run)) {
+    if (row.last_step <= last_step) continue;
+    const int64_t id = row.id;
+    kept_.emplace(id, Kept{std::move(row), summary_up_to(connection, id, last_step)});
+  }
+}
+
+void KeptSummaries::restore(Connection& connection, const SeriesRow& now) const {
+  const auto found = kept_.find(now.id);
+  if (found == kept_.end() || !is_as_before(now, found->second.before))
+    recompute_summary(connection, now.id);
+  else
+    write_summary(connection, kReplace, now.id, found->second.summary);
 }
 
 }  // namespace exprun

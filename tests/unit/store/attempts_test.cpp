@@ -1,9 +1,12 @@
+#include "store/attempts.h"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
+#include "store/database/connection.h"
 #include "store/metrics/metric_writer.h"
 #include "store/run_state.h"
 #include "tests/unit/store/store_fixture.h"
@@ -243,4 +246,53 @@ TEST_CASE("store: an attempt of a run that is not there is an error") {
   Store store(folder.database(), Store::Access::read_write);
   CHECK_THROWS_WITH_AS(store.begin_attempt(7, 0),
                        ("store: no run 7 in '" + folder.database().string() + "'").c_str(), Error);
+}
+
+TEST_CASE("store: an attempt that begins reads the kept values before its lock, and what is new") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run("1a"));
+  write_steps(folder, id, 1, 8, 1);
+  Connection connection(folder.database(), Connection::Mode::read_write);
+  const auto begin = [&](const KeptSummaries& kept) {
+    connection.write("record an attempt in", Connection::Durability::written,
+                     [&] { archive_after(connection, id, 5, kept); });
+  };
+  const std::string summary =
+      "SELECT count, last, last_step, min, min_step, max, max_step FROM series";
+
+  SUBCASE("nothing is new: the values are not read again") {
+    const KeptSummaries kept(connection, id, 5);
+    connection.write("change", Connection::Durability::written, [&] {
+      Query(connection, "UPDATE metric SET value = -1 WHERE step = 2").run();
+    });
+    begin(kept);
+    CHECK(dump(store, summary) == "5 5 5 1 1 5 5 ");
+  }
+  SUBCASE("a value of a kept step was added in between") {
+    const KeptSummaries kept(connection, id, 5);
+    write_steps(folder, id, 0, 0, 1);
+    begin(kept);
+    CHECK(dump(store, summary) == "6 5 5 0 0 5 5 ");
+    CHECK(dump(store, "SELECT count(*) FROM metrics") == "6 ");
+  }
+  SUBCASE("a value of a later step was added in between") {
+    const KeptSummaries kept(connection, id, 5);
+    write_steps(folder, id, 9, 9, 1);
+    begin(kept);
+    CHECK(dump(store, summary) == "5 5 5 1 1 5 5 ");
+    CHECK(dump(store, "SELECT count(*) FROM metrics_archived") == "4 ");
+  }
+  SUBCASE("a series began in between") {
+    const KeptSummaries kept(connection, id, 5);
+    MetricWriter writer(folder.database(), id);
+    const auto late = writer.series("val/loss", false);
+    for (const int64_t step : {4, 8}) {
+      const MetricWriter::Point point{late, 0.5};
+      writer.push(step, {&point, 1});
+    }
+    writer.flush();
+    begin(kept);
+    CHECK(dump(store, summary + " WHERE name = 'val/loss'") == "1 0.5 4 0.5 4 0.5 4 ");
+  }
 }
