@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import sqlite3
 import unittest
 
@@ -142,6 +143,24 @@ class Run(ExprunTest):
         for recipe in sorted((ROOT / "recipes").glob("*.toml")):
             with self.subTest(recipe=recipe.name):
                 self.exprun("check", os.path.relpath(recipe, ROOT), cwd=ROOT)
+
+    def test_weights_to_begin_with_that_are_not_there_stop_a_run_before_it_begins(self):
+        self.exprun("tiny.toml", "steps=2")
+        run = self.run_folder()
+        newest = f"the newest checkpoint of {run.name} is runs/{run.name}/checkpoints/step_00000002"
+        for words, message, help_ in (("nothing", "'nothing' does not exist", ""), (run.name, f"'{run.name}' does not exist", newest),
+                                      ("@last", "'@last' does not exist", newest), ("tiny", "'tiny' does not exist", newest),
+                                      (f"runs/{run.name}", f"'runs/{run.name}' is the folder of a run, not of a checkpoint", newest)):
+            with self.subTest(words=words):
+                said = self.exprun("tiny.toml", "seed=5", f"init_from={words}", code=2).err
+                self.assertEqual(said, f"<override 2>:1:11: error: {message}\n    init_from={words}\n"
+                                       f"              {'^' * len(words)} {help_}".rstrip() + "\n")
+                self.assertIn(f"<override 1>:1:11: warning: {message}\n", self.exprun("check", "tiny.toml", f"init_from={words}").err)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+        weights = self.folder / "runs" / run.name / "checkpoints/step_00000002"
+        self.exprun("tiny.toml", "steps=3", "seed=5", f"init_from={weights.relative_to(self.folder)}", "checkpoint.every=1 steps")
+        shutil.rmtree(weights)
+        self.exprun("resume", "@last", "run.steps=4")  # it needs them no more
 
 
 if __name__ == "__main__":

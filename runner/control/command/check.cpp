@@ -14,6 +14,7 @@
 #include "control/data/prepare.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/run/initial_weights.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
@@ -116,6 +117,9 @@ class DataLook {
     if (resolution.is_valid("dataset")) glance = data_of(resolution.recipe);
     if (resolution.is_valid("evaluation"))
       for (Diagnostic& problem : evaluation_file_problems(resolution.recipe))
+        glance.problems.push_back(std::move(problem));
+    if (resolution.is_valid("model"))
+      for (Diagnostic& problem : initial_weights_problems(resolution.recipe, folder_))
         glance.problems.push_back(std::move(problem));
     glance.problems = as_warnings(std::move(glance.problems));
     return glance;

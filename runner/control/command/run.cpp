@@ -58,7 +58,7 @@ Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedR
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
   if (!std::filesystem::exists(globals.store.database(), ignored))
-    require_at_first_sight(request, globals.store);
+    require_at_first_sight(request, globals.store, true);
   Store store = open_store_to_write(globals.store);
   return answer(store, globals.store,
                 launch_in_this_life(store, globals.store, request, always_new));

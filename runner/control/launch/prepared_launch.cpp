@@ -6,6 +6,7 @@
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/continued_run.h"
+#include "control/launch/run/initial_weights.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -32,21 +33,22 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
 
 }  // namespace
 
-void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder) {
+void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder, bool is_new) {
   const DataGlance glance = glance_at_data(request.resolved, folder.data());
   Diagnostics problems = glance.problems;
-  const Diagnostics missing = evaluation_file_problems(request.resolved);
-  problems.insert(problems.end(), missing.begin(), missing.end());
-  const Diagnostics lacking =
-      gpu_problems(request.resolved, gpu_offer(), request.joined.has_value(), Severity::error);
-  problems.insert(problems.end(), lacking.begin(), lacking.end());
+  const auto add = [&](const Diagnostics& more) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  };
+  add(evaluation_file_problems(request.resolved));
+  if (is_new && !request.origin) add(initial_weights_problems(request.resolved, folder));
+  add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value(), Severity::error));
   if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.dataset_info);
 }
 
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run) {
-  require_at_first_sight(request, folder);
+  require_at_first_sight(request, folder, !run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
   PreparedData data = prepare_data(request.resolved, folder.data());

@@ -26,9 +26,10 @@ struct PreparedLaunch {
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run);
 
-// What is wrong with the recipe or its data at first sight, and GPUs that it wants and this machine
-// has not, before anything is prepared or written. Throws RecipeError.
-void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder);
+// What is wrong with the recipe or its data at first sight, for a new run also with the weights
+// that it begins with, and GPUs that it wants and this machine has not, before anything is prepared
+// or written. Throws RecipeError.
+void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder, bool is_new);
 
 // What concerns a run reads the paths of its recipe from where it was started.
 
