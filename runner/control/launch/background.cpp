@@ -128,12 +128,14 @@ class HeldSignals {
   sigset_t set_{}, former_{};
 };
 
-// Its trainer has said that it lives, which it does when all is there to train.
+// Its trainer has said that it lives, which it does when all is there to train. The end of an
+// attempt counts as a sign of life too, so that one that has ended does not train.
 bool trains(const StoreFolder& folder, const Begun& begun) {
   const Store store(folder.database(), Store::Access::read_only);
   const auto run = store.run(begun.run);
   for (const AttemptRow& attempt : store.attempts(begun.run))
-    if (run && attempt.attempt == begun.attempt) return run->last_beat_ms > attempt.started_ms;
+    if (run && attempt.attempt == begun.attempt)
+      return attempt.state == "running" && run->last_beat_ms > attempt.started_ms;
   return false;
 }
 
