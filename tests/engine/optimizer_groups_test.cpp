@@ -66,5 +66,64 @@ TEST_CASE("optimizer groups: a group that matches nothing is a mistake") {
             .starts_with("no parameter matches group 'a'"));
 }
 
+TEST_CASE(
+    "frozen parameters: neither gradient nor state, not changed by a bit, no work for others") {
+  const TinyRun run({R"(optimizer.frozen=["*embedding*", "blocks.0.*"])"});
+  const Pipeline initial = run.build();
+  const ParameterList& parameters = *initial.train_state.parameters;
+  MemoryRecorder recorder;
+  const auto trained = live(run, recorder).tensors;
+  int64_t trainable = 0;
+  for (const Parameter& parameter : parameters.items()) {
+    CAPTURE(parameter.name);
+    const bool frozen = parameter.name.find("embedding") != std::string::npos ||
+                        parameter.name.starts_with("blocks.0.");
+    CHECK(parameter.is_frozen() == frozen);
+    CHECK(parameter.tensor.grad().defined() == !frozen);
+    CHECK(trained.at(parameter.name).equal(parameter.tensor) == frozen);
+    CHECK(trained.contains(parameter.name + "/exp_avg") == !frozen);
+    if (!frozen) trainable += parameter.tensor.numel();
+  }
+  CHECK(parameters.trainable_count() == trainable);
+  CHECK(initial.optimizers().state_size().bytes == trainable * 8);
+}
+
+TEST_CASE("frozen parameters: the first gradients of the others are those of the whole model") {
+  const auto gradients = [](const std::vector<std::string>& overrides) {
+    const TinyRun run(overrides);
+    const Pipeline pipeline = run.build();
+    const Batch batch = pipeline.read(Split::train, 0, 4);
+    pipeline.model().set_training(false);
+    pipeline.model().loss_sum(batch.inputs, batch.targets).backward();
+    std::map<std::string, at::Tensor> result;
+    for (const Parameter& parameter : pipeline.train_state.parameters->items())
+      if (!parameter.is_frozen()) result[parameter.name] = parameter.tensor.grad().clone();
+    return result;
+  };
+  for (const std::string tied : {"model.tie_embeddings=true", "model.tie_embeddings=false"}) {
+    CAPTURE(tied);
+    const auto whole = gradients({tied});
+    const auto part = gradients(
+        {tied, R"(optimizer.frozen=["*.bias", "token_embedding.*", "*norm*", "blocks.1.feed*"])"});
+    CHECK(part.size() < whole.size());
+    for (const auto& [name, gradient] : part) {
+      CAPTURE(name);
+      CHECK(gradient.equal(whole.at(name)));
+    }
+  }
+}
+
+TEST_CASE("frozen parameters: mistakes are named, with a suggestion") {
+  CHECK(mistake({R"(optimizer.frozen=["token_embeding.weight"])"})
+            .starts_with("no parameter matches 'token_embeding.weight'"));
+  CHECK(mistake({R"(optimizer.frozen=["token_embeding.weight"])"})
+            .find("did you mean 'token_embedding.weight'?") != std::string::npos);
+  CHECK(mistake({R"(optimizer.frozen=["*"])"})
+            .starts_with("all parameters are frozen: there is nothing to train"));
+  CHECK(mistake({R"(optimizer.frozen=["blocks.*"])",
+                 R"(optimizer.groups.a={match=["blocks.0.*"],type="adamw",lr=1e-5})"})
+            .starts_with("all parameters that match group 'a' are frozen"));
+}
+
 }  // namespace
 }  // namespace exprun

@@ -22,6 +22,13 @@ std::string count(const ordered_json& value) {
   return with_thousands(value.get<int64_t>());
 }
 
+// "1,000", "1,000, 10 of them trainable".
+std::string parameters(const ordered_json& plan) {
+  const ordered_json &all = plan.at("parameters"), &trainable = plan.at("trainable_parameters");
+  return trainable == all ? count(all)
+                          : count(all) + ", " + count(trainable) + " of them trainable";
+}
+
 std::string parts(const ordered_json& plan) {
   std::string text;
   for (const ordered_json& part : plan.at("parameters_by_part"))
@@ -73,7 +80,7 @@ std::string time(const ordered_json& plan) {
 std::string plan_text(const ordered_json& plan) {
   const double flops = plan.at("flops_per_token").get<double>();
   const double tokens = plan.at("tokens_per_step").get<double>();
-  return plan_line("parameters", count(plan.at("parameters"))) + parts(plan) + groups(plan) +
+  return plan_line("parameters", parameters(plan)) + parts(plan) + groups(plan) +
          plan_line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
                                 count(plan.at("gradient_accumulation")) + " x " +
                                 count(plan.at("micro_batch")) + " sequences") +

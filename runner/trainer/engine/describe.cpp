@@ -89,6 +89,7 @@ json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) 
   const int64_t micro_batches =
       (plan.batch.sequences + plan.batch.micro_batch - 1) / plan.batch.micro_batch;
   return {{"parameters", train_state.parameters->count()},
+          {"trainable_parameters", train_state.parameters->trainable_count()},
           {"parameters_by_part", parameters_by_part(*train_state.parameters)},
           {"groups", groups(*train_state.optimizers)},
           {"tokens_per_step", plan.batch.tokens()},
@@ -174,7 +175,7 @@ MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch) {
   const int64_t weights = bytes_of(train_state.optimizers->parameter_tensors());
   int64_t gradients = 0;
   for (const Parameter& parameter : train_state.parameters->items())
-    gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
+    if (!parameter.is_frozen()) gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
   return {weights, gradients, train_state.optimizers->state_size().bytes_here,
           static_cast<int64_t>(train_state.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};

@@ -119,4 +119,11 @@ int64_t ParameterList::count() const {
   return elements;
 }
 
+int64_t ParameterList::trainable_count() const {
+  int64_t elements = 0;
+  for (const auto& item : items_)
+    if (!item.is_frozen()) elements += item.tensor.numel();
+  return elements;
+}
+
 }  // namespace exprun

@@ -30,8 +30,10 @@ struct Initialization {
 struct Parameter {
   std::string name;  // "blocks.0.attention.output_projection.weight"
   ParameterClass kind;
-  at::Tensor tensor;  // a leaf that requires grad; shared with the model's own member
+  at::Tensor tensor;  // a leaf, shared with the model's own member; requires grad unless frozen
   Initialization initialization;
+
+  bool is_frozen() const { return !tensor.requires_grad(); }
 };
 
 // Where each stands, by name: a model declares its parameters in the order in which it uses them,
@@ -60,7 +62,8 @@ class ParameterList {
 
   const std::vector<Parameter>& items() const { return items_; }
   const Parameter* find(const std::string& name) const;
-  int64_t count() const;  // elements in all
+  int64_t count() const;            // elements in all
+  int64_t trainable_count() const;  // of those parameters that are not frozen
 
  private:
   at::Device device_;

@@ -23,12 +23,12 @@
 namespace exprun {
 namespace {
 
-// A model has no parameter that its forward does not use. Gradients are views that exist before
-// backward, so hooks tell which of them one really reached.
+// A model has no parameter that its forward does not use. Only frozen ones get no gradient.
+// Gradients are views that exist before backward, so hooks tell which of them one really reached.
 class GradientCheck {
  public:
   // Watches the next backward; the destructor takes the hooks away again.
-  explicit GradientCheck(const std::vector<Parameter>& parameters);
+  explicit GradientCheck(const ParameterList& parameters);
   ~GradientCheck();
   GradientCheck(const GradientCheck&) = delete;
   GradientCheck& operator=(const GradientCheck&) = delete;
@@ -37,13 +37,15 @@ class GradientCheck {
   void require_all() const;
 
  private:
-  const std::vector<Parameter>& parameters_;
+  std::vector<Parameter> parameters_;  // that are trained
   std::shared_ptr<std::vector<char>> reached_;
   std::vector<unsigned> hooks_;
 };
 
-GradientCheck::GradientCheck(const std::vector<Parameter>& parameters)
-    : parameters_(parameters), reached_(std::make_shared<std::vector<char>>(parameters.size())) {
+GradientCheck::GradientCheck(const ParameterList& parameters) {
+  for (const Parameter& parameter : parameters.items())
+    if (!parameter.is_frozen()) parameters_.push_back(parameter);
+  reached_ = std::make_shared<std::vector<char>>(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.push_back(parameters_[i].tensor.register_hook(
         [reached = reached_, i](const at::Tensor&) { reached->at(i) = true; }));
@@ -182,7 +184,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
 
 void TrainingStep::backward(const at::Tensor& loss_sum, double gradient) {
   std::optional<GradientCheck> check;
-  if (!gradients_checked_) check.emplace(pipeline_.train_state.parameters->items());
+  if (!gradients_checked_) check.emplace(*pipeline_.train_state.parameters);
   loss_sum.backward(at::full({}, gradient, loss_sum.options().requires_grad(false)));
   if (check) check->require_all();
   gradients_checked_ = true;

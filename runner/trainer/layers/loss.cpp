@@ -26,6 +26,12 @@ struct HeadForm {
   double gradient;  // expected, of the loss
 };
 
+// Whether there will be a backward, and one to the weight: it takes a third of the work.
+struct Wanted {
+  bool gradients;
+  bool of_weight;
+};
+
 struct LossAndGradients {
   at::Tensor loss;  // 0-dim fp64
   at::Tensor of_hidden;
@@ -57,11 +63,11 @@ void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at:
 }
 
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, const HeadForm& form, bool gradients) {
+                         const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
   LossAndGradients result;
   result.loss = at::zeros({}, hidden.options().dtype(at::kDouble));
   const int64_t rows = hidden.size(0), step = chunk_rows(weight);
-  if (gradients && rows > step) result.of_hidden = at::empty_like(hidden);
+  if (wanted.gradients && rows > step) result.of_hidden = at::empty_like(hidden);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
@@ -70,7 +76,7 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
     if (logits.is_cpu() || form.softcap > 0 || logits.scalar_type() == at::kHalf)
       logits = logits.to(at::kFloat);
     result.loss.add_(chunk_loss(logits, targets.narrow(0, begin, count), form));
-    if (!gradients) continue;
+    if (!wanted.gradients) continue;
     if (form.gradient != 1) logits.mul_(form.gradient);
     const auto of_logits = logits.to(weight.scalar_type());
     auto of_part = linear_input_gradient(of_logits, weight);
@@ -78,7 +84,7 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
       result.of_hidden.narrow(0, begin, count).copy_(of_part);
     else
       result.of_hidden = of_part;
-    add_weight_gradient(result.of_weight, of_logits, part);
+    if (wanted.of_weight) add_weight_gradient(result.of_weight, of_logits, part);
   }
   return result;
 }
@@ -86,15 +92,18 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
 // Backward scales the gradients where they lie (a second backward is told so by their version), by
 // what its own differs from the expected one.
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, const HeadForm& form, bool gradients) {
-  auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, gradients);
+                         const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
+  auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, wanted);
   auto loss = result.loss.to(at::kFloat);
-  if (!gradients) return {loss, {}, {}};
-  return {loss,
-          {result.of_hidden, result.of_weight.to(weight.scalar_type())},
-          [expected = form.gradient](const Backward& given) -> Tensors {
+  if (!wanted.gradients) return {loss, {}, {}};
+  Tensors kept{result.of_hidden};
+  if (wanted.of_weight) kept.push_back(result.of_weight.to(weight.scalar_type()));
+  return {loss, std::move(kept), [expected = form.gradient](const Backward& given) -> Tensors {
             const auto factor = expected == 1 ? given.gradient : given.gradient.div(expected);
-            return {given.kept[0].mul_(factor), given.kept[1].mul_(factor)};
+            Tensors result;
+            for (const at::Tensor& gradient : given.kept) result.push_back(gradient.mul_(factor));
+            result.resize(2);
+            return result;
           }};
 }
 
@@ -109,8 +118,9 @@ at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                           double gradient) const {
   const auto x = hidden.to(compute), w = weight.to(compute);
   const bool is_recorded = at::GradMode::is_enabled();
+  const Wanted wanted{is_recorded, is_recorded && w.requires_grad()};
   return with_custom_gradient({x, w}, [&] {
-    return head_loss(x, w, targets, {vocab_size, softcap, gradient}, is_recorded);
+    return head_loss(x, w, targets, {vocab_size, softcap, gradient}, wanted);
   });
 }
 

@@ -144,6 +144,10 @@ TEST_CASE("parallel: DDP and ZeRO-1 make the numbers of one process") {
   check_agreement({2}, kAdamW, 1, 20);
 }
 
+TEST_CASE("parallel: with frozen parameters") {
+  check_agreement({2, 3}, {R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 2, 8);
+}
+
 TEST_CASE("parallel: separate blocks count the same targets on any number of ranks") {
   check_agreement({2, 3}, {"dataset.blocks='separate'", "evaluation.val_loss.tokens=50"}, 2, 8);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "engine/optimizer.h"
 #include "engine/parameter.h"
 #include "recipe/key_path.h"
@@ -72,6 +73,39 @@ void check_in_no_group_before(const Section& groups, const std::string& name,
   }
 }
 
+RecipeError takes_nothing(const Section& group, const std::string& name,
+                          const std::vector<Parameter>& parameters) {
+  const auto globs = globs_of(group);
+  for (const Parameter& parameter : parameters)
+    if (matches_any(globs, parameter.name))
+      return group.error("match", "all parameters that match group '" + name + "' are frozen",
+                         "remove the group, or match less in 'frozen' of [optimizer]");
+  return group.error("match", "no parameter matches group '" + name + "'",
+                     "one parameter is named '" + parameters[parameters.size() / 2].name + "'");
+}
+
+std::vector<Parameter> not_frozen(const Section& optimizer,
+                                  const std::vector<Parameter>& parameters) {
+  const auto globs = optimizer.find<std::vector<std::string>>("frozen");
+  if (!globs) return parameters;
+  std::vector<Parameter> rest;
+  for (const Parameter& parameter : parameters)
+    if (!matches_any(*globs, parameter.name)) rest.push_back(parameter);
+  return rest;
+}
+
+std::string suggested_for(const std::string& glob, const std::vector<Parameter>& parameters) {
+  std::vector<std::string> candidates;  // names, and all that begins as they do: "blocks.0.*"
+  for (const Parameter& parameter : parameters) {
+    const std::string& name = parameter.name;
+    candidates.push_back(name);
+    for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+      candidates.push_back(name.substr(0, dot) + ".*");
+  }
+  if (const auto similar = nearest(glob, candidates)) return "did you mean '" + *similar + "'?";
+  return "one parameter is named '" + parameters[parameters.size() / 2].name + "'";
+}
+
 std::vector<OptimizerGroup> named_groups(const Section& groups,
                                          const std::vector<Parameter>& parameters,
                                          std::vector<Parameter>& left) {
@@ -80,10 +114,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     check_in_no_group_before(groups, name, parameters);
     const Section section = groups.table(name);
     const auto taken = take_matching(section, left);
-    if (taken.empty())
-      throw section.error(
-          "match", "no parameter matches group '" + name + "'",
-          "one parameter is named '" + parameters[parameters.size() / 2].name + "'");
+    if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
     check_takes(result.back(), "match");
   }
@@ -92,9 +123,28 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
 
 }  // namespace
 
+std::vector<Parameter> frozen_parameters(const Section& optimizer,
+                                         const std::vector<Parameter>& parameters) {
+  const auto globs = optimizer.find<std::vector<std::string>>("frozen");
+  if (!globs) return {};
+  for (const std::string& glob : *globs)
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+          return glob_matches(glob, parameter.name);
+        }))
+      throw optimizer.error("frozen", "no parameter matches '" + glob + "'",
+                            suggested_for(glob, parameters));
+  std::vector<Parameter> frozen;
+  for (const Parameter& parameter : parameters)
+    if (matches_any(*globs, parameter.name)) frozen.push_back(parameter);
+  if (frozen.size() == parameters.size())
+    throw optimizer.error("frozen", "all parameters are frozen: there is nothing to train",
+                          "leave at least one parameter unmatched");
+  return frozen;
+}
+
 std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
                                              const std::vector<Parameter>& parameters) {
-  std::vector<Parameter> left = parameters;
+  std::vector<Parameter> left = not_frozen(optimizer, parameters);
   std::vector<OptimizerGroup> result;
   if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
   if (optimizer.has("type") && !left.empty()) {

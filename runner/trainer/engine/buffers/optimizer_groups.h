@@ -1,4 +1,5 @@
-// Which optimizer steps which parameter: [optimizer] itself and its named groups.
+// Which optimizer steps which parameter: [optimizer] itself and its named groups; or none, for
+// frozen ones.
 #pragma once
 
 #include <string>
@@ -16,8 +17,14 @@ struct OptimizerGroup {
   std::vector<Parameter> undecayed;
 };
 
-// Puts each parameter into exactly one group. Throws RecipeError that names a parameter in none or
-// in two, a group that matches nothing, and a matrix-wise optimizer that would get a vector.
+// The parameters that `frozen` of [optimizer] matches. Throws RecipeError where a glob matches
+// none, or where they match all.
+std::vector<Parameter> frozen_parameters(const Section& optimizer,
+                                         const std::vector<Parameter>& parameters);
+
+// Puts each parameter that is not frozen into exactly one group. Throws RecipeError that names a
+// parameter in none or in two, a group that matches nothing, and a matrix-wise optimizer that would
+// get a vector.
 std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
                                              const std::vector<Parameter>& parameters);
 

@@ -77,8 +77,10 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
                        Parallelism parallelism, const UpdatePrecision& precision)
     : parallelism_(std::move(parallelism)),
       precision_(precision),
+      frozen_(frozen_parameters(section, parameters)),
       groups_(optimizer_groups(section, parameters)) {
   share_values(*parallelism_.group, parameters);
+  for (const Parameter& parameter : frozen_) parameter.tensor.set_requires_grad(false);
   for (const OptimizerGroup& each : groups_) stepped_groups_.push_back(build(each));
   std::vector<const ShardedBuffer*> buffers;
   for (const SteppedGroup& stepped_group : stepped_groups_)
@@ -170,11 +172,13 @@ void Optimizers::store(SteppedGroup::Unit& unit, int64_t update) const {
 std::vector<int> Optimizers::ranks_that_differ() const {
   await_values();
   Hasher hasher;
+  const auto add = [&](const at::Tensor& tensor) {
+    const at::Tensor values = tensor.cpu();
+    hasher.update(values.const_data_ptr(), values.nbytes());
+  };
   for (const SteppedGroup& stepped_group : stepped_groups_)
-    for (const ShardedBuffer& buffer : stepped_group.buffers) {
-      const at::Tensor values = buffer.flat().range().values.cpu();
-      hasher.update(values.const_data_ptr(), values.nbytes());
-    }
+    for (const ShardedBuffer& buffer : stepped_group.buffers) add(buffer.flat().range().values);
+  for (const Parameter& parameter : frozen_) add(parameter.tensor);
   const auto ranks = static_cast<size_t>(parallelism_.group->world_size());
   std::vector<double> hashes(ranks);
   // As many digits as a double carries exactly.
@@ -195,6 +199,7 @@ std::vector<NamedTensor> Optimizers::parameter_tensors() const {
       for (const auto& parameter_slice : buffer.flat().parameter_slices())
         tensors.push_back({parameter_slice.parameter.name,
                            FlatBuffer::cut(buffer.flat().range().values, parameter_slice)});
+  for (const Parameter& parameter : frozen_) tensors.push_back({parameter.name, parameter.tensor});
   return tensors;
 }
 

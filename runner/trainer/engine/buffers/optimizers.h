@@ -49,8 +49,8 @@ class SteppedRange {
 
 class Optimizers {
  public:
-  // Moves the parameters into flat buffers; rank 0's values become those of all. Throws RecipeError
-  // (see optimizer_groups).
+  // Moves the parameters into flat buffers, but frozen ones stay where they are and no longer
+  // require grad; rank 0's values become those of all. Throws RecipeError (see optimizer_groups).
   Optimizers(const Section& section, const std::vector<Parameter>& parameters,
              Parallelism parallelism, const UpdatePrecision& precision = {});
 
@@ -77,7 +77,7 @@ class Optimizers {
   // Collective: the ranks whose parameters are not those of rank 0 to the bit.
   std::vector<int> ranks_that_differ() const;
 
-  // Views, in the order of the parameters: saving reads them, loading writes them.
+  // Views, by group, frozen ones last: saving reads them, loading writes them.
   std::vector<NamedTensor> parameter_tensors() const;
 
   // The state, whole and by parameter, as "<parameter>/<state>": how it is stored does not depend
@@ -121,6 +121,7 @@ class Optimizers {
 
   Parallelism parallelism_;
   UpdatePrecision precision_;
+  std::vector<Parameter> frozen_;
   std::vector<OptimizerGroup> groups_;
   std::vector<SteppedGroup> stepped_groups_;  // one a group
   std::unique_ptr<GradientReducer> sync_;

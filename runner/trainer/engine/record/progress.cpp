@@ -189,11 +189,18 @@ std::string plural(int64_t count, const char* thing) {
   return with_thousands(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
+// "1,000 parameters", "1,000 parameters, 10 of them trainable".
+std::string counted(const ParameterList& parameters) {
+  const int64_t all = parameters.count(), trainable = parameters.trainable_count();
+  const std::string text = plural(all, "parameter");
+  return trainable == all ? text : text + ", " + with_thousands(trainable) + " of them trainable";
+}
+
 std::string model_line(const Pipeline& pipeline) {
   const RunPlan& plan = pipeline.plan;
   return plan.name + ": model " + pipeline.recipe.section("model").type() + ", " +
-         plural(pipeline.train_state.parameters->count(), "parameter") + "; " +
-         plural(plan.timeline.steps, "step") + " of " + plural(plan.batch.tokens(), "token");
+         counted(*pipeline.train_state.parameters) + "; " + plural(plan.timeline.steps, "step") +
+         " of " + plural(plan.batch.tokens(), "token");
 }
 
 std::string memory_line(const Pipeline& pipeline) {
