@@ -99,8 +99,10 @@ int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& p
 
 void Store::roll_back(int64_t run, int64_t step) {
   Connection& connection = *impl_->connection;
+  const auto kept =
+      connection.guarded("read", [&] { return KeptSummaries(connection, run, step); });
   connection.write("record a rollback in", Connection::Durability::written, [&] {
-    archive_after(connection, run, step);
+    archive_after(connection, run, step, kept);
     Query(connection, "UPDATE attempt SET last_step = ? WHERE run = ? AND attempt = ?", step, run,
           current_attempt(connection, run))
         .run();
