@@ -16,7 +16,15 @@ class Background(ExprunTest):
         said = self.exprun(*(words or ENDLESS), "--detach").err
         (name, process) = re.search(r"^exprun: (\S+) runs in the background \(process (\d+)\)$", said, re.M).groups()
         self.addCleanup(self.end_process, int(process))
+        # A run that is stopped earlier has nothing to save, and says so in other words.
+        self.await_step(name)
         return name, int(process), said
+
+    def await_step(self, name):
+        late = time.monotonic() + TIMEOUT
+        while self.rows(f"SELECT last_step FROM runs WHERE folder = '{name}' AND last_step > 0") == []:
+            self.assertLess(time.monotonic(), late)
+            time.sleep(0.05)
 
     def end_process(self, process):
         if self.lives(process):
