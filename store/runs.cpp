@@ -235,16 +235,43 @@ std::string which(Store::Among among) {
                                      : "WHERE removed_ms IS NOT NULL ";
 }
 
+// What "@best" compares runs by.
+struct Goal {
+  std::string metric = "val/loss";
+  bool maximize = false;
+};
+
+Goal newest_goal(Connection& connection) {
+  Goal goal;
+  Query query(connection,
+              "SELECT k.path, p.value FROM parameter AS p JOIN parameter_key AS k ON k.id = p.key "
+              "WHERE p.run = (SELECT max(id) FROM run WHERE removed_ms IS NULL) "
+              "AND k.path IN ('run.best_metric', 'run.best_goal')");
+  while (query.step()) {
+    if (query.text(0) == "run.best_metric")
+      goal.metric = query.text(1);
+    else
+      goal.maximize = query.text(1) == "maximize";
+  }
+  return goal;
+}
+
+std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
+  const Goal goal = newest_goal(connection);
+  const std::string value = goal.maximize ? "s.max" : "s.min";
+  return select_runs(connection,
+                     where +
+                         "AND run = (SELECT s.run FROM series AS s JOIN run AS r "
+                         "ON r.id = s.run AND r.removed_ms IS NULL WHERE s.name = ? AND " +
+                         value + " IS NOT NULL ORDER BY " + value + (goal.maximize ? " DESC" : "") +
+                         ", s.run LIMIT 1)",
+                     goal.metric);
+}
+
 std::vector<RunRow> exact(Connection& connection, const std::string& reference,
                           const std::string& where) {
   if (reference == "@last") return select_runs(connection, where + "ORDER BY run DESC LIMIT 1");
-  if (reference == "@best") {
-    return select_runs(connection, where +
-                                       "AND run = (SELECT s.run FROM series AS s JOIN run AS r "
-                                       "ON r.id = s.run AND r.removed_ms IS NULL "
-                                       "WHERE s.name = 'val/loss' AND s.min IS NOT NULL "
-                                       "ORDER BY s.min, s.run LIMIT 1)");
-  }
+  if (reference == "@best") return best_run(connection, where);
   if (const auto id = parse_number<int64_t>(reference)) {
     auto rows = select_runs(connection, where + "AND run = ?", *id);
     if (!rows.empty()) return rows;
@@ -281,7 +308,8 @@ std::string list(const std::vector<RunRow>& rows) {
 
 std::string advice(Connection& connection, const std::string& reference, Store::Among among) {
   if (among == Store::Among::removed) return " is removed; `exprun ls --removed` lists those";
-  if (reference == "@best") return "; no run has a finite val/loss yet";
+  if (reference == "@best")
+    return "; no run has a finite " + newest_goal(connection).metric + " yet";
   if (!matching(connection, reference, Store::Among::removed).empty())
     return "; it was removed: `exprun restore " + reference + "` brings it back";
   std::vector<std::string> names;

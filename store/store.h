@@ -62,9 +62,9 @@ class Store {
   // Newest first, without removed ones; `name` and `recipe_hash` filter when not empty.
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
   std::vector<RunRow> removed_runs() const;
-  // By id, uid, folder or unique prefix of one, name (its newest run), "@last", or "@best" (of the
-  // lowest val/loss). Throws Error with ExitCode::no_such_run that lists the nearest, or the runs
-  // that a prefix could mean.
+  // By id, uid, folder or unique prefix of one, name (its newest run), "@last", or "@best" (the
+  // best of all runs by the newest run's best_metric and best_goal). Throws Error with
+  // ExitCode::no_such_run that lists the nearest, or the runs that a prefix could mean.
   enum class Among { kept, removed };
   RunRow find_run(const std::string& reference, Among among = Among::kept) const;
 

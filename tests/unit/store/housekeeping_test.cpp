@@ -92,6 +92,26 @@ TEST_CASE("store: a run is found by id, uid, folder, prefix, name, @last and @be
         "store: '1a2b' could mean several runs: 2 (two, 1a2b99990000), 1 (one, 1a2b3c4d0000)");
 }
 
+TEST_CASE("store: @best goes by the newest run's best_metric and best_goal") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  NewRun run = new_run("1a", "one");
+  run.parameters = {{"run.best_goal", "\"maximize\"", false},
+                    {"run.best_metric", "\"hellaswag/accuracy\"", true}};
+  const int64_t first = store.create_run(run);
+  run.uid = new_run("2b").uid;
+  run.folder = "one-2b";
+  const int64_t second = store.create_run(run);
+  write_loss(folder, first, "val/loss", 2, 1);
+  CHECK(refusal(store, "@best") == "store: no run '@best' in '" + folder.database().string() +
+                                       "'; no run has a finite hellaswag/accuracy yet");
+  write_loss(folder, first, "hellaswag/accuracy", 0.3, 1);
+  write_loss(folder, second, "hellaswag/accuracy", 0.4, 1);
+  CHECK(store.find_run("@best").id == second);
+  store.create_run(new_run("3c", "another"));
+  CHECK(store.find_run("@best").id == first);
+}
+
 TEST_CASE("store: a removed run is neither listed nor found, until it is restored") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
