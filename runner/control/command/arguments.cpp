@@ -41,7 +41,7 @@ const char* meaning(ExitCode code) {
     case ExitCode::bad_recipe:
       return "wrong recipe or command line";
     case ExitCode::diverged:
-      return "diverged: the loss is NaN or infinite";
+      return "diverged: the loss or the gradient norm is NaN, infinite, or an outlier";
     case ExitCode::no_such_run:
       return "no such run";
     case ExitCode::store_error:

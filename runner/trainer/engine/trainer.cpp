@@ -27,8 +27,8 @@ std::string overflow(double scale, int64_t step) {
 
 std::string early_stop(const BestRule& rule, const Position& position) {
   return "ended early at step " + std::to_string(position.step) + ": " + rule.metric +
-         " has not improved in " + std::to_string(position.without_best) + " evaluations" +
-         (position.best ? "; its best is " + shortest(position.best->value) + " at step " +
+         " has not improved in " + pluralize(position.without_best, "evaluation") +
+         (position.best ? "; its best is " + fixed(position.best->value, 4) + " at step " +
                               std::to_string(position.best->step)
                         : "");
 }

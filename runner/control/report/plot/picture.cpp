@@ -152,6 +152,7 @@ Panel make_panel(std::string title, std::vector<PlotCurve> curves, const Picture
   }
   if (options.smoothing > 0) title += ", smoothed by " + shortest(options.smoothing);
   if (options.log_y) title += ", logarithmic";
+  if (y.is_empty()) title += options.log_y ? " (no finite value above 0)" : " (no finite value)";
   return {std::move(title), x_axis(x, options), y_axis(y, options.log_y), std::move(curves)};
 }
 

@@ -1,4 +1,4 @@
-// A plot before it is drawn: panels with axes and curves. terminal_plot.h, svg.h and png.h draw it.
+// A plot before it is drawn: panels with axes and curves. terminal_plot.h and svg.h draw it.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct PictureOptions {
 };
 
 // Smooths the curves, and fits the axes to what can be drawn. What a logarithmic axis has no place
-// for becomes a gap.
+// for becomes a gap. The title says where nothing is left to draw.
 Panel make_panel(std::string title, std::vector<PlotCurve> curves, const PictureOptions& options);
 
 // Exponential moving average without bias to 0 at the beginning, as TensorBoard's:
