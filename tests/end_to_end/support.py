@@ -4,17 +4,19 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import temporary_folder  # noqa: E402
 BUILD = pathlib.Path(os.environ.get("EXPRUN_BUILD", ROOT / "build"))
 FAKE_DRIVER = BUILD / "fake_nvml"
 TIMEOUT = 300  # seconds: ends what hangs, also on a slow machine, before ranks give up an exchange after 10 min
@@ -93,7 +95,7 @@ class ExprunTest(unittest.TestCase):
         if not self.sees_gpus:
             self.hide_gpus()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exprun-test-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(temporary_folder.remove, self.folder)
         self.write("tiny.toml", TINY)
         self.write("text.txt", TEXT)
 

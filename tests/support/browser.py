@@ -4,12 +4,15 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import tempfile
 import time
 import urllib.request
+
+import temporary_folder
 
 TIMEOUT = 60  # seconds: ends what hangs
 
@@ -68,7 +71,7 @@ class Browser:
              "--remote-debugging-port=0", f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
             # Relative: the path of a socket holds 107 bytes, and a temporary folder may lie deep.
             cwd=self.folder, env={**os.environ, "TMPDIR": "."}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            stderr=subprocess.DEVNULL, start_new_session=True)
         port = self.port()
         request = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
         page = json.load(urllib.request.urlopen(request, timeout=TIMEOUT))
@@ -88,9 +91,9 @@ class Browser:
 
     def close(self):
         self.socket.close()
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        temporary_folder.remove(self.folder)
 
     def note(self, event):
         kind, of = event.get("method"), event.get("params", {})

@@ -85,11 +85,10 @@ class ProcessRing {
   std::optional<Liveness> next_process_;
 };
 
-// Whether the processes of all ranks are there. NCCL does not notice on its own that one of the
-// same machine has died.
-
-// Ranks exchange a word in one round after another, over connections that serve nothing else: the
-// kernel closes those of a process that ends, which every round notices at once.
+// Whether the processes of all ranks are there: NCCL does not notice on its own that one of the
+// same machine has died. Ranks exchange a word in one round after another, over connections that
+// serve nothing else: the kernel closes those of a process that ends, which every round notices at
+// once.
 class Peers {
  public:
   enum class Word { here, leaving, failed };
