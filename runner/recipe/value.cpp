@@ -15,6 +15,25 @@ auto find_entry(Entries& entries, std::string_view key) {
 
 }  // namespace
 
+const char* to_string(Origin origin) {
+  switch (origin) {
+    case Origin::file:
+      return "file";
+    case Origin::command_line:
+      return "override";
+    case Origin::derived:
+      return "derived";
+    case Origin::default_value:
+      return "default";
+  }
+  return "";
+}
+
+std::string place_of(const Value& value) {
+  if (value.origin != Origin::file || !value.where) return to_string(value.origin);
+  return value.where.file->name + ':' + std::to_string(value.where.line);
+}
+
 Table::Table() = default;
 Table::Table(const Table&) = default;
 Table::Table(Table&&) noexcept = default;

@@ -15,6 +15,8 @@ namespace exprun {
 
 enum class Origin { file, command_line, derived, default_value };
 
+const char* to_string(Origin origin);  // "file", "override", "derived", "default"
+
 class Value;
 struct Entry;
 
@@ -70,6 +72,9 @@ class Value {
   Origin origin = Origin::file;
   bool is_invalid = false;  // a mistake that is reported already: nothing follows from it
 };
+
+// Where it comes from, for people: "recipes/mine.toml:7", "override", "derived", "default".
+std::string place_of(const Value& value);
 
 struct Entry {
   std::string key;

@@ -7,7 +7,7 @@ import unittest
 from support import ROOT, ExprunTest
 
 # Their examples are typed, in this order.
-COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "plot", "query",
+COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "compare", "plot", "watch", "query",
             "export", "tag", "note", "sweep", "sweep ls", "sweep show", "sweep stop", "doctor", "gc", "merge", "version", "data", "data prepare", "data info",
             "data verify", "data head", "data fetch", "help", "RECIPE", "sample", "eval", "logs", "stop", "fork")
 NOT_TYPED = {
@@ -16,6 +16,7 @@ NOT_TYPED = {
     "eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl": "its data, and GPT-2's vocabulary",
     "recipes/quickstart.toml --detach": "a run that goes on behind the test",
     "logs @last -f": "the same",
+    "watch": "a terminal, and somebody who quits",
     "stop 'mine-*' --no-wait": "a run that is running",
     "mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500": "another machine",
 }

@@ -10,7 +10,7 @@
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
-#include "control/report/comparison.h"
+#include "control/report/compare/comparison.h"
 #include "control/report/terminal.h"
 #include "recipe/sweep/sweep_space.h"
 

@@ -20,11 +20,15 @@ void say(const std::string& title, const std::vector<std::string>& lines) {
 }
 
 void say_differences(const Store& store, const RunRow& before, const RunRow& now) {
-  const auto circumstances = provenance_differences(store, before, now);
-  say(circumstances.empty()
-          ? "code, machine, libraries, data and environment are those of " + before.folder
-          : "different from " + before.folder + ":",
-      circumstances);
+  std::vector<std::string> lines;
+  for (const auto& different :
+       {different_circumstances(store, {before, now}), different_parameters(store, {before, now})})
+    for (const auto& [name, values] : different)
+      lines.push_back(name + ": " + values[0].value_or("none") + " -> " +
+                      values[1].value_or("none"));
+  say(lines.empty() ? "code, machine, libraries, data and environment are those of " + before.folder
+                    : "different from " + before.folder + ":",
+      lines);
   say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
 }
 

@@ -32,31 +32,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* word(Origin origin) {
-  switch (origin) {
-    case Origin::file:
-      return "file";
-    case Origin::command_line:
-      return "override";
-    case Origin::derived:
-      return "derived";
-    case Origin::default_value:
-      return "default";
-  }
-  return "";
-}
-
-// "recipes/mine.toml:7", "override", "derived", "default".
-std::string place(const Value& value) {
-  if (value.origin != Origin::file || !value.where) return word(value.origin);
-  return value.where.file->name + ':' + std::to_string(value.where.line);
-}
-
 ordered_json origins_of(const ResolvedRecipe& recipe) {
   ordered_json list = ordered_json::array();
   for (const auto& [path, text] : recipe.leaves(false)) {
     const Value& value = *recipe.find(path);
-    ordered_json item = {{"key", path}, {"value", to_json(value)}, {"origin", word(value.origin)}};
+    ordered_json item = {
+        {"key", path}, {"value", to_json(value)}, {"origin", to_string(value.origin)}};
     if (value.where) item["file"] = value.where.file->name;
     if (value.where) item["line"] = value.where.line;
     list.push_back(std::move(item));
@@ -78,7 +59,7 @@ std::string recipe_with_origins(const ResolvedRecipe& recipe) {
   ResultTable table{{{"key", "key"}, {"value", "value"}, {"origin", "origin"}}, {}};
   for (const auto& [path, value] : recipe.leaves(false))
     table.rows.push_back(
-        {Cell::word(path), Cell::word(value), Cell::word(place(*recipe.find(path)))});
+        {Cell::word(path), Cell::word(value), Cell::word(place_of(*recipe.find(path)))});
   return to_plain(table, {});
 }
 

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "control/command/command.h"
+#include "control/report/table.h"
 #include "control/sweep/run_trials.h"
+#include "control/sweep/stored_sweeps.h"
 
 namespace exprun {
 
@@ -18,6 +20,9 @@ int run_sweep_stop(const Words& words, const Globals& globals);
 // the commands that come next. `recipe` is the file's name, or empty where no file was given.
 void say_how_it_ended(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                       const SweepEnd& end, const std::string& recipe);
+
+// A row for each trial: its changes, how it stands, its best value of the sweep's metric.
+ResultTable trials_table(const StoredSweep& sweep);
 
 // The ids of all sweeps, for completion.
 Words sweep_ids(const StoreFolder& folder);

@@ -10,7 +10,6 @@
 #include "control/command/table_format.h"
 #include "control/report/runs_table.h"
 #include "control/report/terminal.h"
-#include "control/sweep/stored_sweeps.h"
 
 namespace exprun {
 namespace {
@@ -21,6 +20,8 @@ Cell state_cell_of(const StoredTrial& trial) {
   return trial.run ? state_cell(trial.run->state)
                    : Cell::word(trial.state, trial.state == "failed" ? Tone::bad : Tone::plain);
 }
+
+}  // namespace
 
 ResultTable trials_table(const StoredSweep& sweep) {
   ResultTable table{{{"trial", "trial", true},
@@ -43,6 +44,8 @@ ResultTable trials_table(const StoredSweep& sweep) {
   }
   return table;
 }
+
+namespace {
 
 std::string percent(double share) {
   return fixed(100 * share, 0) + " %";

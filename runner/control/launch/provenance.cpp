@@ -9,14 +9,17 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/hash.h"
 #include "base/json_text.h"
 #include "base/machine/gpus.h"
 #include "base/machine/processor.h"
 #include "base/process/program.h"
+#include "base/strings.h"
 #include "control/launch/process/child_process.h"
 
 namespace exprun {
@@ -187,6 +190,12 @@ void add_text(Details& details, const std::string& text) {
   if (object.is_object()) add_leaves(details, "", object);
 }
 
+// "37 lines (1a2b3c4d)"
+std::string described_changes(const std::string& diff) {
+  return pluralize(std::count(diff.begin(), diff.end(), '\n'), "line") + " (" +
+         hash_hex(diff).substr(0, 8) + ")";
+}
+
 Details details_of(const Store& store, const RunRow& run) {
   Details details;
   for (const char* kind : {"environment", "libraries"})
@@ -195,16 +204,29 @@ Details details_of(const Store& store, const RunRow& run) {
        {"command_line", "git_untracked", "config", "environment.TORCHELASTIC_ERROR_FILE"})
     details.erase(noise);
   details["exprun"] = run.version;
-  details["git_commit"] = run.git_commit.value_or("none");
+  if (run.git_commit) details["git_commit"] = *run.git_commit;
+  const std::string changes = store.attempt_text(run.id, run.attempt, "diff");
+  if (!changes.empty()) details["uncommitted_changes"] = described_changes(changes);
   details["data_fingerprint"] = run.data_fingerprint;
-  for (const ParameterRow& parameter : store.parameters(run.id))
-    details[parameter.path] = parameter.toml;
   return details;
 }
 
-std::string value_in(const Details& details, const std::string& name) {
-  const auto found = details.find(name);
-  return found == details.end() ? "nothing" : found->second;
+std::vector<DifferentValue> what_differs(const std::vector<Details>& runs) {
+  std::set<std::string> names;
+  for (const Details& run : runs)
+    for (const auto& [name, value] : run) names.insert(name);
+  std::vector<DifferentValue> different;
+  for (const std::string& name : names) {
+    DifferentValue each{name, {}};
+    for (const Details& run : runs) {
+      const auto found = run.find(name);
+      each.values.push_back(found == run.end() ? std::nullopt : std::optional(found->second));
+    }
+    const auto is_other = [&](const auto& value) { return value != each.values.front(); };
+    if (std::any_of(each.values.begin(), each.values.end(), is_other))
+      different.push_back(std::move(each));
+  }
+  return different;
 }
 
 bool same_bits(double a, double b) {
@@ -213,22 +235,22 @@ bool same_bits(double a, double b) {
 
 }  // namespace
 
-std::vector<std::string> provenance_differences(const Store& store, const RunRow& before,
-                                                const RunRow& now) {
-  const Details old_details = details_of(store, before), new_details = details_of(store, now);
-  Details names = old_details;
-  names.insert(new_details.begin(), new_details.end());
-  std::vector<std::string> lines;
-  for (const auto& [name, ignored] : names) {
-    const std::string a = value_in(old_details, name), b = value_in(new_details, name);
-    if (a != b) lines.push_back(name + ": " + a + " -> " + b);
+std::vector<DifferentValue> different_parameters(const Store& store,
+                                                 const std::vector<RunRow>& runs) {
+  std::vector<Details> details;
+  for (const RunRow& run : runs) {
+    Details& parameters = details.emplace_back();
+    for (const ParameterRow& parameter : store.parameters(run.id))
+      parameters[parameter.path] = parameter.toml;
   }
-  const auto diff = [&](const RunRow& run) {
-    return store.attempt_text(run.id, run.attempt, "diff");
-  };
-  if (diff(before) != diff(now))
-    lines.push_back("uncommitted changes: exprun show RUN --git-diff prints those of each run");
-  return lines;
+  return what_differs(details);
+}
+
+std::vector<DifferentValue> different_circumstances(const Store& store,
+                                                    const std::vector<RunRow>& runs) {
+  std::vector<Details> details;
+  for (const RunRow& run : runs) details.push_back(details_of(store, run));
+  return what_differs(details);
 }
 
 std::vector<std::string> result_differences(const Store& store, const RunRow& before,

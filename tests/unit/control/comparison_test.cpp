@@ -1,5 +1,5 @@
 // exprun report: runs side by side, groups of runs, and every form of the table.
-#include "control/report/comparison.h"
+#include "control/report/compare/comparison.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/report/comparison.h"
+#include "control/report/compare/comparison.h"
 #include "store/rows.h"
 
 namespace exprun {

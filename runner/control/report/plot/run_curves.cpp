@@ -78,26 +78,33 @@ struct Reading {
   std::vector<PlotSample>* into;
 };
 
-void read(const Store& store, const Reading& reading, Against against) {
+void read(const Store& store, const Reading& reading, Against against, MetricCache* cache) {
   const double tokens =
       against == Against::tokens ? tokens_per_step_or_refuse(store, *reading.run) : 1;
   reading.into->reserve(static_cast<size_t>(reading.series.count));
-  for (const MetricRow& row : store.metrics(reading.series.id)) {
+  const auto add = [&](const MetricRow& row) {
     const double x = against == Against::time ? static_cast<double>(row.time_ms) / 1e3
                                               : static_cast<double>(row.step) * tokens;
     reading.into->push_back({x, row.value});
-  }
+  };
+  const int64_t series = reading.series.id;
+  if (cache)
+    std::ranges::for_each(cache->values(store, series), add);
+  else
+    std::ranges::for_each(store.metrics(series), add);
 }
 
 // Long curves are read side by side, by connections of their own.
-void read_all(const Store& store, const std::vector<Reading>& readings, Against against) {
+void read_all(const Store& store, const std::vector<Reading>& readings, Against against,
+              MetricCache* cache) {
   constexpr int64_t kWorthThreads = 50'000;  // values; SQLite reads some 6 a microsecond
   int64_t values = 0;
   for (const Reading& reading : readings) values += reading.series.count;
   const size_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-  const size_t threads = values < kWorthThreads ? 1 : std::min(cores, readings.size());
+  const size_t threads = cache || values < kWorthThreads ? 1 : std::min(cores, readings.size());
   const auto read_every = [&](const Store& mine, size_t first) {
-    for (size_t i = first; i < readings.size(); i += threads) read(mine, readings[i], against);
+    for (size_t i = first; i < readings.size(); i += threads)
+      read(mine, readings[i], against, cache);
   };
   std::vector<std::future<void>> others;
   for (size_t first = 1; first < threads; ++first)
@@ -115,7 +122,8 @@ std::string curve_label(const PlottedRun& run, const std::string& series, bool s
 }
 
 std::vector<PlotCurve> curves_of(const Store& store, const std::vector<PlottedRun>& runs,
-                                 const std::vector<const AskedSeries*>& series, Against against) {
+                                 const std::vector<const AskedSeries*>& series, Against against,
+                                 MetricCache* cache) {
   const bool several_runs = runs.size() > 1, several_series = series.size() > 1;
   std::vector<PlotCurve> curves;
   curves.reserve(runs.size() * series.size());  // what is read goes into them
@@ -130,7 +138,7 @@ std::vector<PlotCurve> curves_of(const Store& store, const std::vector<PlottedRu
       curves.push_back({std::move(label), {}, several_runs ? i : j, several_runs && j % 2 == 1});
       readings.push_back({&runs[i].run, row, &curves.back().samples});
     }
-  read_all(store, readings, against);
+  read_all(store, readings, against, cache);
   return curves;
 }
 
@@ -162,10 +170,11 @@ Unit unit_of(Against against, const std::vector<PlotCurve>& curves) {
 }
 
 Panel panel_of(const Store& store, const std::vector<PlottedRun>& runs,
-               const std::vector<const AskedSeries*>& series, const CurveOptions& options) {
+               const std::vector<const AskedSeries*>& series, const CurveOptions& options,
+               MetricCache* cache) {
   std::string title;
   for (const AskedSeries* each : series) title += (title.empty() ? "" : ", ") + each->name;
-  std::vector<PlotCurve> curves = curves_of(store, runs, series, options.against);
+  std::vector<PlotCurve> curves = curves_of(store, runs, series, options.against, cache);
   const Unit unit = unit_of(options.against, curves);
   return make_panel(std::move(title), std::move(curves),
                     {options.smoothing, options.log_x, options.log_y, unit.name, unit.size});
@@ -199,12 +208,19 @@ std::vector<PlottedRun> plotted_runs(const Store& store, const std::vector<Repor
   return plotted;
 }
 
+const std::vector<MetricRow>& MetricCache::values(const Store& store, int64_t series) {
+  std::vector<MetricRow>& known = known_[series];
+  const std::vector<MetricRow> more = store.metrics(series, known.empty() ? -1 : known.back().step);
+  known.insert(known.end(), more.begin(), more.end());
+  return known;
+}
+
 std::string last_word(const std::string& series) {
   return series.substr(series.rfind('/') + 1);
 }
 
 std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,
-                             const CurveOptions& options) {
+                             const CurveOptions& options, MetricCache* cache) {
   const std::vector<AskedSeries> asked = asked_series(store, runs, options.series);
   std::vector<std::vector<const AskedSeries*>> kinds;
   for (const AskedSeries& series : asked) {
@@ -217,7 +233,7 @@ std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& 
       same->push_back(&series);
   }
   std::vector<Panel> panels;
-  for (const auto& kind : kinds) panels.push_back(panel_of(store, runs, kind, options));
+  for (const auto& kind : kinds) panels.push_back(panel_of(store, runs, kind, options, cache));
   return panels;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +29,22 @@ struct CurveOptions {
   bool log_x = false, log_y = false;
 };
 
+// Values of series that are read again and again while runs add to them: each once.
+class MetricCache {
+ public:
+  const std::vector<MetricRow>& values(const Store& store, int64_t series);
+  // A resume or a rollback has replaced values.
+  void forget() { known_.clear(); }
+
+ private:
+  std::map<int64_t, std::vector<MetricRow>> known_;
+};
+
 // A panel for each kind of series: "train/loss" and "val/loss" share one, as their last words are
 // the same. A run keeps its color in all; one run alone has a color for each series. Throws Error
 // that names the nearest series where no run has one that is asked for.
 std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,
-                             const CurveOptions& options);
+                             const CurveOptions& options, MetricCache* cache = nullptr);
 
 // "loss" of "val/loss".
 std::string last_word(const std::string& series);

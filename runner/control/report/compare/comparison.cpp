@@ -1,4 +1,4 @@
-#include "control/report/comparison.h"
+#include "control/report/compare/comparison.h"
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +89,7 @@ Goal goal_of(std::string_view series) {
   const std::string_view last = series.substr(series.rfind('/') + 1);
   for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
     if (last.find(word) != last.npos) return Goal::highest;
-  return Goal::lowest;
+  return last.ends_with("per_s") ? Goal::highest : Goal::lowest;
 }
 
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {

@@ -1,0 +1,293 @@
+// exprun compare RUN RUN...
+#include <algorithm>
+
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/log.h"
+#include "base/suggest.h"
+#include "base/terminal/terminal.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "control/launch/provenance.h"
+#include "control/report/compare/compared_series.h"
+#include "control/report/plot/run_curves.h"
+#include "control/report/plot/terminal_plot.h"
+#include "control/report/terminal.h"
+#include "recipe/value.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kMostRuns = 8;
+constexpr size_t kWidestCell = 48, kNarrowestCell = 16, kUsualWidth = 80;  // characters
+
+struct AskedComparison {
+  Words runs, metrics;
+  bool json = false, markdown = false;
+};
+
+// A table with the runs as columns; `rows` are compared as columns of `report` are.
+ResultTable side_by_side(const std::string& what, const std::vector<ReportedRun>& runs,
+                         std::vector<ComparedColumn> rows) {
+  std::vector<size_t> order;
+  for (size_t run = 0; run < runs.size(); ++run) order.push_back(run);
+  ResultTable across = table_of(std::move(rows), order);
+  ResultTable table{{{"name", what}}, {}};
+  for (const ReportedRun& run : runs) table.columns.push_back({run.run.folder, run.run.folder});
+  for (size_t row = 0; row < across.columns.size(); ++row) {
+    auto& cells = table.rows.emplace_back(1, Cell::word(across.columns[row].title));
+    for (auto& of_run : across.rows) cells.push_back(std::move(of_run[row]));
+  }
+  return table;
+}
+
+// Parameters, and where each run has its value from.
+
+// Nothing where this version of exprun does not understand the recipe.
+std::optional<Resolution> resolved(const Store& store, const RunRow& run) {
+  try {
+    return try_resolve(stored_recipe(store, run));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+struct Parameters {
+  ResultTable values;   // for people with their origins
+  ResultTable origins;  // "tiny.toml:7", "override", ...
+};
+
+Parameters parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
+                         const std::vector<RunRow>& rows) {
+  std::vector<std::optional<Resolution>> recipes;
+  for (const RunRow& run : rows) recipes.push_back(resolved(store, run));
+  std::vector<ComparedColumn> values, origins;
+  for (const auto& [path, of_runs] : different_parameters(store, rows)) {
+    ComparedColumn value{{path, path}, {}}, origin{{path, path}, {}};
+    for (size_t run = 0; run < rows.size(); ++run) {
+      Cell cell = of_runs[run] ? value_cell(*of_runs[run]) : Cell::none();
+      const Value* known = recipes[run] ? recipes[run]->recipe.find(path) : nullptr;
+      const std::string place = known && of_runs[run] ? place_of(*known) : "";
+      if (!of_runs[run])
+        cell.text = "none";
+      else if (!place.empty())
+        cell.text += " (" + place + ')';
+      value.cells.push_back(std::move(cell));
+      origin.cells.push_back(place.empty() ? Cell::none() : Cell::word(place));
+    }
+    values.push_back(std::move(value));
+    origins.push_back(std::move(origin));
+  }
+  return {side_by_side("parameter", runs, std::move(values)),
+          side_by_side("origin", runs, std::move(origins))};
+}
+
+ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>& runs,
+                             const std::vector<RunRow>& rows) {
+  std::vector<ComparedColumn> columns;
+  for (const auto& [name, of_runs] : different_circumstances(store, rows)) {
+    ComparedColumn column{{name, name}, {}};
+    for (const auto& value : of_runs)
+      column.cells.push_back(value ? Cell::word(*value) : Cell{{}, "none"});
+    columns.push_back(std::move(column));
+  }
+  return side_by_side("code and machine", runs, std::move(columns));
+}
+
+// What came of the runs.
+
+std::vector<ComparedSeries> asked_series(const Store& store, const std::vector<RunRow>& runs,
+                                         const Words& names) {
+  std::vector<ComparedSeries> all;
+  for (const std::string& name : names.empty() ? Words{"val/loss", "train/loss"} : names) {
+    ComparedSeries series = read_series(store, runs, name);
+    if (series.has_values()) {
+      all.push_back(std::move(series));
+    } else if (!names.empty()) {
+      const auto near = nearest(name, store.series_names());
+      throw Error("compare: none of the runs has a series '" + name + "'" +
+                      (near ? "; did you mean '" + *near + "'?" : ""),
+                  ExitCode::bad_recipe);
+    }
+  }
+  return all;
+}
+
+// Of all steps: the first are slower, and some wait for an evaluation.
+ComparedColumn throughput_of(const Store& store, const std::vector<RunRow>& runs) {
+  ComparedColumn column{{"", "median tokens/s"}, {}, Goal::highest};
+  for (std::vector<MetricRow>& values : read_series(store, runs, "tokens_per_s").values) {
+    const auto median = median_of(std::move(values));
+    column.cells.push_back(
+        median ? Cell::number(*median, with_thousands(static_cast<int64_t>(*median)))
+               : Cell::none());
+  }
+  return column;
+}
+
+ResultTable results_of(const Store& store, const std::vector<ReportedRun>& runs,
+                       const std::vector<RunRow>& rows,
+                       const std::vector<ComparedSeries>& all_series) {
+  ComparedColumn state{{"", "state"}, {}}, step{{"", "step"}, {}}, time{{"", "time"}, {}};
+  for (const RunRow& run : rows) {
+    state.cells.push_back(state_cell(run.state));
+    step.cells.push_back(steps_cell(run));
+    time.cells.push_back(Cell::number(run.seconds, duration(run.seconds)));
+  }
+  std::vector<ComparedColumn> columns = {std::move(state), std::move(step), std::move(time),
+                                         throughput_of(store, rows)};
+  for (const ComparedSeries& series : all_series) {
+    columns.push_back(best_of(series));
+    columns.push_back(last_of(series));
+    if (auto common = at_common_step(series)) columns.push_back(std::move(*common));
+  }
+  return side_by_side("result", runs, std::move(columns));
+}
+
+// The whole, in its three forms.
+
+struct Comparison {
+  Parameters parameters;
+  ResultTable circumstances, results, partings;
+};
+
+// Long texts, as of an environment variable, are cut so that the runs stay beside each other.
+ResultTable cut(ResultTable table, size_t width) {
+  const size_t others = table.columns.size() - 1;
+  size_t names = 0;
+  for (const auto& row : table.rows) names = std::max(names, shown_width(row[0].text));
+  const size_t room = width > names ? (width - names) / others : 0;
+  const size_t widest =
+      width ? std::clamp(room > 2 ? room - 2 : 0, kNarrowestCell, kWidestCell) : kWidestCell;
+  for (auto& row : table.rows)
+    for (size_t i = 1; i < row.size(); ++i)
+      if (shown_width(row[i].text) > widest) row[i].text = clipped(row[i].text, widest - 1) + "…";
+  return table;
+}
+
+std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs,
+                        const std::vector<ComparedSeries>& all_series) {
+  CurveOptions options;
+  for (const ComparedSeries& series : all_series) options.series.push_back(series.name);
+  TerminalPlotOptions size;
+  size.width = terminal_width() ? terminal_width() : kUsualWidth;
+  size.colors = wants_colours();
+  std::string text;
+  for (const Panel& panel : panels_of(store, plotted_runs(store, runs), options)) {
+    text += '\n';
+    for (const std::string& line : plot_lines(panel, size)) text += line + '\n';
+  }
+  return text;
+}
+
+std::string plain_text_of(const Comparison& compared) {
+  const auto section = [](const ResultTable& table, const std::string& same) {
+    if (table.rows.empty()) return same;
+    return to_plain(cut(table, terminal_width()), {0, wants_colours()});
+  };
+  std::string text = section(compared.parameters.values, "parameters: the same\n") + '\n' +
+                     section(compared.circumstances,
+                             "code, machine, libraries, data and environment: the same\n") +
+                     '\n' + to_plain(compared.results, {0, wants_colours()});
+  if (!compared.partings.rows.empty())
+    text += '\n' + to_plain(compared.partings, {terminal_width(), wants_colours()});
+  return text;
+}
+
+// What shows how the code differs, where it does.
+void say_how_code_differs(const std::vector<RunRow>& runs, const ResultTable& circumstances) {
+  const auto differs = [&](const char* name) {
+    return std::any_of(circumstances.rows.begin(), circumstances.rows.end(),
+                       [&](const auto& row) { return row[0].text == name; });
+  };
+  if (differs("uncommitted_changes"))
+    log_info("exprun show RUN --git-diff prints the uncommitted changes of a run");
+  const auto &first = runs.front().git_commit, &last = runs.back().git_commit;
+  if (differs("git_commit") && runs.size() == 2 && first && last)
+    log_info("git diff " + first->substr(0, 12) + ' ' + last->substr(0, 12) +
+             " prints what the commits differ in");
+}
+
+std::string markdown_of(const Comparison& compared) {
+  std::string text;
+  for (const ResultTable* table : {&compared.parameters.values, &compared.circumstances,
+                                   &compared.results, &compared.partings})
+    if (!table->rows.empty()) text += (text.empty() ? "" : "\n") + to_markdown(*table);
+  return text;
+}
+
+std::string json_of(const Comparison& compared) {
+  const auto member = [](const char* name, const ResultTable& table) {
+    std::string array = to_json(table);
+    array.pop_back();  // its line end
+    return '"' + std::string(name) + "\": " + array;
+  };
+  return "{" + member("parameters", compared.parameters.values) + ",\n" +
+         member("origins", compared.parameters.origins) + ",\n" +
+         member("circumstances", compared.circumstances) + ",\n" +
+         member("results", compared.results) + ",\n" + member("partings", compared.partings) +
+         "}\n";
+}
+
+void require_few(const std::vector<ReportedRun>& runs) {
+  if (runs.size() < 2)
+    throw Error(
+        "compare: give at least two runs; " +
+            (runs.empty() ? std::string("there are none") : "there is only " + runs[0].run.folder),
+        ExitCode::bad_recipe);
+  if (runs.size() > kMostRuns)
+    throw Error("compare: " + std::to_string(runs.size()) + " runs do not fit side by side, only " +
+                    std::to_string(kMostRuns) + "; `exprun report` has a row for each run",
+                ExitCode::bad_recipe);
+}
+
+void compare(const AskedComparison& asked, const Globals& globals) {
+  const Store store = open_store(globals.store);
+  const auto runs = reported_runs(store, globals.store, asked.runs);
+  require_few(runs);
+  std::vector<RunRow> rows;
+  for (const ReportedRun& run : runs) rows.push_back(run.run);
+  const auto all_series = asked_series(store, rows, asked.metrics);
+  const Comparison compared{parameters_of(store, runs, rows), circumstances_of(store, runs, rows),
+                            results_of(store, runs, rows, all_series),
+                            partings_of(rows, all_series)};
+  if (asked.json) return print(json_of(compared));
+  if (asked.markdown) return print(markdown_of(compared));
+  print(plain_text_of(compared));
+  if (!all_series.empty()) print(curves_text(store, runs, all_series));
+  std::fflush(stdout);
+  say_how_code_differs(rows, compared.circumstances);
+}
+
+}  // namespace
+
+int run_compare(const Words& words, const Globals& globals) {
+  AskedComparison asked;
+  Arguments arguments("compare RUN RUN...",
+                      "Shows runs side by side: parameters that differ and where they come from, "
+                      "code and machine, results, the step at which the losses part, and curves.");
+  arguments
+      .needed_words("RUN RUN...", asked.runs,
+                    "folders, ids, names (all runs of it), @last, @best; at most 8 runs",
+                    offer::runs)
+      .option("--metric", "SERIES", asked.metrics,
+              "compare this series; may be repeated (default: val/loss and train/loss)",
+              offer::series)
+      .flag("--json", asked.json, "print a JSON object with an array for each table")
+      .flag("--markdown", asked.markdown, "print Markdown tables")
+      .note(
+          "Every other run is compared with the first. Values differ when their bits do: runs of "
+          "one recipe, seed, machine and version have no first difference.")
+      .exit_codes(kReadsRuns)
+      .example("exprun compare 1 @last", "what the newest run does otherwise than the first")
+      .example("exprun compare quickstart --metric val/loss --metric grad_norm",
+               "all runs of a name")
+      .example("exprun compare 1 2 --markdown > difference.md", "for a report");
+  if (!arguments.parse(words)) return 0;
+  if (asked.json && asked.markdown)
+    throw Error("compare: give only one of --json and --markdown", ExitCode::bad_recipe);
+  compare(asked, globals);
+  return 0;
+}
+
+}  // namespace exprun

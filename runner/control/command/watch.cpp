@@ -1,0 +1,346 @@
+// exprun watch [RUN|SWEEP]
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "base/clock.h"
+#include "base/diagnostic.h"
+#include "base/format_units.h"
+#include "base/terminal/full_screen.h"
+#include "control/command/arguments.h"
+#include "control/command/stored_runs.h"
+#include "control/command/sweep.h"
+#include "control/launch/run/which_run.h"
+#include "control/launch/supervise.h"
+#include "control/report/plot/run_curves.h"
+#include "control/report/terminal.h"
+#include "control/report/watch/dashboard.h"
+
+namespace exprun {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kInterval(1000);
+constexpr int kMostOfACore = 50;  // looking takes at most one part in so many of the time
+constexpr size_t kMostTrialCurves = 6;
+constexpr size_t kLogLines = 8;
+constexpr int64_t kRateOverMs = 60'000;
+constexpr DashboardSize kSizeWithoutTerminal{100, 40, false};
+
+struct AskedWatch {
+  std::string what, sweep;
+  Words metrics;
+  bool once = false;
+};
+
+// A run or a sweep.
+struct Watched {
+  int64_t run = 0, sweep = 0;  // one of them
+};
+
+// The newest that runs, or else the newest; of a trial its sweep.
+Watched newest(const Store& store, const StoreFolder& folder) {
+  const auto runs = store.runs();
+  if (runs.empty()) throw Error("watch: there are no runs yet", ExitCode::no_such_run);
+  const auto is_running = [&](const RunRow& run) {
+    return run.state == RunState::running &&
+           observed(store, folder, run).state == RunState::running;
+  };
+  const auto found = std::find_if(runs.begin(), runs.end(), is_running);
+  const RunRow& run = found == runs.end() ? runs.front() : *found;
+  return run.sweep_id ? Watched{0, *run.sweep_id} : Watched{run.id, 0};
+}
+
+Watched watched(const Store& store, const StoreFolder& folder, const AskedWatch& asked) {
+  if (!asked.what.empty() && !asked.sweep.empty())
+    throw Error("watch: give a run or --sweep", ExitCode::bad_recipe);
+  if (!asked.sweep.empty()) return {0, store.find_sweep(asked.sweep).id};
+  if (asked.what.empty()) return newest(store, folder);
+  try {
+    return {find_run(store, folder, asked.what).id, 0};
+  } catch (const Error& no_run) {
+    try {
+      return {0, store.find_sweep(asked.what).id};
+    } catch (const Error&) {
+      throw no_run;
+    }
+  }
+}
+
+const SeriesRow* named(const std::vector<SeriesRow>& series, const std::string& name) {
+  const auto found = std::find_if(series.begin(), series.end(), [&](const SeriesRow& each) {
+    return each.name == name && each.count > 0;
+  });
+  return found == series.end() ? nullptr : &*found;
+}
+
+// "0.001" rather than "0.001000"
+std::string short_number(double value) {
+  constexpr size_t kShort = 6;
+  const std::string text = shortest(value);
+  return text.size() <= kShort ? text : four_digits(value);
+}
+
+// "val/loss 2.403 (best 2.391 at step 200)"
+std::string value_text(const SeriesRow& series) {
+  std::string text = series.name + ' ' + short_number(series.last);
+  if (series.name.starts_with("val/") && series.count > series.non_finite)
+    text +=
+        " (best " + four_digits(series.min) + " at step " + std::to_string(series.min_step) + ')';
+  return text;
+}
+
+std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series, const Words& metrics) {
+  std::vector<LinePart> parts;
+  Words names = {"train/loss", "val/loss", "lr", "grad_norm"};
+  names.insert(names.begin(), metrics.begin(), metrics.end());
+  std::set<std::string> told;
+  for (const std::string& name : names)
+    if (const SeriesRow* const each = named(series, name); each && told.insert(name).second)
+      parts.push_back({value_text(*each), static_cast<int>(told.size())});
+  if (const SeriesRow* const rate = named(series, "tokens_per_s"))
+    parts.push_back({with_thousands(static_cast<int64_t>(rate->last)) + " tokens/s", 2});
+  return parts;
+}
+
+// "GPU 0: 98 %, 60.1 GiB, 300 W, 65 °C"
+std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
+  const std::string name = "system/gpu" + std::to_string(gpu) + '/';
+  std::string text;
+  const auto add = [&](const char* what, const auto& write) {
+    if (const SeriesRow* const each = named(series, name + what))
+      text += (text.empty() ? "" : ", ") + write(each->last);
+  };
+  const auto rounded = [](const char* unit) {
+    return [unit](double value) { return fixed(value, 0) + unit; };
+  };
+  add("utilisation_percent", rounded(" %"));
+  add("memory_bytes", binary_bytes);
+  add("power_watts", rounded(" W"));
+  add("temperature_celsius", rounded(" °C"));
+  return text.empty() ? "" : "GPU " + std::to_string(gpu) + ": " + text;
+}
+
+std::vector<LinePart> system_facts(const std::vector<SeriesRow>& series) {
+  std::vector<LinePart> parts;
+  if (const SeriesRow* const cpu = named(series, "system/process_cpu_percent"))
+    parts.push_back({"CPU " + fixed(cpu->last, 0) + " %", 1});
+  if (const SeriesRow* const memory = named(series, "system/process_memory_bytes"))
+    parts.push_back({"memory " + binary_bytes(memory->last), 2});
+  if (const SeriesRow* const load = named(series, "system/load"))
+    parts.push_back({"load " + fixed(load->last, 1), 3});
+  if (const SeriesRow* const disk = named(series, "system/disk_free_bytes"))
+    parts.push_back({"disk free " + binary_bytes(disk->last), 4});
+  for (size_t gpu = 0;; ++gpu) {
+    const std::string text = gpu_text(series, gpu);
+    if (text.empty()) return parts;
+    parts.push_back({text, 5 + static_cast<int>(gpu)});
+  }
+}
+
+// By the pace of the last minute of this attempt; nothing before there is one.
+std::optional<double> seconds_left(const RunRow& run, const std::vector<MetricRow>& losses) {
+  if (run.state != RunState::running || losses.empty()) return std::nullopt;
+  const MetricRow& last = losses.back();
+  const auto begin = std::find_if(losses.begin(), losses.end(), [&](const MetricRow& row) {
+    return row.step > run.from_step && last.time_ms - row.time_ms <= kRateOverMs;
+  });
+  if (begin == losses.end() || begin->step >= last.step || begin->time_ms >= last.time_ms)
+    return std::nullopt;
+  const double per_step = static_cast<double>(last.time_ms - begin->time_ms) / 1e3 /
+                          static_cast<double>(last.step - begin->step);
+  return per_step * static_cast<double>(run.steps - run.last_step);
+}
+
+std::string elapsed(const RunRow& run) {
+  const bool running = run.state == RunState::running;
+  const double since = static_cast<double>(now_ms() - run.started_ms) / 1e3;
+  return time_span(running && run.attempt == 1 ? since : run.seconds);
+}
+
+double part(int64_t done, int64_t all) {
+  return all > 0 ? static_cast<double>(done) / static_cast<double>(all) : 0;
+}
+
+// Looks at a store again and again.
+class Watch {
+ public:
+  Watch(const Store& store, const StoreFolder& folder, Watched what, Words metrics)
+      : store_(store), folder_(folder), what_(what), metrics_(std::move(metrics)) {}
+
+  Dashboard look() { return what_.run ? look_at_run() : look_at_sweep(); }
+
+ private:
+  Dashboard look_at_run() {
+    RunRow run = observed(store_, folder_, store_.run(what_.run).value());
+    forget_what_was_replaced({run});
+    const auto series = store_.series(run.id);
+    Dashboard seen;
+    seen.title =
+        run.folder + ": " + to_string(run.state) + (run.message.empty() ? "" : ": " + run.message);
+    seen.fraction = part(run.last_step, run.steps);
+    seen.progress = {{"step " + std::to_string(run.last_step) + "/" + std::to_string(run.steps)},
+                     {elapsed(run), 1}};
+    if (const SeriesRow* const loss = named(series, "train/loss"))
+      if (const auto seconds = seconds_left(run, cache_.values(store_, loss->id)))
+        seen.progress.push_back({"ETA " + time_span(*seconds), 2});
+    seen.facts = {metric_facts(series, metrics_), system_facts(series)};
+    seen.log = last_lines(folder_.run(run.folder).log(run.attempt, 0), kLogLines);
+    seen.panels = panels({run}, metrics_.empty() ? Words{"train/loss", "val/loss"} : metrics_);
+    return seen;
+  }
+
+  Dashboard look_at_sweep() {
+    const StoredSweep sweep = stored_sweep(store_, folder_, store_.sweep(what_.sweep).value());
+    Dashboard seen;
+    seen.title =
+        "sweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " + sweep.state;
+    const auto trials = static_cast<int64_t>(sweep.trials.size());
+    const int finished = sweep.count("finished"), running = sweep.count("running");
+    const int waiting = sweep.count("waiting");
+    seen.fraction = part(trials - running - waiting, trials);
+    seen.progress = {{std::to_string(finished) + " of " + std::to_string(trials) + " finished"}};
+    for (const auto& [count, word] : {std::pair(running, "running"), std::pair(waiting, "waiting"),
+                                      std::pair(sweep.count("failed"), "failed"),
+                                      std::pair(sweep.count("pruned"), "stopped early")})
+      if (count) seen.progress.push_back({std::to_string(count) + ' ' + word, 1});
+    if (const StoredTrial* const best = sweep.best())
+      seen.facts = {
+          {{"best: " + best->row.changes + ", " + sweep.plan.metric + ' ' +
+            four_digits(best->score->value) + " at step " + std::to_string(best->score->step)}}};
+    seen.table = shown_trials(sweep);
+    seen.panels =
+        panels(plotted_trials(sweep), metrics_.empty() ? Words{sweep.plan.metric} : metrics_);
+    return seen;
+  }
+
+  // Those that run first, then those that have ended, the best first.
+  static std::vector<size_t> by_interest(const StoredSweep& sweep) {
+    std::vector<size_t> order(sweep.trials.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const auto rank = [&](size_t i) {
+      const StoredTrial& trial = sweep.trials[i];
+      return trial.state == "running" ? 0 : trial.score ? 1 : trial.state == "waiting" ? 3 : 2;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      if (rank(a) != rank(b) || rank(a) != 1) return rank(a) < rank(b);
+      const double of_a = sweep.trials[a].score->value, of_b = sweep.trials[b].score->value;
+      return sweep.plan.maximize ? of_a > of_b : of_a < of_b;
+    });
+    return order;
+  }
+
+  static ResultTable shown_trials(const StoredSweep& sweep) {
+    ResultTable all = trials_table(sweep), shown{all.columns, {}};
+    for (const size_t i : by_interest(sweep)) shown.rows.push_back(std::move(all.rows[i]));
+    return shown;
+  }
+
+  static std::vector<RunRow> plotted_trials(const StoredSweep& sweep) {
+    std::vector<RunRow> runs;
+    for (const size_t i : by_interest(sweep))
+      if (sweep.trials[i].run && runs.size() < kMostTrialCurves)
+        runs.push_back(*sweep.trials[i].run);
+    return runs;
+  }
+
+  std::vector<Panel> panels(const std::vector<RunRow>& runs, const Words& names) {
+    CurveOptions options;
+    for (const std::string& name : names) {
+      const auto has_it = [&](const RunRow& run) { return named(store_.series(run.id), name); };
+      if (std::any_of(runs.begin(), runs.end(), has_it)) options.series.push_back(name);
+    }
+    if (options.series.empty()) return {};
+    forget_what_was_replaced(runs);
+    std::vector<ReportedRun> reported;
+    for (const RunRow& run : runs) reported.push_back({run, {}, {}, {}});
+    return panels_of(store_, plotted_runs(store_, reported), options, &cache_);
+  }
+
+  // An attempt begins where the one before it had been further, and a rollback is an event.
+  void forget_what_was_replaced(const std::vector<RunRow>& runs) {
+    for (const RunRow& run : runs) {
+      const std::pair now(run.attempt, store_.events(run.id).size());
+      const auto [known, is_new] = seen_.emplace(run.id, now);
+      if (!is_new && known->second != now) cache_.forget();
+      known->second = now;
+    }
+  }
+
+  const Store& store_;
+  const StoreFolder& folder_;
+  Watched what_;
+  Words metrics_;
+  MetricCache cache_;
+  std::map<int64_t, std::pair<int64_t, size_t>> seen_;  // of each run: its attempt, and events
+};
+
+void print_once(Watch& watch) {
+  DashboardSize size = kSizeWithoutTerminal;
+  if (terminal_width()) size = {terminal_width(), size.lines, wants_colours()};
+  for (const std::string& line : lines_of(watch.look(), size)) print(line + '\n');
+}
+
+void watch_until_quit(Watch& watch) {
+  FullScreen screen;
+  const bool colors = wants_colours();
+  Dashboard seen;
+  milliseconds pause(0);
+  for (auto event = FullScreen::Event::none; event != FullScreen::Event::quit;
+       event = screen.wait(pause)) {
+    const auto begin = Clock::now();
+    if (event == FullScreen::Event::none) seen = watch.look();
+    const FullScreen::Size room = screen.size();
+    auto lines = lines_of(seen, {room.columns, room.lines - 1, colors});
+    lines.resize(room.lines - 1);
+    lines.push_back(inked("q: quit", Ink::cyan, colors));
+    screen.show(lines);
+    const auto taken = std::chrono::ceil<milliseconds>(Clock::now() - begin);
+    pause = std::max(kInterval, kMostOfACore * taken);
+  }
+}
+
+}  // namespace
+
+int run_watch(const Words& words, const Globals& globals) {
+  AskedWatch asked;
+  Arguments arguments("watch [RUN|SWEEP]",
+                      "Shows a run or a sweep in the terminal while it runs: progress, key "
+                      "numbers, curves, trials, the end of the log. Quit with q.");
+  arguments
+      .optional_word("RUN|SWEEP", asked.what,
+                     "a run (folder, id, name, @last), or else a sweep (default: the newest that "
+                     "runs)",
+                     offer::runs)
+      .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last",
+              [](const Typed& typed) { return sweep_ids(typed.store); })
+      .option("--metric", "SERIES", asked.metrics,
+              "plot this series; may be repeated (default: the losses, or the sweep's metric)",
+              offer::series)
+      .flag("--once", asked.once, "print what there is now, and end; needs no terminal")
+      .note(
+          "Looks once a second; less often where looking takes more than a fiftieth of the time. "
+          "Watching changes nothing: the run goes on when it is quit.")
+      .exit_codes(kFindsRuns)
+      .example("exprun watch", "the newest run or sweep that runs")
+      .example("exprun watch @last --once", "how it looks now, for a script or a mail");
+  if (!arguments.parse(words)) return 0;
+  const Store store = open_store(globals.store);
+  Watch watch(store, globals.store, watched(store, globals.store, asked), asked.metrics);
+  if (asked.once) {
+    print_once(watch);
+    return 0;
+  }
+  if (!FullScreen::is_possible())
+    throw Error(
+        "watch: standard output is not a terminal that can be drawn on; `exprun watch "
+        "--once` prints how it stands now",
+        ExitCode::bad_recipe);
+  watch_until_quit(watch);
+  return 0;
+}
+
+}  // namespace exprun

@@ -1,0 +1,57 @@
+#include "control/report/compare/compared_series.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace exprun;
+
+namespace {
+
+ComparedSeries series_of(std::vector<std::vector<MetricRow>> values) {
+  ComparedSeries series{"val/loss", {}, std::move(values)};
+  for (const auto& rows : series.values)
+    series.summaries.push_back(rows.empty() ? std::nullopt : std::optional(SeriesRow{}));
+  return series;
+}
+
+}  // namespace
+
+TEST_CASE("compared series: where two part") {
+  const std::vector<MetricRow> first = {{1, 4.0}, {2, 3.0}, {4, 2.0}, {5, NAN}, {6, 1.0}};
+  const Parting same = parting_of(first, first);
+  CHECK(same.common_steps == 5);
+  CHECK_FALSE(same.differ);
+  CHECK_FALSE(same.clear);
+
+  const Parting parting =
+      parting_of(first, {{1, 4.0}, {2, 3.0 + 1e-15}, {3, 9.0}, {4, 2.01}, {5, NAN}, {6, 1.011}});
+  CHECK(parting.common_steps == 5);
+  REQUIRE(parting.differ);
+  CHECK(parting.differ->step == 2);
+  CHECK(parting.differ->first == 3.0);
+  CHECK(parting.differ->other == 3.0 + 1e-15);
+  REQUIRE(parting.clear);
+  CHECK(parting.clear->step == 6);  // 2.01 is within a hundredth of 2
+
+  CHECK(parting_of(first, {{5, 1.0}}).clear->step == 5);  // NaN is far from any number
+  CHECK(parting_of(first, {{7, 1.0}}).common_steps == 0);
+}
+
+TEST_CASE("compared series: the last common step") {
+  const auto common = at_common_step(
+      series_of({{{1, 4.0}, {3, 3.0}, {9, 1.0}}, {}, {{1, 5.0}, {3, 2.0}, {8, 1.0}}}));
+  REQUIRE(common);
+  CHECK(common->column.title == "val/loss at step 3");
+  CHECK(common->cells[0].as_number() == 3.0);
+  CHECK_FALSE(common->cells[1].as_number());
+  CHECK(common->cells[2].as_number() == 2.0);
+  CHECK_FALSE(at_common_step(series_of({{{1, 4.0}}, {}})));
+  CHECK_FALSE(at_common_step(series_of({{{1, 4.0}}, {{2, 4.0}}})));
+}
+
+TEST_CASE("compared series: the median") {
+  CHECK(median_of({{1, 3.0}, {2, 1.0}, {3, 2.0}}) == 2.0);
+  CHECK(median_of({{1, 3.0}, {2, 1.0}}) == 3.0);
+  CHECK_FALSE(median_of({}));
+}
