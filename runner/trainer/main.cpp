@@ -17,6 +17,7 @@
 #include "base/process/program.h"
 #include "base/process/signals.h"
 #include "base/terminal/console.h"
+#include "engine/answer_prompts.h"
 #include "engine/attempt/attempt.h"
 #include "engine/describe.h"
 #include "engine/device/gpu.h"
@@ -55,8 +56,28 @@ ExitCode print_description() try {
 ExitCode print_evaluations(const TrainerOptions& options) {
   watch_stop_signals();
   const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cout << json_text(evaluate_run(options.run.folder, *options.checkpoint, request))
-            << std::endl;
+  const LoadedModel loaded(parse_json<nlohmann::json>(request), options.run.folder,
+                           options.checkpoint);
+  std::cout << json_text(evaluate_run(loaded)) << std::endl;
+  return ExitCode::done;
+}
+
+ExitCode print_texts(const TrainerOptions& options) {
+  watch_stop_signals();
+  const auto next_line = []() -> std::optional<nlohmann::json> {
+    std::string line;
+    if (!std::getline(std::cin, line)) return std::nullopt;
+    return parse_json<nlohmann::json>(line);
+  };
+  const auto request = next_line();
+  if (!request) throw Error("sample: there is no request");
+  const LoadedModel loaded(*request, options.run.folder, options.checkpoint);
+  const auto next_prompt = [&]() -> std::optional<std::string> {
+    const auto prompt = next_line();
+    return prompt ? std::optional(prompt->get<std::string>()) : std::nullopt;
+  };
+  answer_prompts(loaded, next_prompt,
+                 [](const nlohmann::json& said) { std::cout << json_text(said) << std::endl; });
   return ExitCode::done;
 }
 
@@ -96,6 +117,8 @@ ExitCode perform(const TrainerOptions& options) {
       return print_description();
     case TrainerOptions::Task::evaluate:
       return print_evaluations(options);
+    case TrainerOptions::Task::sample:
+      return print_texts(options);
     case TrainerOptions::Task::export_weights:
       return write_exported_weights(options);
     case TrainerOptions::Task::follow:

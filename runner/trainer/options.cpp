@@ -72,6 +72,7 @@ const std::map<std::string, Flag, std::less<>>& flags() {
       {"--rendezvous-served", [](Options& o) { o.place.store_is_served = true; }},
       {"--describe", [](Options& o) { o.task = Options::Task::describe; }},
       {"--evaluate", [](Options& o) { o.task = Options::Task::evaluate; }},
+      {"--sample", [](Options& o) { o.task = Options::Task::sample; }},
       {"--export-weights", [](Options& o) { o.task = Options::Task::export_weights; }},
       {"--version", [](Options& o) { o.task = Options::Task::version; }},
       {"--help", [](Options& o) { o.task = Options::Task::help; }},
@@ -111,10 +112,14 @@ const std::map<std::string, Setter, std::less<>>& valued() {
 }
 
 void check_complete(const Options& options) {
-  const bool looks_at_checkpoint =
-      options.task == Options::Task::evaluate || options.task == Options::Task::export_weights;
-  if (looks_at_checkpoint && (options.run.folder.path.empty() || !options.checkpoint))
+  const bool of_run = !options.run.folder.path.empty(),
+             of_checkpoint = options.checkpoint.has_value();
+  if (options.task == Options::Task::export_weights && !(of_run && of_checkpoint))
     throw wrong_usage("--run-folder and --resume-from are required");
+  const bool looks_at_weights =
+      options.task == Options::Task::evaluate || options.task == Options::Task::sample;
+  if (looks_at_weights && of_run != of_checkpoint)
+    throw wrong_usage("--run-folder and --resume-from go together");
   if (options.task != Options::Task::train) return;
   if (options.run.folder.path.empty() || options.run.shown.path.empty() ||
       options.run.store.empty() || options.run.id == 0 || options.run.attempt == 0)
@@ -131,8 +136,10 @@ const char* const kTrainerUsage =
        exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
                       exits with that code itself)
        exprun-trainer --describe   (reads a recipe, writes its plan: JSON on stdin and stdout)
-       exprun-trainer --evaluate --run-folder DIR --resume-from CHECKPOINT_DIR
+       exprun-trainer --evaluate [--run-folder DIR --resume-from CHECKPOINT_DIR]
                       (reads a request, writes its results: JSON on stdin and stdout)
+       exprun-trainer --sample [--run-folder DIR --resume-from CHECKPOINT_DIR]
+                      (reads a request, then prompts, and writes texts in pieces: a line of JSON each)
        exprun-trainer --export-weights --run-folder DIR --resume-from CHECKPOINT_DIR
                       (reads a request, writes what was exported: JSON on stdin and stdout)
        exprun-trainer --version

@@ -20,6 +20,7 @@ struct TrainerOptions {
     dismiss,
     describe,
     evaluate,
+    sample,
     export_weights,
     version,
     help

@@ -38,11 +38,17 @@ class EvalAndSample(ExprunTest):
 
     def test_eval_of_something_that_the_recipe_has_not(self):
         self.write("hellaswag.jsonl", LINES)
-        results = json.loads(self.exprun("eval", "@last", "--json", "evaluation.hellaswag.path=hellaswag.jsonl").out)
-        self.assertEqual(set(results["metrics"]), {"val/loss", "hellaswag/acc", "hellaswag/acc_norm"})
-        self.assertEqual(set(results["metrics"]), {series for schema in (ROOT / "schemas/evaluation").iterdir()
-                                                   for series in json.loads(schema.read_text())["x-series"]})
-        self.assertGreater(results["metrics"]["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
+        others = ("evaluation.hellaswag.path=hellaswag.jsonl", "evaluation.ships.path=hellaswag.jsonl",
+                  "evaluation.ships.type=completion", "evaluation.perplexity.path=text.txt")
+        results = json.loads(self.exprun("eval", "@last", "--json", *others).out)["metrics"]
+        declared = {series.replace("{name}", name) for name, kind in
+                    {"hellaswag": "hellaswag", "ships": "completion", "perplexity": "perplexity", "val_loss": "val_loss",
+                     "sample": "sample"}.items()
+                    for series in json.loads((ROOT / f"schemas/evaluation/{kind}.schema.json").read_text())["x-series"]}
+        self.assertEqual(set(results), declared)
+        self.assertGreater(results["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
+        for score in "acc", "acc_norm":
+            self.assertEqual(results[f"ships/{score}"], results[f"hellaswag/{score}"])
 
     def test_eval_judges_a_prompt_as_check_does(self):
         said = self.exprun("check", "tiny.toml", "evaluation.sample.prompt=Zoo", code=2).err

@@ -156,6 +156,29 @@ const char* const kParts[] = {
     "logit_softcap = 2.0\ntie_embeddings = false\nvocab_multiple = 16\n",
     "bias = [\"feed_forward\", \"norm\"]\n"};
 
+TEST_CASE("gpt: with a cache the same logits, whatever the parts") {
+  const at::NoGradGuard no_grad;
+  for (const std::string parts : kParts) {
+    INFO(parts);
+    Built built("initialization = { std = 0.5 }\n" + parts);
+    built.model->set_training(false);
+    REQUIRE(built.model->has_cache());
+    const auto inputs = tokens(2);
+    const auto expected = built.model->logits(inputs);
+    for (const int64_t prompt : {1, 4, 8}) {
+      KeyValueCache cache{8, 0, {}};
+      auto logits = built.model->next_logits(inputs.narrow(1, 0, prompt), cache);
+      for (int64_t at = prompt;; ++at) {
+        CHECK(at::allclose(logits, expected.select(1, at - 1), 1e-5, 1e-5));
+        if (at == 8) break;
+        logits = built.model->next_logits(inputs.narrow(1, at, 1), cache);
+      }
+      CHECK(cache.length == 8);
+      CHECK_THROWS_AS(built.model->next_logits(inputs.narrow(1, 0, 1), cache), std::logic_error);
+    }
+  }
+}
+
 TEST_CASE("gpt: gradients are those of finite differences, whatever the parts") {
   for (const std::string parts : kParts) {
     INFO(parts);

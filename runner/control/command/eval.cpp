@@ -11,9 +11,8 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/run/checkpoint_choice.h"
-#include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -71,13 +70,13 @@ Words offered_evaluation_keys(const Typed& typed) {
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
-  std::string reference, step = "last";
+  std::string word, step = "last";
   Words overrides;
   bool json = false;
-  Arguments arguments("eval RUN [evaluation.NAME.key=value...]",
+  Arguments arguments("eval RUN|DIR [evaluation.NAME.key=value...]",
                       "Evaluates a run's newest checkpoint, or another, and records the results as "
-                      "eval/NAME.");
-  arguments.run_word(reference)
+                      "eval/NAME. Of a HuggingFace folder the results are printed only.");
+  arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes of [evaluation], or additional evaluations",
              offered_evaluation_keys)
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
@@ -87,21 +86,24 @@ int run_eval(const Words& words, const Globals& globals) {
       .example("exprun eval @last", "all evaluations of its recipe")
       .example("exprun eval @last --step best", "the same of the checkpoint with the best value")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
-               "an evaluation that is not in its recipe");
+               "an evaluation that is not in its recipe")
+      .example("exprun eval models/gpt2 evaluation.hellaswag.path=hellaswag_val.jsonl",
+               "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
   require_evaluation_keys(overrides);
-  const CheckpointChoice choice = checkpoint_choice("eval", step);
-  const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
-  const RecipeText text = understood_recipe(store, run, overrides, "eval", reference);
-  const WorkingDirectory there(run);
-  resolved_aloud(text, globals);
-  const CheckpointFolder checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "eval");
-  auto results = evaluate(globals.store, run, checkpoint, text, "");
+  const WeightsArgument weights("eval", word, step, globals);
+  const RecipeText text = weights.recipe(overrides);
+  const WorkingDirectory there(weights.run());
+  if (resolved_aloud(text, globals).section("evaluation").keys().empty())
+    throw Error(
+        "eval: there is no evaluation; name one, such as evaluation.perplexity.path=FILE "
+        "(exprun schema evaluation lists them)",
+        ExitCode::bad_recipe);
+  auto results = evaluate(weights.located(text));
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
-  record(globals, run, *results);
+  if (weights.run()) record(globals, *weights.run(), *results);
   results->erase("problems");
   json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;

@@ -13,9 +13,8 @@
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/data/sources.h"
+#include "control/launch/run/huggingface_model.h"
 #include "control/report/schema_text.h"
-#include "huggingface/model_config.h"
-#include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/schema/schema.h"
 #include "recipe/schema/table_schema.h"
@@ -104,38 +103,15 @@ std::string path_key(const Schema& dataset) {
   return "";
 }
 
-// The tokenizer of a folder of HuggingFace's: a tokenizer.json, or the files of GPT-2's kind.
 Given tokenizer_given(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  if (std::filesystem::exists(folder / "tokenizer.json", ignored))
-    return {{"tokenizer", "\"huggingface\""},
-            {"vocabulary", toml_quoted((folder / "tokenizer.json").string())}};
-  if (std::filesystem::exists(folder / "merges.txt", ignored) &&
-      std::filesystem::exists(folder / "vocab.json", ignored))
-    return {{"tokenizer", "\"gpt2\""}, {"vocabulary", toml_quoted(folder.string())}};
+  if (const auto tokenizer = tokenizer_of(folder))
+    return {{"tokenizer", *tokenizer == folder ? "\"gpt2\"" : "\"huggingface\""},
+            {"vocabulary", toml_quoted(tokenizer->string())}};
   log_warning(
       "new: " + folder.string() +
       " has no tokenizer.json: the recipe uses a byte tokenizer, for which the weights were "
       "not trained");
   return {};
-}
-
-// The model of the folder's config.json; "norm.eps" becomes norm = {eps = ...}.
-Given from_config(const std::filesystem::path& folder) {
-  const auto file = folder / kConfigFile;
-  Table model;
-  for (const auto& [path, json] : model_keys(read_config(file), file)) {
-    Table* table = &model;
-    const std::vector<std::string> parts = split_path(path);
-    for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      if (!table->find(parts[i])) table->set(parts[i], {}, Value(Table(), {}, Origin::file));
-      table = table->find(parts[i])->as<Table>();
-    }
-    table->set(parts.back(), {}, value_of_json(nlohmann::ordered_json(json), Origin::file));
-  }
-  Given given = {{"init_from", toml_quoted(folder.string())}};
-  for (const Entry& entry : model.entries()) given.emplace(entry.key, toml_text(entry.value));
-  return given;
 }
 
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
@@ -159,7 +135,7 @@ bool has_tokenizer(const SchemaSet& schemas, const std::string& data) {
 
 // Nor do they say how many different ones there are.
 Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
-  if (!request.from.empty()) return from_config(request.from);
+  if (!request.from.empty()) return model_keys_of(request.from);
   const bool asks =
       type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
   if (has_tokenizer(schemas, request.data) || !asks) return {};

@@ -1,18 +1,22 @@
+// exprun sample RUN|DIR [--prompt TEXT]... [key=value...]
+#include <unistd.h>
+
 #include <algorithm>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
-#include "control/command/stored_runs.h"
+#include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/run/checkpoint_choice.h"
-#include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
@@ -81,8 +85,6 @@ Diagnostics judged_as_typed(const RecipeText& text, const Words& settings) {
   return diagnostics;
 }
 
-// exprun sample RUN [--prompt TEXT] [key=value...]
-
 const std::string kAsSample = std::string(kSampleTable) + ".type=\"sample\"";
 
 // Throws RecipeError.
@@ -101,45 +103,120 @@ Words offered_sample_keys(const Typed& typed) {
   return override_completions_in(kSampleTable, recipe, typed.last);
 }
 
+// Asks for prompts at a terminal, until Ctrl-D.
+std::optional<std::string> typed_prompt() {
+  std::string line;
+  for (;;) {
+    print("> ");
+    std::cout.flush();
+    if (!std::getline(std::cin, line)) {
+      print("\n");
+      return std::nullopt;
+    }
+    if (!line.empty()) return line;
+  }
+}
+
+// Prints texts as they are written, each behind its prompt.
+class TextPrinter {
+ public:
+  explicit TextPrinter(bool interactive) : interactive_(interactive) {}
+
+  void prompted(const std::string& prompt) { prompt_ = prompt; }
+
+  void write(const std::string& piece) {
+    begin();
+    print_foreign(piece);
+    std::cout.flush();
+  }
+
+  void end() {
+    begin();
+    print("\n");
+    under_way_ = false;
+  }
+
+  // Of a text that has broken off.
+  void end_line() {
+    if (std::exchange(under_way_, false)) print("\n");
+  }
+
+ private:
+  void begin() {
+    if (std::exchange(under_way_, true)) return;
+    if (std::exchange(any_, true) && !interactive_) print("---\n");
+    print_foreign(prompt_);
+  }
+
+  bool interactive_, any_ = false, under_way_ = false;
+  std::string prompt_;
+};
+
+// The texts of all prompts; without one at a terminal those that are typed there.
+int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool interactive) {
+  TextPrinter printer(interactive);
+  size_t next = 0;
+  SampleTerminal terminal;
+  terminal.next_prompt = [&]() -> std::optional<std::string> {
+    std::optional<std::string> prompt;
+    if (interactive)
+      prompt = typed_prompt();
+    else if (next < prompts.size())
+      prompt = prompts[next++];
+    if (prompt) printer.prompted(*prompt);
+    return prompt;
+  };
+  terminal.piece = [&](const std::string& piece) { printer.write(piece); };
+  terminal.end_of_text = [&] { printer.end(); };
+  terminal.problem = [&](const std::string& why) {
+    printer.end_line();
+    if (!interactive) throw Error("sample: " + weights.name + ", " + why);
+    log_warning("sample: " + why);
+  };
+  return sample(weights, terminal) ? 0 : static_cast<int>(ExitCode::bad_recipe);
+}
+
 }  // namespace
 
 int run_sample(const Words& words, const Globals& globals) {
-  std::string reference, prompt, step = "last";
-  Words settings;
-  Arguments arguments("sample RUN [--prompt TEXT] [key=value...]",
-                      "Generates text from a run's newest checkpoint, or another, after a prompt.");
-  arguments.run_word(reference)
+  std::string word, step = "last";
+  Words prompts, settings;
+  Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
+                      "Generates text from a run's newest checkpoint, or another, after a prompt. "
+                      "Without a prompt it asks for one after another if you are at a terminal.");
+  arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
-             "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, samples, seed",
+             "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
+             "seed",
              offered_sample_keys)
-      .option("--prompt", "TEXT", prompt,
-              "the start of the text (default: the prompt of the recipe)")
+      .option(
+          "--prompt", "TEXT", prompts,
+          "the start of the text; may be repeated (default, unless at a terminal: the prompt of "
+          "the recipe)")
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens at a low temperature")
-      .example("exprun sample @last --step best", "from the checkpoint with the best value");
+      .example("exprun sample @last --step best", "from the checkpoint with the best value")
+      .example("exprun sample @last --prompt \"Q: Why?\" 'stop=[\"\\n\"]'",
+               "to the end of the line")
+      .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   require_overrides(settings, "sample");
-  const CheckpointChoice choice = checkpoint_choice("sample", step);
   Words overrides = {kAsSample};
-  if (!prompt.empty())
-    overrides.push_back(std::string(kSampleTable) + ".prompt=" + json_text(nlohmann::json(prompt)));
+  if (!prompts.empty())
+    overrides.push_back(std::string(kSampleTable) +
+                        ".prompt=" + json_text(nlohmann::json(prompts.front())));
   for (const std::string& setting : settings) overrides.push_back(change_in(kSampleTable, setting));
-  const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
-  const RecipeText text = understood_recipe(store, run, overrides, "sample", reference);
-  const WorkingDirectory there(run);
+  const WeightsArgument weights("sample", word, step, globals);
+  const RecipeText text = weights.recipe(overrides);
+  const WorkingDirectory there(weights.run());
   refuse_mistakes(text, settings, globals);
-  const CheckpointFolder checkpoint =
-      chosen_checkpoint(globals.store, run.folder, choice, "sample");
-  const auto results = evaluate(globals.store, run, checkpoint, text, "sample");
-  if (!results) return static_cast<int>(ExitCode::bad_recipe);
-  for (const auto& [name, problem] : results->at("problems").items())
-    throw Error("sample: at step " + json_text(results->at("step")) + " of " + run.folder + ", " +
-                problem.get<std::string>());
-  print_foreign(results->at("texts").at("sample").get<std::string>() + "\n");
-  return 0;
+  const bool interactive = prompts.empty() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  if (prompts.empty())
+    prompts = {
+        try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt")};
+  return print_texts(weights.located(text), prompts, interactive);
 }
 
 }  // namespace exprun

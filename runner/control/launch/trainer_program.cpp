@@ -8,6 +8,7 @@
 #include "base/process/program.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/process/child_process.h"
+#include "control/launch/process/piped_child.h"
 #include "control/launch/run_device.h"
 
 namespace exprun {
@@ -136,27 +137,63 @@ std::vector<std::pair<std::string, std::string>> trainer_environment() {
 
 namespace {
 
-using nlohmann::ordered_json;
+std::vector<std::string> words_for(const char* task, const EvaluatedWeights& weights) {
+  std::vector<std::string> words = {able_trainer_program().string(), task};
+  if (!weights.run_folder.empty())
+    words.insert(words.end(), {"--run-folder", weights.run_folder.string(), "--resume-from",
+                               weights.checkpoint.string()});
+  return words;
+}
 
-std::string request(const RecipeText& text, const std::string& only) {
-  return json_text(ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
-                                {"only", only.empty() ? ordered_json() : ordered_json(only)}});
+// `only`: of the evaluations; null for all.
+std::string request(const EvaluatedWeights& weights, const ordered_json& only) {
+  return json_text(ordered_json{{"recipe", parse_json<ordered_json>(weights.text.to_json())},
+                                {"tokenizer", ordered_json(weights.tokenizer)},
+                                {"only", only}});
+}
+
+bool is_refusal(int status) {
+  return status == static_cast<int>(ExitCode::bad_recipe);
 }
 
 }  // namespace
 
-std::optional<ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
-                                     const CheckpointFolder& checkpoint, const RecipeText& text,
-                                     const std::string& only) {
-  const Captured captured =
-      capture({able_trainer_program().string(), "--evaluate", "--run-folder",
-               folder.run(run.folder).path.string(), "--resume-from", checkpoint.path.string()},
-              request(text, only));
-  if (captured.status == static_cast<int>(ExitCode::bad_recipe)) return std::nullopt;
+std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
+  const Captured captured = capture(words_for("--evaluate", weights), request(weights, nullptr));
+  if (is_refusal(captured.status)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())
     throw Error("evaluate: exprun-trainer ended with exit code " + std::to_string(captured.status));
   return results;
+}
+
+bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
+  PipedChild trainer(words_for("--sample", weights));
+  trainer.write_line(request(weights, "sample"));
+  // Until all texts of a prompt are there. False if the trainer is gone.
+  const auto answered = [&] {
+    while (const auto line = trainer.read_line()) {
+      const auto said = parse_json<ordered_json>(*line);
+      if (said.contains("text")) terminal.piece(said["text"].get<std::string>());
+      if (said.contains("end")) terminal.end_of_text();
+      if (said.contains("problem")) terminal.problem(said["problem"].get<std::string>());
+      if (said.contains("answered")) return true;
+    }
+    return false;
+  };
+  // It first says that it is ready: what it refuses is said before anybody is asked for a prompt.
+  bool goes_on = answered();
+  while (goes_on) {
+    const auto prompt = terminal.next_prompt();
+    if (!prompt) break;
+    trainer.write_line(json_text(nlohmann::json(*prompt)));
+    goes_on = answered();
+  }
+  const int status = trainer.finish();
+  if (is_refusal(status)) return false;
+  if (status != 0)
+    throw Error("sample: exprun-trainer ended with exit code " + std::to_string(status));
+  return true;
 }
 
 ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -64,15 +65,31 @@ nlohmann::ordered_json compare_with_checkpoint(const RecipeText& text,
 // as another process wants the cores.
 std::vector<std::pair<std::string, std::string>> trainer_environment();
 
-// Evaluations of a run on one of its checkpoints, by the trainer.
+// Weights that are looked at by the trainer: of a checkpoint of a run, or those that the recipe's
+// model.init_from names.
+struct EvaluatedWeights {
+  RecipeText text;   // changed in [evaluation] only, and judged already
+  std::string name;  // "at step 300 of mine-1a2b3c4d", "of models/gpt2"
+  std::filesystem::path run_folder = {}, checkpoint = {};  // both empty for init_from
+  nlohmann::json tokenizer = nullptr;  // of init_from: as Tokenizer::to_json writes it
+};
 
-// {"step": N, "metrics": {series: value}, "texts": {evaluation: text}}. `text` is the run's
-// recipe, changed in [evaluation] only, and judged already; `only` is the name of one evaluation,
-// or empty for all. Nothing if the trainer refused the recipe: its diagnostics are on standard
-// error already. Throws Error.
-std::optional<nlohmann::ordered_json> evaluate(const StoreFolder& folder, const RunRow& run,
-                                               const CheckpointFolder& checkpoint,
-                                               const RecipeText& text, const std::string& only);
+// All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:
+// text}, "problems": {evaluation: why there is no text}}. Nothing if the trainer refused the
+// recipe: its diagnostics are on standard error already. Throws Error.
+std::optional<nlohmann::ordered_json> evaluate(const EvaluatedWeights& weights);
+
+// Whoever asks for texts, and sees them being written.
+struct SampleTerminal {
+  std::function<std::optional<std::string>()> next_prompt;  // nothing: there are no more
+  std::function<void(const std::string& piece)> piece;
+  std::function<void()> end_of_text;
+  std::function<void(const std::string& why)> problem;  // there is no text, or no more of it
+};
+
+// Texts by [evaluation.sample], its `samples` for each prompt. False if the trainer refused the
+// recipe. Throws Error.
+bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal);
 
 // The weights of a checkpoint, written into a folder as engine/weights/export.h says: {"step",
 // "tensors", "files"}. `model_type` is empty for exprun's own names. Throws Error.

@@ -15,6 +15,13 @@ std::vector<std::string> series_of(const Schema& schema) {
   return schema.value("x-series", std::vector<std::string>());
 }
 
+// "{name}/acc" of the table [evaluation.piqa] is "piqa/acc".
+std::string named(std::string series, const std::string& table) {
+  constexpr std::string_view kName = "{name}";
+  if (series.starts_with(kName)) series.replace(0, kName.size(), table);
+  return series;
+}
+
 }  // namespace
 
 bool Measured::has(const std::string& name) const {
@@ -41,7 +48,8 @@ Measured measured_series(const SchemaSet& schemas, const Table& root) {
     const Schema* schema = type ? schemas.find("evaluation", *type) : nullptr;
     measured.is_uncertain = measured.is_uncertain || entry.value.is_invalid || schema == nullptr;
     if (schema == nullptr) continue;
-    for (std::string& name : series_of(*schema)) measured.series.push_back({std::move(name), path});
+    for (const std::string& name : series_of(*schema))
+      measured.series.push_back({named(name, entry.key), path});
   }
   return measured;
 }

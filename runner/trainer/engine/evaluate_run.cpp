@@ -3,34 +3,14 @@
 #include <ATen/core/grad_mode.h>
 
 #include "base/diagnostic.h"
-#include "base/json_text.h"
 #include "base/process/signals.h"
-#include "engine/attempt/rank_attempt.h"
-#include "engine/checkpoint/checkpoint.h"
 #include "engine/device/cpu_memory.h"
-#include "engine/device/device.h"
-#include "engine/precision/precision.h"
 #include "engine/record/evaluation_progress.h"
-#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
 
 using nlohmann::json;
-
-struct Request {
-  RecipeText text;
-  std::string only;  // empty: all
-};
-
-Request parse(const std::string& request) {
-  const json parsed = parse_json_or_discard<json>(request);
-  if (!parsed.is_object() || !parsed.contains("recipe"))
-    throw Error("evaluate: the request is not a JSON object with a recipe");
-  const json only = parsed.value("only", json());
-  return {RecipeText::from_json(json_text(parsed.at("recipe"))),
-          only.is_string() ? only.get<std::string>() : ""};
-}
 
 void add(json& results, const NamedEvaluation& named, const EvaluationContext& context) {
   const auto result = evaluate(named, context);
@@ -67,31 +47,15 @@ std::optional<EvaluationResult> evaluate(const NamedEvaluation& named,
   return result;
 }
 
-json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
-                  const std::string& request) {
-  const Request wanted = parse(request);
-  const auto data = PreparedData::load(run.data());
-  const ResolvedRecipe recipe = resolve(wanted.text, facts_of(data));
-  const CheckpointState state = read_checkpoint_state(checkpoint);
-  const Section settings = recipe.section("run");
-  const at::Device device = device_of_rank(chosen_device(settings), 0);
-  use_device(device, settings.get<bool>("deterministic"));
-  use_formats(recipe.section("precision"));
-  use_threads(state.machine.threads);
-  choose_kernels(recipe, state);
-  const Pipeline pipeline = build_pipeline(recipe, data, single_process(), device);
-  load_tensors(checkpoint, pipeline);
-
+json evaluate_run(const LoadedModel& loaded) {
   const at::NoGradGuard no_grad;
-  pipeline.model().set_training(false);
-  auto context = context_of(pipeline, state.position.step,
+  auto context = context_of(loaded.pipeline(), loaded.step(),
                             [] { return stop_requested() != StopRequest::none; });
-  json results{{"step", state.position.step},
+  json results{{"step", loaded.step()},
                {"metrics", json::object()},
                {"texts", json::object()},
                {"problems", json::object()}};
-  for (const NamedEvaluation& named : pipeline.evaluations) {
-    if (!wanted.only.empty() && named.name != wanted.only) continue;
+  for (const NamedEvaluation& named : loaded.pipeline().evaluations) {
     EvaluationProgress progress(named.name);
     context.report = [&](const WorkDone& done) { progress.show(done); };
     add(results, named, context);

@@ -1,15 +1,11 @@
-// Evaluations of a run that is over, on one of its checkpoints: what `exprun eval` and `exprun
-// sample` ask for.
+// Evaluations: of a run that trains, and of weights that are only looked at (`exprun eval`).
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 
-#include "base/files/run_folder.h"
-#include "engine/pipeline.h"
+#include "engine/loaded_model.h"
 
 namespace exprun {
 
@@ -22,9 +18,9 @@ EvaluationContext context_of(const Pipeline& pipeline, int64_t step,
 std::optional<EvaluationResult> evaluate(const NamedEvaluation& named,
                                          const EvaluationContext& context);
 
-// From {"recipe": RecipeText, "only": NAME or null} to {"step": N, "metrics": {series: value},
-// "texts": {evaluation: text}}. Throws RecipeError, Error; also where a stop was requested.
-nlohmann::json evaluate_run(const RunFolder& run, const std::filesystem::path& checkpoint,
-                            const std::string& request);
+// All evaluations of its recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:
+// text}, "problems": {evaluation: why there is no text}}. Throws RecipeError, Error; also where a
+// stop was requested.
+nlohmann::json evaluate_run(const LoadedModel& loaded);
 
 }  // namespace exprun

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
+#include "engine/key_value_cache.h"
 #include "engine/parameter.h"
 #include "engine/registry.h"
 #include "recipe/section.h"
@@ -30,6 +32,14 @@ class Model {
 
   // (B, T) on its device -> (B, T, V), for sampling and evaluation.
   virtual at::Tensor logits(const at::Tensor& inputs) = 0;
+
+  // Generation. The logits behind the last of `tokens`, (B, T) -> (B, V): they follow those that
+  // the cache has seen, which keeps theirs too; together they are at most context_length(). All
+  // tokens of a text at first, then one at a time. Without gradients, not in training.
+  virtual bool has_cache() const { return false; }
+  virtual at::Tensor next_logits(const at::Tensor&, KeyValueCache&) {
+    throw std::logic_error("model: it has no cache");
+  }
 
   virtual int64_t context_length() const = 0;
   virtual int64_t vocab_size() const = 0;

@@ -107,7 +107,8 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
 namespace {
 
 Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
-                 const std::shared_ptr<ProcessGroup>& group, at::Device device) {
+                 const std::shared_ptr<ProcessGroup>& group, at::Device device,
+                 TrainState train_state) {
   const Section section = recipe.section("dataset");
   const BatchShape batch = batch_shape(recipe);
   const DatasetContext context{data, batch.sequence_length,
@@ -118,7 +119,7 @@ Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
   return {recipe,
           data.fingerprint,
           group,
-          build_train_state(recipe, device, group),
+          std::move(train_state),
           std::move(dataset),
           data.tokenizer.is_null() ? nullptr : load_tokenizer(data.tokenizer),
           plan,
@@ -133,10 +134,28 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
           Registry<Evaluation>::instance().find(type)(section)};
 }
 
+// All, or the one that is wanted only.
+void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe, const std::string& only) {
+  const Section evaluations = recipe.section("evaluation");
+  for (const std::string& name : evaluations.keys()) {
+    if (!only.empty() && name != only) continue;
+    pipeline.evaluations.push_back(
+        build_evaluation(evaluations.table(name), name, pipeline.plan.timeline));
+    pipeline.evaluations.back().evaluation->check(*pipeline.dataset, pipeline.tokenizer.get());
+  }
+}
+
 }  // namespace
 
-TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
-                             std::shared_ptr<ProcessGroup> group) {
+std::vector<NamedTensor> TrainState::weights() const {
+  if (optimizers) return optimizers->parameter_tensors();
+  std::vector<NamedTensor> weights;
+  for (const Parameter& parameter : parameters->items())
+    weights.push_back({parameter.name, parameter.tensor});
+  return weights;
+}
+
+TrainState build_weights(const ResolvedRecipe& recipe, at::Device device) {
   const Section section = recipe.section("model");
   TrainState train_state;
   train_state.parameters =
@@ -144,6 +163,12 @@ TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
   train_state.model =
       Registry<Model>::instance().find(section.type())(section, *train_state.parameters);
   train_state.model->set_device(device);
+  return train_state;
+}
+
+TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
+                             std::shared_ptr<ProcessGroup> group) {
+  TrainState train_state = build_weights(recipe, device);
   train_state.parameters->initialize(recipe.section("run").get<int64_t>("seed"));
   train_state.optimizers = std::make_unique<Optimizers>(
       recipe.section("optimizer"), train_state.parameters->items(),
@@ -158,13 +183,17 @@ TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
 
 Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group, at::Device device) {
-  Pipeline pipeline = connect(recipe, data, group, device);
-  const Section evaluations = recipe.section("evaluation");
-  for (const std::string& name : evaluations.keys()) {
-    pipeline.evaluations.push_back(
-        build_evaluation(evaluations.table(name), name, pipeline.plan.timeline));
-    pipeline.evaluations.back().evaluation->check(*pipeline.dataset, pipeline.tokenizer.get());
-  }
+  Pipeline pipeline =
+      connect(recipe, data, group, device, build_train_state(recipe, device, group));
+  add_evaluations(pipeline, recipe, "");
+  return pipeline;
+}
+
+Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
+                           at::Device device, const std::string& only) {
+  Pipeline pipeline =
+      connect(recipe, data, single_process(), device, build_weights(recipe, device));
+  add_evaluations(pipeline, recipe, only);
   return pipeline;
 }
 

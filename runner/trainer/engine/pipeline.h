@@ -80,8 +80,14 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch);
 struct TrainState {
   std::unique_ptr<ParameterList> parameters;
   std::unique_ptr<Model> model;
-  std::unique_ptr<Optimizers> optimizers;
+  std::unique_ptr<Optimizers> optimizers;  // null where nothing is trained
+
+  // What a checkpoint stores as model.safetensors.
+  std::vector<NamedTensor> weights() const;
 };
+
+// Without optimizers, and with parameters that have no values yet. Throws RecipeError.
+TrainState build_weights(const ResolvedRecipe& recipe, at::Device device);
 
 // Parameters are initialised from the run's seed (not on the meta device), and are the same on all
 // ranks of the group. Throws RecipeError.
@@ -126,5 +132,10 @@ struct Pipeline {
 Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group = single_process(),
                         at::Device device = at::kCPU);
+
+// The same for evaluations only, of weights that the caller fills in: build_weights(). `only` names
+// the one that is wanted; empty: all are.
+Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
+                           at::Device device, const std::string& only = "");
 
 }  // namespace exprun

@@ -28,12 +28,17 @@ at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, cons
 at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, int64_t window, double dropout);
 
-// The same by our kernel: fp32 or bf16 on a CPU.
+// One position a text against all that came before it: query (B, 1, H, D), key and value
+// (B, H', T, D), where H' divides H -> (B, 1, H D). No autograd.
+at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value);
+
+// causal_attention by our kernel: fp32 or bf16 on a CPU.
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads);
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
-// The same by ATen.
+// causal_attention by ATen.
 at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
                                       double dropout);
 at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor& key,

@@ -1,6 +1,10 @@
 #include "layers/attention.h"
 
 #include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <stdexcept>
 
 #include "kernels/attention.h"
 
@@ -41,8 +45,29 @@ Attention Attention::declare(ParameterList& parameters, const std::string& name,
 
 at::Tensor Attention::operator()(const at::Tensor& x, bool training) const {
   const auto out = mixed(x, training ? settings_.dropout : 0);
-  return at::dropout(output_projection_ ? (*output_projection_)(out) : out, settings_.dropout,
-                     training);
+  return at::dropout(projected(out), settings_.dropout, training);
+}
+
+at::Tensor Attention::operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,
+                                 int64_t capacity) const {
+  const Heads heads = placed(project(x), length);
+  const int64_t all = length + x.size(1);
+  const auto keep = [&](at::Tensor& kept, const at::Tensor& more) {  // more (B, T, H', D)
+    if (!kept.defined())
+      kept = at::empty({more.size(0), more.size(2), capacity, more.size(3)}, more.options());
+    kept.narrow(2, length, x.size(1)).copy_(more.transpose(1, 2));
+  };
+  keep(layer.keys, heads.key);
+  keep(layer.values, heads.value);
+  if (length == 0) return projected(among(heads, 0));
+  if (x.size(1) != 1) throw std::logic_error("attention: tokens follow one at a time");
+  const int64_t seen = settings_.sliding_window > 0 ? std::min(all, settings_.sliding_window) : all;
+  return projected(decoding_attention(heads.query, layer.keys.narrow(2, all - seen, seen),
+                                      layer.values.narrow(2, all - seen, seen)));
+}
+
+at::Tensor Attention::projected(const at::Tensor& mixed) const {
+  return output_projection_ ? (*output_projection_)(mixed) : mixed;
 }
 
 at::Tensor Attention::mixed(const at::Tensor& x, double dropout) const {
@@ -51,10 +76,14 @@ at::Tensor Attention::mixed(const at::Tensor& x, double dropout) const {
   const bool unplaced = s.qk_norm == AttentionSettings::QkNorm::none && !s.rotary;
   if (s.fused && unplaced && !windowed)
     return causal_attention(query_key_value_(x), {s.num_heads, s.num_key_value_heads}, dropout);
-  const auto [query, key, value] = project(x);
-  const auto from = placed(query, query_norm_), to = placed(key, key_norm_);
-  return windowed ? windowed_attention(from, to, value, s.sliding_window, dropout)
-                  : causal_attention(from, to, value, dropout);
+  return among(placed(project(x)), dropout);
+}
+
+at::Tensor Attention::among(const Heads& heads, double dropout) const {
+  const int64_t window = settings_.sliding_window;
+  return window > 0 && window < heads.query.size(1)
+             ? windowed_attention(heads.query, heads.key, heads.value, window, dropout)
+             : causal_attention(heads.query, heads.key, heads.value, dropout);
 }
 
 Attention::Heads Attention::project(const at::Tensor& x) const {
@@ -72,11 +101,14 @@ Attention::Heads Attention::project(const at::Tensor& x) const {
   return {normal(parts[0], query_norm_), normal(parts[1], key_norm_), heads(parts[2])};
 }
 
-// Queries or keys, normalised and turned to their positions.
-at::Tensor Attention::placed(const at::Tensor& heads, const Norm& norm) const {
-  const auto normal =
-      settings_.qk_norm == AttentionSettings::QkNorm::per_head ? norm(heads) : heads;
-  return settings_.rotary ? rotary_(normal) : normal;
+// Queries and keys normalised and turned to their positions, of which the first is `first`.
+Attention::Heads Attention::placed(const Heads& heads, int64_t first) const {
+  const auto place = [&](const at::Tensor& part, const Norm& norm) {
+    const auto normal =
+        settings_.qk_norm == AttentionSettings::QkNorm::per_head ? norm(part) : part;
+    return settings_.rotary ? rotary_(normal, first) : normal;
+  };
+  return {place(heads.query, query_norm_), place(heads.key, key_norm_), heads.value};
 }
 
 }  // namespace exprun

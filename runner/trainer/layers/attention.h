@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/key_value_cache.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "layers/rotary.h"
@@ -42,6 +43,11 @@ class Attention {
 
   at::Tensor operator()(const at::Tensor& x, bool training) const;  // (B, T, C)
 
+  // The same without dropout, for tokens behind the `length` that the cache has of this layer,
+  // which gets theirs: all tokens of a text at first, then one at a time.
+  at::Tensor operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,
+                        int64_t capacity) const;
+
  private:
   struct Heads {
     at::Tensor query;  // (B, T, H, D)
@@ -49,8 +55,10 @@ class Attention {
     at::Tensor value;
   };
   at::Tensor mixed(const at::Tensor& x, double dropout) const;
+  at::Tensor among(const Heads& heads, double dropout) const;
   Heads project(const at::Tensor& x) const;
-  at::Tensor placed(const at::Tensor& heads, const Norm& norm) const;
+  Heads placed(const Heads& heads, int64_t first = 0) const;
+  at::Tensor projected(const at::Tensor& mixed) const;
 
   AttentionSettings settings_;
   Linear query_key_value_;  // ((H + 2 H') D, C): queries, keys, values; or

@@ -4,6 +4,8 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
+#include <algorithm>
+#include <bit>
 #include <numbers>
 
 #include "kernels/rotation.h"
@@ -34,6 +36,9 @@ RotarySettings::Direction direction_of_kernel(RotarySettings::Layout layout) {
 
 const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
   if (table_.cosine.defined() && table_.cosine.size(1) >= length) return table_;
+  // Whole vectors of the processor: a row has the same bits however many rows there are.
+  length =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 16))));
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   const auto channels = at::arange(0, width_, 2, options).div(static_cast<double>(width_));
   const auto frequencies =
@@ -45,13 +50,13 @@ const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
   return table_;
 }
 
-at::Tensor Rotary::operator()(const at::Tensor& x) const {
+at::Tensor Rotary::operator()(const at::Tensor& x, int64_t first) const {
   const int64_t length = x.size(1);
-  const auto& [cosine, sine] = table(length, x.device());
+  const auto& [cosine, sine] = table(first + length, x.device());
   const auto pairs = settings_.layout == RotarySettings::Layout::half_split
                          ? ChannelPairs::halves
                          : ChannelPairs::neighbours;
-  return rotate(x, cosine.narrow(1, 0, length), sine.narrow(1, 0, length), pairs);
+  return rotate(x, cosine.narrow(1, first, length), sine.narrow(1, first, length), pairs);
 }
 
 }  // namespace exprun

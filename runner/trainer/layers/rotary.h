@@ -38,8 +38,8 @@ class Rotary {
   // `width`: of a head, even.
   Rotary(const RotarySettings& settings, int64_t width) : settings_(settings), width_(width) {}
 
-  // (B, T, H, D), position t in row t; in the format of x. Differentiable.
-  at::Tensor operator()(const at::Tensor& x) const;
+  // (B, T, H, D), position `first` + t in row t; in the format of x. Differentiable.
+  at::Tensor operator()(const at::Tensor& x, int64_t first = 0) const;
 
  private:
   struct Table {

@@ -132,13 +132,25 @@ TransformerBlock::TransformerBlock(ParameterList& parameters, const std::string&
       feed_forward_(FeedForward::declare(parameters, name + ".feed_forward", settings.feed_forward,
                                          weights)) {}
 
-at::Tensor TransformerBlock::operator()(const at::Tensor& x, bool training) const {
+// `mix` is attention: of (B, T, C).
+template <class Mix>
+at::Tensor TransformerBlock::around(const at::Tensor& x, bool training, const Mix& mix) const {
   if (placement_ == BlockSettings::NormPlacement::pre) {
-    const auto mixed = at::add(x, attention_(attention_norm_(x), training));
+    const auto mixed = at::add(x, mix(attention_norm_(x)));
     return at::add(mixed, feed_forward_(feed_forward_norm_(mixed), training));
   }
-  const auto mixed = at::add(x, attention_norm_(attention_(x, training)));
+  const auto mixed = at::add(x, attention_norm_(mix(x)));
   return at::add(mixed, feed_forward_norm_(feed_forward_(mixed, training)));
+}
+
+at::Tensor TransformerBlock::operator()(const at::Tensor& x, bool training) const {
+  return around(x, training, [&](const at::Tensor& in) { return attention_(in, training); });
+}
+
+at::Tensor TransformerBlock::operator()(const at::Tensor& x, KeyValueCache::Layer& layer,
+                                        int64_t length, int64_t capacity) const {
+  return around(x, false,
+                [&](const at::Tensor& in) { return attention_(in, layer, length, capacity); });
 }
 
 }  // namespace exprun

@@ -34,7 +34,14 @@ class TransformerBlock {
 
   at::Tensor operator()(const at::Tensor& x, bool training) const;  // (B, T, C)
 
+  // As Attention does it with a cache.
+  at::Tensor operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,
+                        int64_t capacity) const;
+
  private:
+  template <class Mix>
+  at::Tensor around(const at::Tensor& x, bool training, const Mix& mix) const;
+
   BlockSettings::NormPlacement placement_;
   Norm attention_norm_;
   Attention attention_;

@@ -69,6 +69,17 @@ class Gpt final : public Model {
 
   at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }
 
+  bool has_cache() const override { return true; }
+
+  at::Tensor next_logits(const at::Tensor& tokens, KeyValueCache& cache) override {
+    cache.layers.resize(blocks_.size());
+    auto x = embedded(tokens, cache.length);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      x = blocks_[i](x, cache.layers[i], cache.length, cache.capacity);
+    cache.length += tokens.size(1);
+    return head_.logits(final_norm_(x.select(1, tokens.size(1) - 1)));
+  }
+
   int64_t context_length() const override { return settings_.context_length; }
   int64_t vocab_size() const override { return settings_.vocab_size; }
 
@@ -97,16 +108,21 @@ class Gpt final : public Model {
   }
 
  private:
-  at::Tensor hidden(const at::Tensor& inputs) const {  // (B, T) -> (B, T, C)
+  // (B, T) -> (B, T, C); the first token is at position `first`.
+  at::Tensor embedded(const at::Tensor& inputs, int64_t first) const {
     const int64_t length = inputs.size(1);
-    if (length > settings_.context_length)
+    if (first + length > settings_.context_length)
       throw std::logic_error("gpt: a sequence is longer than context_length");
+    auto x = at::embedding(token_embedding_, inputs);
+    if (settings_.learned_positions) x = at::add(x, position_embedding_.narrow(0, first, length));
+    x = at::dropout(x, settings_.dropout, training());
+    return settings_.embedding_norm ? embedding_norm_(x) : x;
+  }
+
+  at::Tensor hidden(const at::Tensor& inputs) const {  // (B, T) -> (B, T, C)
     auto declared = declared_.begin();
     about_to_use(*declared);
-    auto x = at::embedding(token_embedding_, inputs);
-    if (settings_.learned_positions) x = at::add(x, position_embedding_.narrow(0, 0, length));
-    x = at::dropout(x, settings_.dropout, training());
-    if (settings_.embedding_norm) x = embedding_norm_(x);
+    auto x = embedded(inputs, 0);
     for (const auto& block : blocks_) {
       about_to_use(*++declared);
       x = block(x, training());

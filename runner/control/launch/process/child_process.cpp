@@ -196,6 +196,15 @@ std::optional<ChildEnd> take_end(pid_t child) {
   return ChildEnd{WEXITSTATUS(status), std::nullopt};
 }
 
+// dup2 clears FD_CLOEXEC, but of equal ones it does nothing, which they are where this process was
+// started with that one closed.
+void pass_descriptor(int fd, int as) {
+  if (fd == as)
+    ::fcntl(fd, F_SETFD, 0);
+  else
+    ::dup2(fd, as);
+}
+
 namespace {
 
 std::string read_at_most(int fd, size_t most) {
@@ -210,21 +219,12 @@ std::string read_at_most(int fd, size_t most) {
   }
 }
 
-// In the child. The program is to have it: dup2 clears FD_CLOEXEC, but of equal ones it does
-// nothing, which they are where this process was started with that one closed.
-void hand_over(int fd, int as) {
-  if (fd == as)
-    ::fcntl(fd, F_SETFD, 0);
-  else
-    ::dup2(fd, as);
-}
-
 // Nobody would read what it goes on to print.
 pid_t spawn(const std::vector<std::string>& words, int input, int output, bool silent) {
   return start_process({words, own_environment(), SIGKILL, [=] {
-                          hand_over(input, STDIN_FILENO);
-                          hand_over(output, STDOUT_FILENO);
-                          if (silent) hand_over(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+                          pass_descriptor(input, STDIN_FILENO);
+                          pass_descriptor(output, STDOUT_FILENO);
+                          if (silent) pass_descriptor(::open("/dev/null", O_WRONLY), STDERR_FILENO);
                         }});
 }
 

@@ -72,6 +72,9 @@ struct ProcessStart {
 // Throws Error when the program cannot be started.
 pid_t start_process(const ProcessStart& start);
 
+// In set_up: the program gets a descriptor of this process under a number of its own.
+void pass_descriptor(int fd, int as);
+
 // This process's own.
 std::vector<std::string> own_environment();
 

@@ -180,7 +180,7 @@ class TensorComparison {
 TensorDifferences differences_from(const fs::path& folder, const TrainState& train_state) {
   TensorDifferences differences;
   TensorComparison model(folder / kModelFile);
-  for (const auto& [name, target] : train_state.optimizers->parameter_tensors())
+  for (const auto& [name, target] : train_state.weights())
     model.look_up(name, target.sizes(), target.scalar_type());
   differences.model = model.lines();
   if (!fs::exists(folder / kOptimizerFile)) return differences;
@@ -222,13 +222,18 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
   }
 }
 
-void load_tensors(const fs::path& folder, const Pipeline& pipeline) {
+void load_weights(const fs::path& folder, const TrainState& train_state) {
   const at::NoGradGuard no_grad;
   const StoredTensors model(folder / kModelFile);
-  const auto parameters = pipeline.optimizers().parameter_tensors();
-  for (const auto& [name, target] : parameters)
+  const auto weights = train_state.weights();
+  for (const auto& [name, target] : weights)
     target.copy_(model.tensor(name, target.sizes(), target.scalar_type()));
-  model.require_count(parameters.size());
+  model.require_count(weights.size());
+}
+
+void load_tensors(const fs::path& folder, const Pipeline& pipeline) {
+  const at::NoGradGuard no_grad;
+  load_weights(folder, pipeline.train_state);
   if (!fs::exists(folder / kOptimizerFile)) return;
   const StoredTensors state(folder / kOptimizerFile);
   pipeline.optimizers().load_state([&](const auto& name, const auto& shape, auto dtype) {

@@ -46,6 +46,9 @@ CheckpointState read_checkpoint_state(const std::filesystem::path& folder);
 // many, or of another shape or dtype; the pipeline is then of no use.
 void load_tensors(const std::filesystem::path& folder, const Pipeline& pipeline);
 
+// The weights alone.
+void load_weights(const std::filesystem::path& folder, const TrainState& train_state);
+
 // Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
 struct TensorDifferences {
   std::vector<std::string> model, optimizer;

@@ -109,7 +109,7 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   const ResolvedRecipe recipe = resolve(text, facts_of(PreparedData::load(run.data())));
   const CheckpointState state = read_checkpoint_state(checkpoint);
   const Safetensors stored(checkpoint / "model.safetensors");
-  const TrainState shapes = build_train_state(recipe, at::kMeta);
+  const TrainState shapes = build_weights(recipe, at::kMeta);
   const auto& parameters = shapes.parameters->items();
   const json& type = asked.at("model_type");
   const TensorPlan plan = type.is_null() ? own_plan(parameters)

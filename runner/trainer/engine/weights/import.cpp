@@ -284,8 +284,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
                 ExitCode::bad_recipe);
   const at::NoGradGuard no_grad;
   Targets targets;
-  for (const auto& [name, tensor] : state.optimizers->parameter_tensors())
-    targets.emplace(name, tensor);
+  for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
   for (const PlannedTensor& planned : source_kind.plan.tensors)
     if (!planned.parts.empty() && source.find(planned.name)) fill(planned, source, targets);
   Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " from '" +

@@ -1,0 +1,55 @@
+#include "control/launch/run/huggingface_model.h"
+
+#include <memory>
+#include <utility>
+
+#include "huggingface/model_config.h"
+#include "recipe/key_path.h"
+#include "recipe/toml/write.h"
+
+namespace exprun {
+
+namespace fs = std::filesystem;
+
+bool is_huggingface_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / kConfigFile, ignored);
+}
+
+std::map<std::string, std::string> model_keys_of(const fs::path& folder) {
+  const auto file = folder / kConfigFile;
+  Table model;
+  for (const auto& [path, json] : model_keys(read_config(file), file)) {
+    Table* table = &model;
+    const std::vector<std::string> parts = split_path(path);
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      if (!table->find(parts[i])) table->set(parts[i], {}, Value(Table(), {}, Origin::file));
+      table = table->find(parts[i])->as<Table>();
+    }
+    table->set(parts.back(), {}, value_of_json(nlohmann::ordered_json(json), Origin::file));
+  }
+  std::map<std::string, std::string> keys = {{"init_from", toml_quoted(folder.string())}};
+  for (const Entry& entry : model.entries()) keys.emplace(entry.key, toml_text(entry.value));
+  return keys;
+}
+
+std::optional<fs::path> tokenizer_of(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / "tokenizer.json", ignored)) return folder / "tokenizer.json";
+  if (fs::exists(folder / "merges.txt", ignored) && fs::exists(folder / "vocab.json", ignored))
+    return folder;
+  return std::nullopt;
+}
+
+RecipeText recipe_of(const fs::path& folder, std::vector<std::string> overrides) {
+  std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
+  for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";
+  text += "[dataset]\ntype = \"text\"\npath = " + toml_quoted((folder / kConfigFile).string()) +
+          "\nvalidation_fraction = 0.0\n[batch]\nsequences = 1\n[optimizer]\ntype = \"adamw\"\nlr "
+          "= 1e-3\n"
+          "[schedule]\ntype = \"constant\"\n";
+  return {{std::make_shared<SourceFile>(SourceFile{folder.string(), std::move(text)})},
+          std::move(overrides)};
+}
+
+}  // namespace exprun

@@ -1,0 +1,28 @@
+// A folder of HuggingFace's (config.json, weights, tokenizer) as a part of a recipe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe_text.h"
+
+namespace exprun {
+
+// Whether it is a folder with a config.json.
+bool is_huggingface_folder(const std::filesystem::path& folder);
+
+// Keys of [model], and their values as TOML, init_from among them; "norm.eps" becomes norm = {eps =
+// ...}. Throws Error that names what exprun's model is not.
+std::map<std::string, std::string> model_keys_of(const std::filesystem::path& folder);
+
+// The file or folder of its tokenizer: a tokenizer.json, or the two of GPT-2's kind; nothing where
+// it has none that exprun reads.
+std::optional<std::filesystem::path> tokenizer_of(const std::filesystem::path& folder);
+
+// A recipe for looking at its weights: it has no data. Throws as model_keys_of().
+RecipeText recipe_of(const std::filesystem::path& folder, std::vector<std::string> overrides);
+
+}  // namespace exprun

@@ -1,0 +1,72 @@
+#include "engine/answer_prompts.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <map>
+
+#include "base/diagnostic.h"
+#include "base/process/signals.h"
+#include "engine/generation.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+using Say = std::function<void(const json&)>;
+
+// Nothing, and why is said, for a prompt that there are no tokens for.
+std::optional<Tokens> encoded(const Tokenizer& tokenizer, const std::string& prompt,
+                              const Say& say) try {
+  Tokens tokens = tokenizer.encode_with_special(prompt);
+  if (!tokens.empty()) return tokens;
+  say({{"problem", "the prompt is empty"}});
+  return std::nullopt;
+} catch (const Error& error) {
+  say({{"problem", error.what()}});
+  return std::nullopt;
+}
+
+// Of one text. False if a stop was requested.
+bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSettings& settings,
+           const GenerationSeed& seed, const Say& say) {
+  GenerationObserver observer;
+  observer.written = [&](std::string_view piece) { say({{"text", piece}}); };
+  observer.stop_requested = [] { return stop_requested() != StopRequest::none; };
+  const Pipeline& pipeline = loaded.pipeline();
+  const auto generated =
+      generate_text(pipeline.model(), *pipeline.tokenizer, prompt, settings, seed, observer);
+  switch (generated.end) {
+    case GeneratedText::End::interrupted:
+      return false;
+    case GeneratedText::End::diverged:
+      say({{"problem", kDivergedLogits}});
+      return true;
+    default:
+      say({{"end", generated.end == GeneratedText::End::tokens ? "tokens" : "stop_text"}});
+      return true;
+  }
+}
+
+}  // namespace
+
+void answer_prompts(const LoadedModel& loaded,
+                    const std::function<std::optional<std::string>()>& next_prompt,
+                    const Say& say) {
+  const at::NoGradGuard no_grad;
+  const Section section = loaded.recipe().section("evaluation").table("sample");
+  const auto settings = GenerationSettings::from(section);
+  const auto samples = section.get<int64_t>("samples");
+  const int64_t seed = section.find<int64_t>("seed").value_or(loaded.pipeline().plan.seed);
+  std::map<std::string, int64_t> written;  // texts of each prompt
+  const json answered{{"answered", true}};
+  say(answered);  // ready
+  while (const auto prompt = next_prompt()) {
+    const auto tokens = encoded(*loaded.pipeline().tokenizer, *prompt, say);
+    for (int64_t i = 0; tokens && i < samples; ++i)
+      if (!write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
+        throw Error("sample: stopped");
+    say(answered);
+  }
+}
+
+}  // namespace exprun

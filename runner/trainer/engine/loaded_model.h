@@ -1,0 +1,37 @@
+// Weights that are looked at and not trained: of a checkpoint of a run, or those that [model]
+// init_from names. For what `exprun eval` and `exprun sample` ask for.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/files/run_folder.h"
+#include "engine/pipeline.h"
+
+namespace exprun {
+
+class LoadedModel {
+ public:
+  // Uses the device, the threads and the kernels that the recipe and the checkpoint ask for. From
+  // {"recipe": RecipeText, "only": the one evaluation that is wanted, or null for all}, with the
+  // run's data; without a checkpoint the recipe has init_from, and
+  // the request also has "tokenizer", as Tokenizer::to_json writes it. Throws RecipeError, Error.
+  LoadedModel(const nlohmann::json& request, const RunFolder& run,
+              const std::optional<std::filesystem::path>& checkpoint);
+  LoadedModel(const LoadedModel&) = delete;
+  LoadedModel& operator=(const LoadedModel&) = delete;
+
+  const ResolvedRecipe& recipe() const { return recipe_; }
+  const Pipeline& pipeline() const { return *pipeline_; }  // its evaluations, too
+  int64_t step() const { return step_; }                   // of the checkpoint; else 0
+
+ private:
+  PreparedData data_;
+  ResolvedRecipe recipe_;
+  int64_t step_ = 0;
+  std::optional<Pipeline> pipeline_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,127 @@
+"""`exprun sample`: texts appear while they are written, after one prompt or several, or after what is typed."""
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+import unittest
+
+from shells import has_terminals
+from support import BUILD, TIMEOUT, ExprunTest
+
+GREEDY = ("temperature=0", "tokens=20")
+
+
+class Sample(ExprunTest):
+    def setUp(self):
+        super().setUp()
+        self.exprun("tiny.toml", "lr=3e-2", "steps=150", "tokenizer=byte")
+
+    def greedy(self, prompt, run="@last"):
+        return self.exprun("sample", run, "--prompt", prompt, *GREEDY).out
+
+    def test_several_prompts_are_answered_in_order_as_each_alone(self):
+        prompts = "7 little ", "went out to "
+        several = self.exprun("sample", "@last", *(f"--prompt={prompt}" for prompt in prompts), *GREEDY, "samples=2").out
+        alone = [self.greedy(prompt) for prompt in prompts]
+        self.assertEqual(several, "---\n".join(text for text in alone for _ in range(2)))
+
+    def test_texts_that_are_drawn_differ_from_each_other_and_not_from_run_to_run(self):
+        words = ("sample", "@last", "--prompt=1", "temperature=1.5", "tokens=30", "samples=3")
+        text = self.exprun(*words).out
+        self.assertEqual(len(set(text.split("\n---\n"))), 3)
+        self.assertEqual(self.exprun(*words).out, text)
+
+    def test_a_stop_text_ends_a_text_and_is_left_out(self):
+        whole = self.greedy("7 little ")
+        self.assertIn("sea", whole)
+        stopped = self.exprun("sample", "@last", "--prompt=7 little ", *GREEDY, 'stop=["never", "sea"]').out
+        self.assertEqual(stopped, whole[:whole.index("sea")] + "\n")
+        for wrong in 'stop=[""]', "stop=[3]":
+            self.assertIn("stop", self.exprun("sample", "@last", wrong, code=2).err)
+
+    def test_text_beyond_the_context_goes_on_as_the_model_sees_its_end(self):
+        text = self.exprun("sample", "@last", "--prompt=1", "temperature=0", "tokens=60").out  # 16 are seen at once
+        self.assertEqual(len(text.encode()), 62)
+
+    def test_what_is_written_appears_at_once(self):
+        process = subprocess.Popen([BUILD / "exprun", "sample", "@last", "--prompt=7", "tokens=100000000"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            begun = b""
+            while len(begun) < 30:
+                self.assertTrue(select.select([process.stdout], [], [], TIMEOUT)[0])
+                begun += os.read(process.stdout.fileno(), 4096)
+            self.assertTrue(begun.startswith(b"7"))
+            self.assertIsNone(process.poll())
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=TIMEOUT)
+        self.assertNotEqual(process.returncode, 0)
+        late = time.monotonic() + TIMEOUT
+        while self.trainers() and time.monotonic() < late:
+            time.sleep(0.05)
+        self.assertEqual(self.trainers(), [])
+
+    def trainers(self):
+        """Of this test, by their working directory."""
+        found = []
+        for entry in os.scandir("/proc"):
+            try:
+                if entry.name.isdigit() and os.readlink(f"/proc/{entry.name}/cwd") == str(self.folder) and \
+                        "exprun-trainer" in os.readlink(f"/proc/{entry.name}/exe"):
+                    found.append(entry.name)
+            except OSError:  # it has just ended
+                pass
+        return found
+
+    @unittest.skipUnless(has_terminals(), "there are no pseudo-terminals")
+    def test_at_a_terminal_prompts_are_asked_for(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execv(BUILD / "exprun", ["exprun", "sample", "@last", *GREEDY])
+        shown = b""
+
+        def read_until(text, count=1):
+            nonlocal shown
+            late = time.monotonic() + TIMEOUT
+            while shown.count(text) < count and time.monotonic() < late:
+                if select.select([terminal], [], [], 0.1)[0]:
+                    shown += os.read(terminal, 4096)
+            self.assertEqual(shown.count(text), count, shown)
+
+        try:
+            read_until(b"> ")
+            for number, prompt in enumerate(("7 little ", "went out to "), 1):
+                os.write(terminal, prompt.encode() + b"\n")
+                read_until(b"> ", number + 1)
+                self.assertIn(self.greedy(prompt).replace("\n", "\r\n").encode() + b"> ", shown)
+            os.write(terminal, b"\x04")  # Ctrl-D
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        finally:
+            os.close(terminal)
+
+    def test_a_huggingface_folder_writes_what_its_run_does(self):
+        self.exprun("export", "@last", "--huggingface", "model")
+        self.assertEqual(self.greedy("7 little ", "model"), self.greedy("7 little "))
+        (self.folder / "model/tokenizer.json").unlink()
+        self.assertEqual(self.exprun("sample", "model", code=1).err,
+                         "exprun: error: sample: model has no tokenizer that exprun reads; it needs tokenizer.json, or "
+                         "vocab.json and merges.txt\n")
+
+    def test_eval_takes_a_huggingface_folder(self):
+        self.exprun("export", "@last", "--huggingface", "model")
+        word = "evaluation.perplexity.path=text.txt"
+        of_run = json.loads(self.exprun("eval", "@last", word, "--json").out)["metrics"]
+        of_folder = json.loads(self.exprun("eval", "model", word, "--json").out)["metrics"]
+        self.assertEqual(set(of_folder), {"perplexity/loss", "perplexity/perplexity", "perplexity/bits_per_byte"})
+        for series, value in of_folder.items():  # kernels differ: the run is deterministic
+            self.assertAlmostEqual(value, of_run[series], delta=1e-5 * value)
+        self.assertIn("eval: there is no evaluation; name one", self.exprun("eval", "model", code=2).err)
+
+
+if __name__ == "__main__":
+    unittest.main()

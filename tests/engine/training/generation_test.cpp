@@ -1,0 +1,98 @@
+// Text that a model writes: it is handed on in pieces that nothing takes back.
+#include "engine/generation.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <doctest/doctest.h>
+
+#include <limits>
+
+using namespace exprun;
+
+namespace {
+
+// Writes the bytes of a text, one a token, whatever it is asked.
+class Reciter final : public Model {
+ public:
+  explicit Reciter(std::string text) : text_(std::move(text)) {}
+
+  at::Tensor loss_sum(const at::Tensor&, const at::Tensor&) override { return {}; }
+  at::Tensor logits(const at::Tensor&) override { return {}; }
+  bool has_cache() const override { return true; }
+  at::Tensor next_logits(const at::Tensor& tokens, KeyValueCache& cache) override {
+    cache.length += tokens.size(1);
+    auto logits = at::zeros({1, 256});
+    const auto byte = static_cast<unsigned char>(text_.at(written_++));
+    logits[0][byte] = written_ == breaks_at ? std::numeric_limits<float>::infinity() : 1.0F;
+    return logits;
+  }
+  int64_t context_length() const override { return 1000; }
+  int64_t vocab_size() const override { return 256; }
+  double flops_per_token(int64_t) const override { return 0; }
+  double activation_bytes(int64_t) const override { return 0; }
+
+  size_t breaks_at = 0;  // the token, from 1, whose logits are infinite
+
+ private:
+  std::string text_;
+  size_t written_ = 0;
+};
+
+struct Told {
+  GeneratedText generated;
+  std::vector<std::string> pieces;
+};
+
+Told recited(const std::string& text, int64_t tokens, std::vector<std::string> stop,
+             size_t breaks_at = 0) {
+  const at::NoGradGuard no_grad;
+  Reciter model(text);
+  model.breaks_at = breaks_at;
+  Told told;
+  GenerationObserver observer;
+  observer.written = [&](std::string_view piece) { told.pieces.emplace_back(piece); };
+  const GenerationSettings settings{tokens, 0, 0, 1, std::move(stop)};
+  told.generated =
+      generate_text(model, *make_byte_tokenizer(), {'a'}, settings, GenerationSeed{}, observer);
+  std::string all;
+  for (const std::string& piece : told.pieces) all += piece;
+  CHECK(all == told.generated.text);
+  return told;
+}
+
+using Pieces = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("generation: pieces are whole characters") {
+  const auto told = recited("gr\xc3\xb6\xc3\x9f", 6, {});
+  CHECK(told.pieces == Pieces{"g", "r", "\xc3\xb6", "\xc3\x9f"});
+  CHECK(told.generated.tokens == 6);
+  CHECK(recited("gr\xc3\xb6\xc3\x9f", 5, {}).generated.text == "gr\xc3\xb6\xef\xbf\xbd");
+}
+
+TEST_CASE("generation: what may begin a stop text waits, and the stop text is never shown") {
+  const auto told = recited("one a the end more", 18, {"the end", "and"});
+  CHECK(told.generated.text == "one a ");
+  CHECK(told.generated.end == GeneratedText::End::stop_text);
+  CHECK(told.generated.tokens == 13);
+  CHECK(told.pieces == Pieces{
+                           "o",
+                           "n",
+                           "e",
+                           " ",
+                           "a ",
+                       });
+  const auto other = recited("one of them", 11, {"then"});
+  CHECK(other.generated.text == "one of them");
+  CHECK(other.pieces.back() == "them");
+  CHECK(other.generated.end == GeneratedText::End::tokens);
+  CHECK(recited("xy", 2, {"x", "xy"}).generated.text == "");
+  CHECK(recited("axxb", 4, {"xb", "axxb"}).generated.text == "");  // the earlier of two
+}
+
+TEST_CASE("generation: infinite logits end a text behind what is certain") {
+  const auto told = recited("one two", 7, {}, 5);
+  CHECK(told.generated.text == "one ");
+  CHECK(told.generated.end == GeneratedText::End::diverged);
+}
