@@ -232,15 +232,19 @@ void erase(Table& root, const std::string& path) {
 }
 
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
-std::string table_help(const std::string& path, const Schema& schema, const Value& value) {
+std::string table_help(const SchemaSet& schemas, const std::string& path, const Schema& schema,
+                       const Value& value) {
   const Schema keys = schema.value("properties", Schema::object());
   if (const auto* text = value.as<std::string>())
     for (const auto& [key, node] : keys.items()) {
       std::vector<std::string> choices;
       for (const Schema& choice : node.value("enum", Schema::array()))
         if (choice.is_string()) choices.push_back(choice.get<std::string>());
-      const auto near = choices.empty() && key == "type" ? *text : nearest(*text, choices);
+      if (choices.empty() && key == "type") choices = schemas.types(path);
+      const auto near = nearest(*text, choices);
       if (near) return "did you mean " + path + "." + key + "=" + *near + "?";
+      if (key == "type" && !choices.empty())
+        return path + ".type can be " + alternatives(choices);
     }
   return keys.empty() ? "" : "set its keys one by one: " + path + "." + keys.begin().key() + "=...";
 }
@@ -288,7 +292,7 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   if (!value || has_errors(found)) return;
   if (is_table(schema) && value->as<Table>() == nullptr) {
     diagnostics.push_back(
-        {value->where, "'" + path + "' is a table", table_help(path, schema, *value)});
+        {value->where, "'" + path + "' is a table", table_help(schemas, path, schema, *value)});
     return;
   }
   if (Table* table = value->as<Table>()) {

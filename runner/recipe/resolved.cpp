@@ -201,8 +201,9 @@ std::vector<Difference> differences(const ResolvedRecipe& a, const ResolvedRecip
     if (difference.a == difference.b) continue;
     const Value* in_a = a.find(path);
     const Value* in_b = b.find(path);
-    differences.push_back(
-        {path, in_a == nullptr ? "" : toml_text(*in_a), in_b == nullptr ? "" : toml_text(*in_b)});
+    const std::string value_a = in_a == nullptr ? "" : toml_text(*in_a);
+    const std::string value_b = in_b == nullptr ? "" : toml_text(*in_b);
+    if (value_a != value_b) differences.push_back({path, value_a, value_b});  // derived in one
   }
   return differences;
 }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
@@ -81,6 +85,42 @@ std::unique_ptr<Tokenizer> load_tokenizer(const json& description) try {
   throw Error("tokenizer: type '" + type + "' is unknown; there are byte, char and bpe");
 } catch (const json::exception&) {
   throw Error("tokenizer: its description is damaged; prepare the data again");
+}
+
+namespace {
+
+// Of a WordLevel model whose words are characters, numbered from 0; nothing for any other file.
+std::optional<std::u32string> character_table(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored))
+    return std::nullopt;
+  const std::string text = read_file(file);
+  if (text.find("\"WordLevel\"") == std::string::npos) return std::nullopt;
+  const json parsed = parse_json_or_discard<json>(text);
+  const json model = parsed.is_object() ? parsed.value("model", json::object()) : json::object();
+  const json words = model.value("vocab", json::object());
+  if (model.value("type", "") != "WordLevel") return std::nullopt;
+  std::u32string table(words.size(), 0);
+  std::vector<bool> taken(words.size());
+  for (const auto& [word, id] : words.items()) {
+    const std::vector<CodePoint> points = code_points(word);
+    const size_t number = id.is_number_unsigned() ? id.get<size_t>() : words.size();
+    if (points.size() != 1 || !points[0].valid || number >= words.size() || taken[number])
+      return std::nullopt;
+    table[number] = points[0].value;
+    taken[number] = true;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_vocabulary(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (auto table = character_table(is_folder ? path / "tokenizer.json" : path))
+    return make_char_tokenizer(std::move(*table));
+  return load_bpe_tokenizer(path);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -83,5 +84,9 @@ std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
 // From to_json's form. Throws Error.
 std::unique_ptr<Tokenizer> load_tokenizer(const nlohmann::json& json);
+
+// Of a vocabulary's file or folder: byte-level BPE, or the tokenizer.json of a table of characters
+// (WordLevel), as `exprun export --huggingface` writes it. Throws Error.
+std::unique_ptr<Tokenizer> load_vocabulary(const std::filesystem::path& path);
 
 }  // namespace exprun

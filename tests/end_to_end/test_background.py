@@ -51,6 +51,19 @@ class Background(ExprunTest):
         self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("interrupted", step)])
         self.assertTrue((self.run_folder() / f"checkpoints/step_{step:08d}/MANIFEST.json").exists())
 
+    def test_what_is_resumed_or_forked_goes_to_the_background_too(self):
+        name, _, _ = self.detach()
+        self.exprun("stop", name)
+        ((before,),) = self.rows("SELECT last_step FROM runs")
+        resumed, _, said = self.detach("resume", name)
+        self.assertEqual(resumed, name)
+        self.assertIn(f" from step {before} of ", said)
+        self.exprun("stop", name)
+        forked, _, said = self.detach("fork", name, "lr=1e-3")
+        self.assertNotEqual(forked, name)
+        self.exprun("stop", forked)
+        self.assertIn("is not key=value", self.exprun("fork", name, "lr", "--detach", code=2).err)
+
     def test_a_run_that_cannot_start_fails_with_its_text(self):
         failed = self.exprun("tiny.toml", "dataset.path=nowhere.txt", "--detach", code=2)
         self.assertIn("nowhere.txt", failed.err)

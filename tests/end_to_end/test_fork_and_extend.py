@@ -59,11 +59,16 @@ class Extend(LaterTraining):
         self.exprun("tiny.toml", "steps=20", "schedule.type=cosine")
         name = self.newest().name
         said = self.refused("resume", "@last", "run.steps=40")
-        self.assertRegex(said, rf"\Aexprun: error: resume: {name} cannot be extended to 40 steps: the learning rate of step 2 "
-                               rf"was 0\.99\d* of its peak, and would have been 0\.99\d*\n"
-                               rf"  where the schedule decays, `exprun resume {name} run.steps=40 "
-                               rf"'schedule.decay_until=\"20 steps\"'` keeps the rates so far and trains on at the last one; "
-                               rf"`exprun fork {name} run.steps=40` starts a new run from here with the new schedule\n\Z")
+        cannot = (f"exprun: error: resume: {name} cannot be extended to 40 steps: its schedule depends on its length; from "
+                  "step 2 on, its learning rates would have been others\n  ")
+        fork = "`exprun fork NAME run.steps=40` starts a new run from here with the new schedule\n"
+        self.assertEqual(said, cannot + "it ends at a learning rate of 0; " + fork.replace("NAME", name))
+        self.exprun("tiny.toml", "steps=20", "schedule.type=cosine", "min_lr_factor=0.1", "name=floor")
+        floor = self.newest().name
+        self.assertEqual(self.refused("resume", "floor", "run.steps=40"),
+                         cannot.replace(name, floor) + f"`exprun resume {floor} run.steps=40 "
+                         "'schedule.decay_until=\"20 steps\"'` keeps the rates so far and trains on at the last one; " +
+                         fork.replace("NAME", floor))
         self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
         self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
 

@@ -57,6 +57,15 @@ class HuggingFaceModels(ExprunTest):
         self.assertEqual((self.folder / "first/tokenizer.json").read_bytes(),
                          (self.folder / "second/tokenizer.json").read_bytes())
 
+    def test_a_table_of_characters_comes_back(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("export", "tiny", "--huggingface", "model")
+        greedy = ("--prompt=7 little", "temperature=0", "tokens=9")
+        self.assertEqual(self.exprun("sample", "model", *greedy).out, self.exprun("sample", "tiny", *greedy).out)
+        self.exprun("new", "again", "--from", "model", "--path", "text.txt")
+        self.exprun("again.toml", "steps=1", "batch.sequences=1", "warmup=0 steps", "evaluation.val_loss.tokens=8",
+                    "evaluation.sample.tokens=1")
+
     def test_a_model_of_no_architecture_has_names_of_its_own(self):
         self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "activation=relu_squared")
         said = self.exprun("export", "tiny", "--huggingface", "own", "--dtype", "bf16")

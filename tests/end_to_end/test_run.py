@@ -147,20 +147,29 @@ class Run(ExprunTest):
     def test_weights_to_begin_with_that_are_not_there_stop_a_run_before_it_begins(self):
         self.exprun("tiny.toml", "steps=2")
         run = self.run_folder()
-        newest = f"the newest checkpoint of {run.name} is runs/{run.name}/checkpoints/step_00000002"
-        for words, message, help_ in (("nothing", "'nothing' does not exist", ""), (run.name, f"'{run.name}' does not exist", newest),
-                                      ("@last", "'@last' does not exist", newest), ("tiny", "'tiny' does not exist", newest),
-                                      (f"runs/{run.name}", f"'runs/{run.name}' is the folder of a run, not of a checkpoint", newest)):
-            with self.subTest(words=words):
-                said = self.exprun("tiny.toml", "seed=5", f"init_from={words}", code=2).err
-                self.assertEqual(said, f"<override 2>:1:11: error: {message}\n    init_from={words}\n"
-                                       f"              {'^' * len(words)} {help_}".rstrip() + "\n")
-                self.assertIn(f"<override 1>:1:11: warning: {message}\n", self.exprun("check", "tiny.toml", f"init_from={words}").err)
+        message = "'nothing' does not exist\n    init_from=nothing\n              ^^^^^^^\n"
+        said = self.exprun("tiny.toml", "seed=5", "init_from=nothing", code=2).err
+        self.assertEqual(said, f"<override 2>:1:11: error: {message}")
+        checked = self.exprun("check", "tiny.toml", "init_from=nothing")
+        self.assertIn(f"<override 1>:1:11: warning: {message}", checked.err)
+        self.assertIn("tiny.toml: no mistakes, but a run would not start here\n", checked.out)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
         weights = self.folder / "runs" / run.name / "checkpoints/step_00000002"
         self.exprun("tiny.toml", "steps=3", "seed=5", f"init_from={weights.relative_to(self.folder)}", "checkpoint.every=1 steps")
         shutil.rmtree(weights)
         self.exprun("resume", "@last", "run.steps=4")  # it needs them no more
+
+    def test_a_run_to_begin_with_is_its_checkpoint(self):
+        self.exprun("tiny.toml", "lr=3e-2", "steps=6", "checkpoint.every=2 steps", "keep_last=9")
+        run = self.run_folder()
+        newest = f"runs/{run.name}/checkpoints/step_00000006"
+        for words in run.name, f"runs/{run.name}", "tiny", "@last", "@best":
+            with self.subTest(words=words):
+                said = self.exprun("check", "tiny.toml", f"init_from={words}")
+                self.assertEqual(said.err, f"exprun: init_from: {words} is {newest}\n")
+        self.exprun("tiny.toml", "steps=1", "name=warm", f"init_from={run.name}")
+        self.assertEqual(self.rows("SELECT toml FROM parameters JOIN runs USING (run) WHERE path = 'model.init_from' "
+                                   "AND runs.name = 'warm'"), [(f'"{newest}"',)])
 
 
 if __name__ == "__main__":

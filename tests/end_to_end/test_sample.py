@@ -104,6 +104,16 @@ class Sample(ExprunTest):
         finally:
             os.close(terminal)
 
+    def test_the_folder_of_a_checkpoint_means_its_run_and_step(self):
+        folder = self.run_folder()
+        self.assertEqual(self.greedy("7 little ", f"runs/{folder.name}/checkpoints/step_00000150"), self.greedy("7 little "))
+
+    def test_what_is_no_setting_is_told_what_it_may_be(self):
+        self.assertIn("'ROMEO:' is not key=value; for a prompt write --prompt ROMEO:\n",
+                      self.exprun("sample", "@last", "ROMEO:", code=2).err)
+        self.assertIn("unknown option '--temperature', did you mean 'temperature=VALUE'?",
+                      self.exprun("sample", "@last", "--temperature", "1", code=2).err)
+
     def test_a_huggingface_folder_writes_what_its_run_does(self):
         self.exprun("export", "@last", "--huggingface", "model")
         self.assertEqual(self.greedy("7 little ", "model"), self.greedy("7 little "))

@@ -140,8 +140,8 @@ struct Arguments::Impl {
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
     auto near = nearest(extra, places.option_names());
     const bool takes_changes = usage.find("key=value") != std::string::npos;
-    if (!near && takes_changes && extra.find('=') != std::string::npos)
-      near = extra.substr(extra.find_first_not_of('-'));
+    if (!near && takes_changes && extra.starts_with("--"))
+      near = extra.find('=') != std::string::npos ? extra.substr(2) : extra.substr(2) + "=VALUE";
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
   }
 };

@@ -36,10 +36,11 @@ struct Options {
 struct Report {
   Diagnostics diagnostics;
   std::string hash;
-  size_t trials = 0;        // of a recipe with [sweep]
-  ordered_json plan;        // null where it was not asked for, or cannot be known
-  std::string plan_error;   // why it is not known, if the world is the reason
-  bool needs_data = false;  // a vocabulary or a length that only prepared data tells
+  size_t trials = 0;         // of a recipe with [sweep]
+  ordered_json plan;         // null where it was not asked for, or cannot be known
+  std::string plan_error;    // why it is not known, if the world is the reason
+  bool lacks_files = false;  // data, examples or weights: no run would start here
+  bool needs_data = false;   // a vocabulary or a length that only prepared data tells
 
   bool wrong(bool strict) const { return strict ? !diagnostics.empty() : has_errors(diagnostics); }
 
@@ -121,9 +122,12 @@ class DataLook {
     if (resolution.is_valid("model"))
       for (Diagnostic& problem : initial_weights_problems(resolution.recipe, folder_))
         glance.problems.push_back(std::move(problem));
+    lacks_files_ = lacks_files_ || has_errors(glance.problems);
     glance.problems = as_warnings(std::move(glance.problems));
     return glance;
   }
+
+  bool lacks_files() const { return lacks_files_; }
 
  private:
   const DataGlance& data_of(const ResolvedRecipe& recipe) {
@@ -136,6 +140,7 @@ class DataLook {
   }
 
   const StoreFolder& folder_;
+  bool lacks_files_ = false;
   std::map<std::string, DataGlance> seen_;
 };
 
@@ -149,7 +154,9 @@ void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& r
 void check_run(Report& report, const RecipeText& text, Resolution resolution,
                const Options& options, const StoreFolder& folder) {
   DataGlance data;
-  if (!options.quick) data = DataLook(folder)(resolution);
+  DataLook look(folder);
+  if (!options.quick) data = look(resolution);
+  report.lacks_files = look.lacks_files();
   if (data.dataset_info != DatasetInfo() && !has_errors(resolution.diagnostics))
     resolution = try_resolve(text, data.dataset_info);
   report.diagnostics = resolution.diagnostics;
@@ -174,6 +181,7 @@ void check_sweep(Report& report, const RecipeText& recipe, const Words& override
       survey_sweep(recipe, overrides, options.quick ? GlanceAtData() : GlanceAtData(glance));
   report.diagnostics = std::move(survey.diagnostics);
   report.trials = survey.plan.trials.size();
+  report.lacks_files = look.lacks_files();
   if (report.wrong(false)) return;
   const Trial& trial = survey.plan.trials.front();
   report.hash = trial.resolved.hash();
@@ -185,7 +193,7 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
              const StoreFolder& folder) {
   Report report;
   try {
-    RecipeText text = read_recipe(recipe, overrides);
+    RecipeText text = with_checkpoint_of_run(read_recipe(recipe, overrides), folder);
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some
@@ -218,9 +226,10 @@ void print_plain(const std::string& recipe, const Report& report) {
   if (report.trials == 1) sweep = "; a sweep of 1 trial:";
   if (report.trials > 1)
     sweep = "; a sweep of " + std::to_string(report.trials) + " trials, the first of them:";
-  print(recipe + ": no mistakes" + sweep + '\n');
+  print(recipe + ": no mistakes" + (report.lacks_files ? ", but a run would not start here" : "") +
+        sweep + '\n');
   if (!report.plan.is_null()) print(plan_text(report.plan));
-  if (report.needs_data)
+  if (report.needs_data && !report.lacks_files)
     print("  the plan is known once its data has been prepared, by a first run\n");
 }
 

@@ -15,7 +15,6 @@
 #include "control/data/shard_contents.h"
 #include "control/data/shard_listing.h"
 #include "control/report/terminal.h"
-#include "text/bpe/bpe_tokenizer.h"
 
 namespace exprun {
 namespace {
@@ -97,7 +96,7 @@ std::vector<int64_t> part_of(const std::vector<int64_t>& tokens, const HeadOptio
 
 int print_samples(const BatchChoice& choice, const HeadOptions& options, const Globals& globals) {
   TrainedBatch batch = trained_batch(choice, globals);
-  if (!options.vocabulary.empty()) batch.tokenizer = load_bpe_tokenizer(options.vocabulary);
+  if (!options.vocabulary.empty()) batch.tokenizer = load_vocabulary(options.vocabulary);
   if (!options.ids && !batch.tokenizer)
     throw Error("data head: nothing says which tokenizer made the data of " + batch.run +
                     "; give --vocabulary PATH, or --ids for the numbers",

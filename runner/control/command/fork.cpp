@@ -5,6 +5,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
@@ -20,7 +21,7 @@ struct ForkWords {
 };
 
 Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
-               const Globals& globals) {
+               const AttemptBegun& begun, const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run(store, globals.store, words.reference);
@@ -30,6 +31,7 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   const WorkingDirectory there(run);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
+  request.begun = begun;
   request.origin =
       ForkOrigin{run, before, chosen_checkpoint(globals.store, run.folder, choice, "fork"),
                  words.fresh_optimizer};
@@ -43,7 +45,8 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
 
 int run_fork(const Words& words, const Globals& globals) {
   ForkWords asked;
-  Arguments arguments("fork RUN [--step N|best|last] [key=value...]",
+  bool detach = false;
+  Arguments arguments("fork RUN [--step N|best|last] [key=value...] [--detach]",
                       "Starts a new run from a checkpoint of another: from its weights and its "
                       "optimizer state, with changes to its recipe. Steps are counted on, so "
                       "run.steps includes those before the fork. Without changes, the new run "
@@ -53,6 +56,7 @@ int run_fork(const Words& words, const Globals& globals) {
       .option("--step", "N|best|last", asked.step, kStepHelp, offer::one_of({"best", "last"}))
       .flag("--fresh-optimizer", asked.fresh_optimizer,
             "take only the weights, and start with a fresh optimizer state")
+      .flag("--detach", detach, kDetachHelp)
       .exit_codes(kTrains)
       .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
                "continue from the best checkpoint with a lower learning rate")
@@ -60,8 +64,11 @@ int run_fork(const Words& words, const Globals& globals) {
                "with another optimizer");
   if (!arguments.parse(words)) return 0;
   require_overrides(asked.overrides, "fork");
-  return perform_among_ranks(globals.level,
-                             [&](const auto& joined) { return fork(asked, joined, globals); });
+  const auto run = [&](const AttemptBegun& begun) {
+    return perform_among_ranks(
+        globals.level, [&](const auto& joined) { return fork(asked, joined, begun, globals); });
+  };
+  return detach ? launch_in_background(globals.store, run) : run({});
 }
 
 }  // namespace exprun

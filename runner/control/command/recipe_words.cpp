@@ -38,6 +38,14 @@ ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {
   return resolved;
 }
 
+void refuse_detached_machines(const std::optional<JoinedRank>& joined) {
+  if (joined)
+    throw Error(
+        "command line: --detach starts all ranks of one machine; leave it out where "
+        "several machines or another launcher start them",
+        ExitCode::bad_recipe);
+}
+
 LaunchRequest request_for(RecipeText text, const Globals& globals) {
   ResolvedRecipe resolved = resolved_aloud(text, globals);
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};

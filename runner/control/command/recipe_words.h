@@ -11,6 +11,13 @@
 
 namespace exprun {
 
+// Of the option --detach, for help.
+inline constexpr const char* kDetachHelp =
+    "run in the background; return when it trains, or could not start";
+
+// Where several machines train together, each has a command of its own. Throws Error (wrong usage).
+void refuse_detached_machines(const std::optional<JoinedRank>& joined);
+
 // Whether a word that is a command or a recipe means a recipe: it ends in .toml, or something lies
 // there. A folder counts too: that it is no recipe is a better answer than that it is no command.
 bool names_recipe(const std::string& word);

@@ -7,6 +7,7 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/background.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/extended_run.h"
@@ -55,7 +56,8 @@ RecipeText recipe_to_go_on_with(const Store& store, const RunRow& run, const Glo
 }
 
 Performed resume(const std::string& reference, const Words& overrides,
-                 const std::optional<JoinedRank>& joined, const Globals& globals) {
+                 const std::optional<JoinedRank>& joined, const AttemptBegun& begun,
+                 const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   RunRow run = find_run(store, globals.store, reference);
   const auto variable = [](const char* name) { return std::getenv(name); };
@@ -73,6 +75,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
+  request.begun = begun;
   require_same_recipe(request.resolved, before, run, overrides);
   require_ended(run);
   request.extends = is_extension(differences(before, request.resolved));
@@ -92,15 +95,17 @@ Performed resume(const std::string& reference, const Words& overrides,
 int run_resume(const Words& words, const Globals& globals) {
   std::string reference;
   Words overrides;
+  bool detach = false;
   Arguments arguments(
-      "resume RUN [key=value...]",
+      "resume RUN [key=value...] [--detach]",
       "Continues a run from its newest complete checkpoint, whatever ended it. With "
       "another run.steps or run.length, the run becomes one of that length.");
-  arguments.run_word(reference).words(
-      "key=value...", overrides,
-      "a new length (run.steps=200), or changes that do not affect results (checkpoint.every=\"5 "
-      "steps\")",
-      offer::changes);
+  arguments.run_word(reference)
+      .words("key=value...", overrides,
+             "a new length (run.steps=200), or changes that do not affect results "
+             "(checkpoint.every=\"5 steps\")",
+             offer::changes)
+      .flag("--detach", detach, kDetachHelp);
   MachineOptions machines;
   machines.add_to(arguments);
   arguments.exit_codes(kTrains)
@@ -114,9 +119,15 @@ int run_resume(const Words& words, const Globals& globals) {
           "so as a run of the new length does, from its first new step on.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  return perform_among_ranks(globals.level, machines.joined(overrides), [&](const auto& joined) {
-    return resume(reference, overrides, joined, globals);
-  });
+  const auto machine = machines.joined(overrides);
+  const auto run = [&](const AttemptBegun& begun) {
+    return perform_among_ranks(globals.level, machine, [&](const auto& joined) {
+      return resume(reference, overrides, joined, begun, globals);
+    });
+  };
+  if (!detach) return run({});
+  refuse_detached_machines(machine);
+  return launch_in_background(globals.store, run);
 }
 
 }  // namespace exprun

@@ -8,6 +8,7 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/launch/run/initial_weights.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
@@ -91,7 +92,7 @@ int run_recipe(const Words& words, const Globals& globals) {
       .words("key=value...", overrides,
              "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
       .flag("--new", always_new, "start another run, whatever there is")
-      .flag("--detach", detach, "run in the background; return when it trains, or could not start");
+      .flag("--detach", detach, kDetachHelp);
   machines.add_to(arguments);
   arguments
       .note(
@@ -112,16 +113,13 @@ int run_recipe(const Words& words, const Globals& globals) {
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
-      RecipeText text = with_world_size_of(rank_0, read_recipe(recipe, overrides));
+      RecipeText text = with_world_size_of(
+          rank_0, with_checkpoint_of_run(read_recipe(recipe, overrides), globals.store));
       return run_here(std::move(text), always_new, rank_0, begun, globals);
     });
   };
   if (!detach) return run({});
-  if (joined)
-    throw Error(
-        "command line: --detach starts all ranks of one machine; leave it out where "
-        "several machines or another launcher start them",
-        ExitCode::bad_recipe);
+  refuse_detached_machines(joined);
   resolve(read_recipe(recipe, overrides));  // mistakes are shown here
   return launch_in_background(globals.store, run);
 }

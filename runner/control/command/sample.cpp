@@ -88,13 +88,12 @@ Diagnostics judged_as_typed(const RecipeText& text, const Words& settings) {
 const std::string kAsSample = std::string(kSampleTable) + ".type=\"sample\"";
 
 // Throws RecipeError.
-void refuse_mistakes(const RecipeText& text, const Words& settings, const Globals& globals) {
+void refuse_mistakes(const RecipeText& text, const Words& settings) {
   RecipeText before = text;
   before.overrides.resize(text.overrides.size() - settings.size());
   require_sample_keys(before, settings);
   const Diagnostics said = judged_as_typed(text, settings);
   if (has_errors(said)) throw RecipeError(said);
-  show_warnings(said, globals);
 }
 
 Words offered_sample_keys(const Typed& typed) {
@@ -156,6 +155,7 @@ class TextPrinter {
 int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool interactive) {
   TextPrinter printer(interactive);
   size_t next = 0;
+  if (interactive) log_info("type a prompt, then Enter; Ctrl-D ends");
   SampleTerminal terminal;
   terminal.next_prompt = [&]() -> std::optional<std::string> {
     std::optional<std::string> prompt;
@@ -202,6 +202,11 @@ int run_sample(const Words& words, const Globals& globals) {
                "to the end of the line")
       .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
+  if (settings.size() == 1 && settings[0].find('=') == std::string::npos &&
+      sign_of(settings[0]).empty())
+    throw Error("sample: '" + settings[0] + "' is not key=value; for a prompt write --prompt " +
+                    shell_quoted(settings[0]),
+                ExitCode::bad_recipe);
   require_overrides(settings, "sample");
   Words overrides = {kAsSample};
   if (!prompts.empty())
@@ -211,7 +216,7 @@ int run_sample(const Words& words, const Globals& globals) {
   const WeightsArgument weights("sample", word, step, globals);
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());
-  refuse_mistakes(text, settings, globals);
+  refuse_mistakes(text, settings);
   const bool interactive = prompts.empty() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (prompts.empty())
     prompts = {

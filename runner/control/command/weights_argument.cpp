@@ -3,18 +3,34 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/huggingface_model.h"
-#include "text/bpe/bpe_tokenizer.h"
 
 namespace exprun {
+namespace {
+
+// Of "runs/mine-1a2b3c4d/checkpoints/step_00000300".
+std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word) {
+  const std::string name = word.filename().string();
+  constexpr std::string_view kStep = "step_";
+  if (word.parent_path().filename() != "checkpoints" || !name.starts_with(kStep))
+    return std::nullopt;
+  return parse_number<int64_t>(name.substr(kStep.size()));
+}
+
+}  // namespace
 
 WeightsArgument::WeightsArgument(const std::string& command, const std::string& word,
                                  const std::string& step, const Globals& globals)
     : command_(command), word_(word), globals_(globals), choice_(checkpoint_choice(command, step)) {
   if (is_huggingface_folder(word)) return;
+  if (const auto step = step_of_checkpoint(word)) {
+    word_ = std::filesystem::path(word).parent_path().parent_path().string();
+    choice_ = {CheckpointChoice::Kind::step, *step};
+  }
   store_.emplace(open_store(globals.store));
-  run_ = find_run(*store_, globals.store, word);
+  run_ = find_run(*store_, globals.store, word_);
 }
 
 RecipeText WeightsArgument::recipe(const Words& changes) const {
@@ -33,7 +49,7 @@ EvaluatedWeights WeightsArgument::located(RecipeText text) const {
     throw Error(command_ + ": " + word_ +
                 " has no tokenizer that exprun reads; it needs tokenizer.json, or vocab.json and "
                 "merges.txt");
-  return {std::move(text), "of " + word_, {}, {}, load_bpe_tokenizer(*tokenizer)->to_json()};
+  return {std::move(text), "of " + word_, {}, {}, load_vocabulary(*tokenizer)->to_json()};
 }
 
 }  // namespace exprun

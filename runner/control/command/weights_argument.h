@@ -13,7 +13,7 @@ namespace exprun {
 
 // Of the word, for help.
 inline constexpr const char* kWeightsHelp =
-    "a run (its id, uid, folder or name, @last, @best), or a HuggingFace folder";
+    "a run (its id, uid, folder or name, @last, @best), a checkpoint or a HuggingFace folder";
 
 class WeightsArgument {
  public:

@@ -7,8 +7,8 @@
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
+#include "base/strings.h"
 #include "control/data/prepared_set.h"
-#include "text/bpe/bpe_tokenizer.h"
 
 namespace exprun {
 namespace {
@@ -20,6 +20,10 @@ class Listing {
   void add(const fs::path& path) try {
     if (!fs::exists(path)) throw Error("data: '" + path.string() + "' does not exist");
     if (fs::is_directory(path)) return add_folder(path);
+    if (path.extension() == ".toml")
+      throw Error("data: '" + path.string() +
+                  "' is a recipe, not token shards; exprun data prepare " +
+                  shell_quoted(path.string()) + " makes them");
     listed_.shards.push_back({path, folder_at(folder_of(path)), nullptr});
   } catch (const Error& error) {
     listed_.problems.push_back(error.what());
@@ -87,7 +91,7 @@ void find_tokenizers(ListedShards& listed, const std::string& vocabulary) {
     return nullptr;
   };
   const std::shared_ptr<const Tokenizer> asked_for =
-      vocabulary.empty() ? nullptr : load_bpe_tokenizer(vocabulary);
+      vocabulary.empty() ? nullptr : load_vocabulary(vocabulary);
   for (ListedShard& shard : listed.shards) {
     const auto [tokenizer, is_new] = known.try_emplace(shard.folder.get(), asked_for);
     if (is_new && !asked_for) tokenizer->second = of_set(*shard.folder);

@@ -311,7 +311,7 @@ std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
                                                 const std::filesystem::path& vocabulary) {
   std::unique_ptr<Tokenizer> loaded;
   try {
-    loaded = load_bpe_tokenizer(vocabulary);
+    loaded = load_vocabulary(vocabulary);
   } catch (const Error& error) {
     throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
   }

@@ -209,9 +209,16 @@ void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics) {
             "'z_score' must be below " + fixed(most, 2) + ", or 'window' must be longer"));
 }
 
-void rollback_has_steps(const RuleInput& input, Diagnostics& diagnostics) {
+void rollback_is_possible(const RuleInput& input, Diagnostics& diagnostics) {
   const auto every = period_at(input.root, "checkpoint.every");
   if (text_at(input.root, "run.on_divergence") != "rollback") return;
+  const Value* const single = valid_at(input.root, "run.overfit_single_batch");
+  if (const bool* const is_on = single ? single->as<bool>() : nullptr; is_on && *is_on)
+    diagnostics.push_back(
+        clash(input.root, {"run.on_divergence", "run.overfit_single_batch"},
+              "on_divergence = \"rollback\" goes on with other data, but overfit_single_batch has "
+              "one batch",
+              "write \"stop\" or \"skip\""));
   if (!every || every->unit != PeriodUnit::seconds) return;
   diagnostics.push_back(
       clash(input.root, {"checkpoint.every", "run.on_divergence"},

@@ -42,7 +42,7 @@ constexpr Rule kRules[] = {
     epochs_have_meaning,
     periods_fit_run,
     outliers_are_possible,
-    rollback_has_steps,
+    rollback_is_possible,
     validation_has_data,
     validation_covers_evaluation,
     evaluations_take_less_than_training,

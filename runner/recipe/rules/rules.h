@@ -65,7 +65,7 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics);
 void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics);
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics);
 void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
-void rollback_has_steps(const RuleInput& input, Diagnostics& diagnostics);
+void rollback_is_possible(const RuleInput& input, Diagnostics& diagnostics);
 void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics);
 
 // data and what is measured on them

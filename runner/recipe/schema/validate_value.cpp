@@ -56,7 +56,8 @@ std::string example_of(const Schema& schema) {
 std::string help_for(const Schema& schema, const std::string& text) {
   const size_t unit_begin = text.find_last_of("0123456789 ") + 1;
   const std::string number = text.substr(0, unit_begin), unit = text.substr(unit_begin);
-  if (unit.empty() && parse_period(text + " " + units_of(schema).front()))
+  const auto meant = parse_period(text + " " + units_of(schema).front());
+  if (unit.empty() && meant && meant->count > 0)
     return "such as \"" + text + " " + units_of(schema).front() + "\"";
   const bool fraction = parse_period(number + "epochs").has_value();
   if (fraction && (unit.starts_with("step") || unit.starts_with("token")))

@@ -149,8 +149,11 @@ json rates_comparison(const ResolvedRecipe& recipe, const ResolvedRecipe& before
   const RunPlan plan_before = run_plan(before, training_samples(before, dataset_info));
   const auto schedule = schedule_of(recipe, plan),
              schedule_before = schedule_of(before, plan_before);
-  json result{
-      {"k", nullptr}, {"steps", plan.timeline.steps}, {"steps_before", plan_before.timeline.steps}};
+  const int64_t steps_before = plan_before.timeline.steps;
+  json result{{"k", nullptr},
+              {"steps", plan.timeline.steps},
+              {"steps_before", steps_before},
+              {"end_before", schedule_before->factor(steps_before)}};
   for (int64_t k = 0; k < steps; ++k) {
     const double now = schedule->factor(k), then = schedule_before->factor(k);
     if (now == then) continue;

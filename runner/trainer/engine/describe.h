@@ -29,9 +29,10 @@ int64_t checkpoint_bytes(const TrainState& train_state);
 // "schedule" to the learning rates alone, which need no model: {"type", "steps", "peaks": {group:
 // lr}, "points": [[k, factor], ...]}, k from 0. With "only": "rates", "before": RecipeText and
 // "steps": N to the first of the first N updates whose factor is not the same in both: {"k", "now",
-// "before"}, k null where there is none, and the lengths of both runs as "steps" and
-// "steps_before". With "only": "checkpoint" and "folder" to what keeps the checkpoint from being
-// loaded: {"model": [line], "optimizer": [line]}. Throws RecipeError, Error.
+// "before"}, k null where there is none, the lengths of both runs as "steps" and "steps_before",
+// and the factor at which the earlier one ends as "end_before". With "only": "checkpoint" and
+// "folder" to what keeps the checkpoint from being loaded: {"model": [line], "optimizer": [line]}.
+// Throws RecipeError, Error.
 nlohmann::json describe(const std::string& request);
 
 }  // namespace exprun

@@ -71,7 +71,7 @@ TEST_CASE("continued run: one that began with other data is left alone") {
   CHECK(refusal(store, folder, *store.run(id)) ==
         "launch: the data of tiny-aaaaaaaa has changed since it began (fingerprint ffffffff, now "
         "), or this version of exprun makes it otherwise; bring the old data back, continue with "
-        "the version that began it, or start a new run with --new");
+        "the version that began it, or start a new run: exprun RECIPE --new");
   CHECK(store.run(id)->attempt == 1);
 }
 
@@ -102,7 +102,8 @@ TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc l
   CHECK(store.run(id)->attempt == 1);
   store.purge_run(id, [] {});
   CHECK(refusal(store, folder, decided) ==
-        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start a new run with --new");
+        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start a new run: exprun RECIPE "
+        "--new");
 }
 
 TEST_CASE("continued run: the lock of a run is free, held by another, or nowhere") {

@@ -28,7 +28,7 @@ FileLock lock_of(const Store& store, const RunFolder& folder, const RunRow& run)
   std::error_code ignored;
   if (!fs::is_directory(folder.path, ignored))
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
-                "); start a new run with --new");
+                "); start a new run: exprun RECIPE --new");
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
   throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
               "; stop it first");
@@ -40,7 +40,7 @@ void require_unchanged(const Store& store, const RunRow& run) {
   const std::optional<RunRow> now = store.run(run.id);
   if (!now)
     throw Error("launch: " + run.folder +
-                " was taken off the disk meanwhile; start a new run with --new");
+                " was taken off the disk meanwhile; start a new run: exprun RECIPE --new");
   if (now->removed_ms)
     throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
                 " brings it back");
@@ -55,7 +55,7 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
   throw Error("launch: the data of " + run.folder + " has changed since it began (fingerprint " +
               run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
               "), or this version of exprun makes it otherwise; bring the old data back, continue "
-              "with the version that began it, or start a new run with --new");
+              "with the version that began it, or start a new run: exprun RECIPE --new");
 }
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {

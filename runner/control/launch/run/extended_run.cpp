@@ -25,12 +25,14 @@ std::string command_with(const std::string& command, const RunRow& run,
 constexpr std::string_view kIndependentOfLength[] = {"constant", "cosine_annealing",
                                                      "inverse_sqrt"};
 
+// And then trains on at a rate that is not 0.
 bool keeps_its_past(const ResolvedRecipe& recipe) {
-  const auto type = text_at(recipe.root(), "schedule.type");
+  const Section schedule = recipe.section("schedule");
   const Value* const until = valid_at(recipe.root(), "schedule.decay_until");
-  return std::ranges::find(kIndependentOfLength, type.value_or("")) !=
-             std::end(kIndependentOfLength) ||
-         (until && until->origin != Origin::derived);
+  if (std::ranges::find(kIndependentOfLength, schedule.type()) != std::end(kIndependentOfLength))
+    return true;
+  return until && until->origin != Origin::derived && schedule.has("min_lr_factor") &&
+         schedule.get<double>("min_lr_factor") > 0;
 }
 
 std::string twice_the_length(const ResolvedRecipe& recipe) {
@@ -72,12 +74,13 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
   const int64_t until = rates.at("steps_before").get<int64_t>();
   std::vector<std::string> kept = words;
   kept.push_back("schedule.decay_until=\"" + pluralize(until, "step") + "\"");
+  const bool ends_at_0 = rates.at("end_before").get<double>() == 0;
+  const std::string resumed =
+      command_with("resume", run, kept) + " keeps the rates so far and trains on at the last one; ";
   throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
-                  ": the learning rate of step " + with_thousands(step) + " was " +
-                  shortest(rates.at("before").get<double>()) +
-                  " of its peak, and would have been " + shortest(rates.at("now").get<double>()) +
-                  "\n  where the schedule decays, " + command_with("resume", run, kept) +
-                  " keeps the rates so far and trains on at the last one; " +
+                  ": its schedule depends on its length; from step " + with_thousands(step) +
+                  " on, its learning rates would have been others\n  " +
+                  (ends_at_0 ? "it ends at a learning rate of 0; " : resumed) +
                   command_with("fork", run, words) +
                   " starts a new run from here with the new schedule",
               ExitCode::bad_recipe);

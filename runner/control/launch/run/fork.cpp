@@ -101,7 +101,10 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   if (!of_model.empty()) {
     said += "\nparameters:";
     add(said, of_model);
-    throw Error(said, ExitCode::bad_recipe);
+    throw Error(said +
+                    "\nmodel.init_from with model.init_partial=true begins a new run with the "
+                    "weights that fit: see exprun schema model/gpt",
+                ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) return;
   said += "\noptimizer state:";

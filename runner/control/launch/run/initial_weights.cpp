@@ -1,7 +1,13 @@
 #include "control/launch/run/initial_weights.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/files/run_folder.h"
+#include "base/log.h"
+#include "control/launch/run/checkpoint_choice.h"
 #include "recipe/paths.h"
+#include "recipe/toml/write.h"
 #include "store/store.h"
 
 namespace exprun {
@@ -28,7 +34,41 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
   return "the newest checkpoint of " + run + " is " + newest.string();
 }
 
+// Nothing where it has none.
+std::optional<CheckpointFolder> checkpoint_of(const std::string& run, bool best,
+                                              const StoreFolder& folder) try {
+  using Kind = CheckpointChoice::Kind;
+  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from");
+} catch (const Error&) {
+  if (best) return checkpoint_of(run, false, folder);
+  return std::nullopt;
+}
+
 }  // namespace
+
+RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder) {
+  const auto mentions = [](const std::string& words) {
+    return words.find("init_from") != std::string::npos;
+  };
+  if (std::ranges::none_of(text.overrides, mentions) &&
+      std::ranges::none_of(text.files, [&](const auto& file) { return mentions(file->text); }))
+    return text;
+  const ResolvedRecipe recipe = try_resolve(text).recipe;
+  const Value* const from = recipe.find("model.init_from");
+  const auto* const words = from && !from->is_invalid ? from->as<std::string>() : nullptr;
+  if (!words || words->find("${") != std::string::npos) return text;
+  std::error_code ignored;
+  if (fs::exists(*words, ignored) && !fs::is_directory(fs::path(*words) / "checkpoints", ignored))
+    return text;
+  const std::string run = run_meant(*words, folder);
+  const auto checkpoint =
+      run.empty() ? std::nullopt : checkpoint_of(run, *words == "@best", folder);
+  if (!checkpoint) return text;
+  const fs::path path = folder.shown / run / "checkpoints" / checkpoint->path.filename();
+  log_info("init_from: " + *words + " is " + path.string());
+  text.overrides.push_back("model.init_from=" + toml_quoted(path.string()));
+  return text;
+}
 
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder) {
   const Value* const from = recipe.find("model.init_from");

@@ -3,13 +3,18 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/store_folder.h"
+#include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
 
-// An error at init_from where nothing lies there, or a run's folder does. Where it means a run of
-// the store, as other commands do (its name, its folder, @last), the help has the path of the run's
-// newest checkpoint. For recipes whose [model] is sound.
+// The recipe with the run of the store that init_from means, as other commands do (its name, its
+// folder, @last, @best), replaced by the path of a checkpoint: of @best the best one, of any other
+// run the newest. What is a path already, or no run, stays.
+RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder);
+
+// An error at init_from where nothing lies there, or a run's folder does, whose help has
+// the path of its newest checkpoint. For recipes whose [model] is sound.
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder);
 
 }  // namespace exprun

@@ -23,7 +23,7 @@ MappedFile map_shard(const TokenShard& shard) {
   if (size != expected)
     throw Error("token shard: '" + shard.path + "' has " + std::to_string(size) +
                 " bytes, but had " + std::to_string(expected) +
-                " when it was prepared; restore it, or start a new run with --new");
+                " when it was prepared; restore it, or start a new run: exprun RECIPE --new");
   return file;
 }
 
