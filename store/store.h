@@ -118,6 +118,8 @@ class Store {
   // --- series and metrics (written by MetricWriter) -----------------------------------------
   std::vector<SeriesRow> series(int64_t run) const;
   std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;  // the live values
+  // The same without a list of them; `visit` must not read values of this Store.
+  void each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const;
   // The series of that name of every run that has it.
   std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
   std::vector<std::string> series_names() const;  // of all runs, each once

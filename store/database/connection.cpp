@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <exception>
 
 namespace exprun {
 namespace {
@@ -76,8 +77,16 @@ bool needs_a_wal_index(SQLite::Database& database) {
   return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
 }
 
+// SQLite would count all memory under one lock of the process, which threads with connections of
+// their own would wait for at every page that they read.
+void count_no_memory() {
+  static const int kCode = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(kCode);  // refused where a database was opened before: then it counts
+}
+
 std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file,
                                                 Connection::Mode mode) {
+  count_no_memory();
   auto database = std::make_unique<SQLite::Database>(std::filesystem::absolute(file).string(),
                                                      flags(mode), kBusyTimeoutMs);
   if (mode == Connection::Mode::read_only && needs_a_wal_index(*database) &&
@@ -155,14 +164,43 @@ Connection::~Connection() {
   }
 }
 
+struct Connection::RowVisitor {
+  const VisitRow& visit;
+  std::exception_ptr failure;  // SQLite is C, and nothing is thrown through it
+
+  static void on_row(sqlite3_context* context, int, sqlite3_value** values) {
+    RowVisitor* const visitor = static_cast<Connection*>(sqlite3_user_data(context))->visitor_;
+    if (!visitor) return sqlite3_result_error(context, "each_row() is exprun's own", -1);
+    try {
+      visitor->visit(values);
+    } catch (...) {
+      visitor->failure = std::current_exception();
+      sqlite3_result_error(context, "a row was refused", -1);
+    }
+  }
+  static void at_end(sqlite3_context* context) { sqlite3_result_null(context); }
+};
+
+void Connection::each_row(SQLite::Statement& statement, const VisitRow& visit) {
+  RowVisitor visitor{visit, nullptr};
+  visitor_ = &visitor;
+  const int code = statement.tryExecuteStep();
+  visitor_ = nullptr;
+  if (visitor.failure) std::rethrow_exception(visitor.failure);
+  if (code != SQLITE_ROW) throw SQLite::Exception(database_->getHandle(), code);
+}
+
 void Connection::configure() {
   sqlite3* handle = database_->getHandle();
+  sqlite3_create_function_v2(handle, "each_row", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, nullptr,
+                             RowVisitor::on_row, RowVisitor::at_end, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_wal_hook(handle, remember_wal_pages, &wal_pages_);  // in place of automatic checkpoints
+  // Readers see most pages once: for them to take new memory for each costs more than it saves.
+  if (mode_ == Mode::read_write) database_->exec("PRAGMA cache_size = -16384");
   database_->exec(
-      "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -16384;"
-      "PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL;"
-      "PRAGMA journal_size_limit = 67108864");
+      "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
+      "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864");
 }
 
 SQLite::Statement& Connection::prepared(std::string_view sql) {

@@ -20,6 +20,8 @@
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
 
+struct sqlite3_value;
+
 namespace exprun {
 
 // How SQLite's failures become an Error that names the file and the remedy.
@@ -54,6 +56,14 @@ class Connection {
 
   // The statement of this text, prepared once. Use it through Query.
   SQLite::Statement& prepared(std::string_view sql);
+
+  // Runs "SELECT each_row(A, B, ...) FROM ...", bound: calls `visit` with the values of every row,
+  // in the order in which SQLite comes by them, without a way out of SQLite and back for each row,
+  // which costs as much as reading a short one. What `visit` throws ends it; it must not begin
+  // another each_row of this connection.
+  using VisitRow = std::function<void(sqlite3_value** values)>;
+  void each_row(SQLite::Statement& statement, const VisitRow& visit);  // see Query
+
   void always_sync();  // every commit is a synced one
   void forget_statements() { statements_.clear(); }
 
@@ -108,6 +118,8 @@ class Connection {
     FileLock lock_;
   };
 
+  struct RowVisitor;
+
   void configure();
   void set_durability(Durability durability);
 
@@ -117,7 +129,8 @@ class Connection {
   std::string read_only_reason_;
   Durability durability_ = Durability::written;
   bool always_synced_ = false;
-  int wal_pages_ = 0;  // in the WAL after the last commit
+  int wal_pages_ = 0;              // in the WAL after the last commit
+  RowVisitor* visitor_ = nullptr;  // while each_row is at it
   std::unique_ptr<SQLite::Database> database_;
   std::map<std::string, std::unique_ptr<SQLite::Statement>, std::less<>> statements_;
 };
@@ -135,7 +148,7 @@ class Query {
  public:
   template <typename... Values>
   Query(Connection& connection, std::string_view sql, const Values&... values)
-      : statement_(connection.prepared(sql)) {
+      : connection_(connection), statement_(connection.prepared(sql)) {
     [[maybe_unused]] int index = 0;
     (bind(++index, values), ...);
   }
@@ -147,6 +160,8 @@ class Query {
   Query& operator=(const Query&) = delete;
 
   bool step() { return statement_.executeStep(); }
+
+  void each_row(const Connection::VisitRow& visit) { connection_.each_row(statement_, visit); }
 
   // For statements without rows; returns the number of rows that they changed.
   int run() { return statement_.exec(); }
@@ -196,6 +211,7 @@ class Query {
     }
   }
 
+  Connection& connection_;
   SQLite::Statement& statement_;
   bool bound_text_ = false;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -35,42 +34,26 @@ std::optional<MetricRow> first_from(Connection& connection, int64_t series, int6
   return MetricRow{query.integer(0), query.real_or_nan(1), query.integer(2)};
 }
 
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
-// Query costs as much as SQLite itself where rows are small and many.
-Statement select_points(sqlite3* database, int64_t series, int64_t after_step, int64_t last_step) {
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(
-      database,
-      "SELECT step, value, time_ms FROM metric WHERE series = ? AND step > ? AND step <= ? "
-      "ORDER BY step",
-      -1, &statement, nullptr);
-  if (code != SQLITE_OK) throw SQLite::Exception(database, code);
-  sqlite3_bind_int64(statement, 1, series);
-  sqlite3_bind_int64(statement, 2, after_step);
-  sqlite3_bind_int64(statement, 3, last_step);
-  return Statement(statement);
-}
-
-double value_of(sqlite3_stmt* statement) {
-  const bool is_null = sqlite3_column_type(statement, 1) == SQLITE_NULL;  // stands for NaN
-  return is_null ? std::numeric_limits<double>::quiet_NaN() : sqlite3_column_double(statement, 1);
+double real_or_nan(sqlite3_value* value) {
+  const bool is_null = sqlite3_value_type(value) == SQLITE_NULL;  // stands for NaN
+  return is_null ? std::numeric_limits<double>::quiet_NaN() : sqlite3_value_double(value);
 }
 
 }  // namespace
 
+// The table is ordered by series and step, and has no other index: rows come by rising steps.
 void each_point(Connection& connection, int64_t series, int64_t after_step,
                 const std::function<void(const StampedValue&)>& visit, int64_t last_step) {
-  sqlite3* const database = connection.database().getHandle();
-  const Statement statement = select_points(database, series, after_step, last_step);
-  int code;
-  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW)
-    visit({sqlite3_column_int64(statement.get(), 0), value_of(statement.get()),
-           sqlite3_column_int64(statement.get(), 2)});
-  if (code != SQLITE_DONE) throw SQLite::Exception(database, code);
+  static const std::string kOpen =
+      "SELECT each_row(step, value, time_ms) FROM metric WHERE series = ? AND step > ?";
+  static const std::string kBounded = kOpen + " AND step <= ?";  // looked at for every row
+  const auto on_row = [&](sqlite3_value** values) {
+    visit({sqlite3_value_int64(values[0]), real_or_nan(values[1]), sqlite3_value_int64(values[2])});
+  };
+  if (last_step == kAfterAllSteps)
+    Query(connection, kOpen, series, after_step).each_row(on_row);
+  else
+    Query(connection, kBounded, series, after_step, last_step).each_row(on_row);
 }
 
 void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values) {
@@ -224,6 +207,15 @@ std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const 
       rows.push_back({point.step, point.value, point.time_ms});
     });
     return rows;
+  });
+}
+
+void Store::each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const {
+  Connection& connection = *impl_->connection;
+  connection.guarded("read", [&] {
+    each_point(connection, series, kBeforeAllSteps, [&](const StampedValue& point) {
+      visit({point.step, point.value, point.time_ms});
+    });
   });
 }
 

@@ -1,9 +1,10 @@
 // How long a large store is read: the tables and the best of 10,000 runs, a curve of 100,000
 // points. Prints; asserts nothing.
 //
-//   store_scale [FOLDER [RUNS]]     FOLDER: makes a store of RUNS (10,000) there, and measures
-//                                   nothing
-//   store_scale --curves FOLDER     makes a store of 4 runs with a curve of 100,000 points each
+//   store_scale [FOLDER [RUNS [POINTS]]]  FOLDER: makes a store of RUNS (10,000) there, whose 10
+//                                         series have POINTS (10) each, and measures nothing
+//   store_scale --curves FOLDER           makes a store of 4 runs with a curve of 100,000 points
+//                                         each
 #include <time.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ using namespace exprun;
 
 namespace {
 
-constexpr int kRuns = 10'000, kPoints = 100'000, kTries = 7;
+constexpr int kRuns = 10'000, kSeriesPoints = 10, kPoints = 100'000, kTries = 7;
 constexpr int64_t kNow = 1'800'000'000'000;
 
 double processor_ms() {
@@ -47,14 +48,14 @@ void print_time_of(const char* what, Read&& read) {
   std::printf("%s: %.1f ms (%zu)\n", what, least, size);
 }
 
-void make_runs(const StoreFolder& folder, int runs) {
+void make_runs(const StoreFolder& folder, int runs, int points) {
   std::filesystem::create_directories(folder.path);
   { const Store store(folder.database(), Store::Access::read_write); }
-  add_runs(folder.database(), 1, runs);
+  add_runs(folder.database(), 1, runs, points);
 }
 
 void measure_tables(const StoreFolder& folder) {
-  make_runs(folder, kRuns);
+  make_runs(folder, kRuns, kSeriesPoints);
   print_time_of("ls of 10,000 runs, bytes", [&] {
     const Store store = open_store(folder);
     return to_plain(ls_table(all_runs(store, folder, store.runs()), kNow), {}).size();
@@ -125,7 +126,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc > 1) {
-    make_runs({argv[1], "runs"}, argc > 2 ? std::atoi(argv[2]) : kRuns);
+    make_runs({argv[1], "runs"}, argc > 2 ? std::atoi(argv[2]) : kRuns,
+              argc > 3 ? std::atoi(argv[3]) : kSeriesPoints);
     return 0;
   }
   const TemporaryFolder tables, curve;

@@ -1,4 +1,5 @@
-// What tables of runs read besides whole rows: values at a step, thinned curves, runs of a sweep.
+// What tables and plots read besides whole rows: values at a step, curves, thinned ones, runs of a
+// sweep.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -35,6 +36,27 @@ TEST_CASE("store: the values of a series at a step, of the runs that have one th
   CHECK(std::isnan(store.values_at("val/loss", 20).at(second)));
   CHECK(store.values_at("val/loss", 15).empty());
   CHECK(store.values_at("train/loss", 10).empty());
+}
+
+TEST_CASE("store: each value of a curve, until a visitor throws") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t first = store.series(add_run(store, "1a", {3, std::nan(""), 1})).at(0).id;
+  std::vector<int64_t> steps;
+  store.each_metric(first, [&](const MetricRow& row) { steps.push_back(row.step); });
+  CHECK(steps == std::vector<int64_t>{10, 20, 30});
+  steps.clear();
+  const auto refuse = [&](const MetricRow& row) {
+    steps.push_back(row.step);
+    if (row.step == 20) throw std::out_of_range("enough");
+  };
+  CHECK_THROWS_AS(store.each_metric(first, refuse), std::out_of_range);
+  CHECK(steps == std::vector<int64_t>{10, 20});
+  CHECK(store.metrics(first).size() == 3);  // as if nothing had been
+  store.each_metric(first + 1, [&](const MetricRow&) { FAIL("it has no values"); });
+  CHECK(refusal(ExitCode::bad_recipe, [&] {
+          store.query("SELECT each_row(1)");
+        }).find("each_row() is exprun's own") != std::string::npos);
 }
 
 TEST_CASE("store: a thinned curve has its ends, and no more points than it may") {

@@ -91,7 +91,7 @@ void read(const Store& store, const Reading& reading, Against against, MetricCac
   if (cache)
     std::ranges::for_each(cache->values(store, series), add);
   else
-    std::ranges::for_each(store.metrics(series), add);
+    store.each_metric(series, add);
 }
 
 // Long curves are read side by side, by connections of their own.
