@@ -26,12 +26,14 @@ class ShowSchedule(ExprunTest):
             "     4  0.4000    0.004000       0.2000",
             "     5  0.2000    0.002000       0.1000",
         ])
+        # The plot is that of `exprun plot`.
         plot = lines[9:]
-        self.assertEqual(len(plot), 13)
-        self.assertTrue(plot[0].startswith("       1 |*****"))
-        self.assertEqual(plot[-1], " " * 9 + "+" + "-" * 60)
-        columns = [line[10:].rfind("*") for line in plot[:-1] if "*" in line]
-        self.assertEqual(columns, sorted(columns), "it falls")
+        self.assertEqual(plot[0], "factor by update")
+        self.assertTrue(plot[1].startswith("1.0 ┤⠉"), plot[1])
+        self.assertRegex(plot[-3], r"^    └[┬─]{75}$")
+        self.assertEqual(plot[-2].split(), ["1", "2", "3", "4", "5"])
+        self.assertEqual(plot[-1], "━━ linear")
+        self.assertEqual(len(plot), 1 + 12 + 2 + 1)
 
     def test_as_json(self):
         shown = json.loads(self.exprun("show", "tiny.toml", "--schedule", "run.steps=4", "schedule.type=linear", "--json").out)

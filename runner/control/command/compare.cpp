@@ -19,7 +19,7 @@ namespace exprun {
 namespace {
 
 constexpr size_t kMostRuns = 8;
-constexpr size_t kWidestCell = 48, kNarrowestCell = 16, kUsualWidth = 80;  // characters
+constexpr size_t kWidestCell = 48, kNarrowestCell = 16;  // characters
 
 struct AskedComparison {
   Words runs, metrics;
@@ -169,13 +169,10 @@ std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs
                         const std::vector<ComparedSeries>& all_series) {
   CurveOptions options;
   for (const ComparedSeries& series : all_series) options.series.push_back(series.name);
-  TerminalPlotOptions size;
-  size.width = terminal_width() ? terminal_width() : kUsualWidth;
-  size.colors = wants_colours();
   std::string text;
   for (const Panel& panel : panels_of(store, plotted_runs(store, runs), options)) {
     text += '\n';
-    for (const std::string& line : plot_lines(panel, size)) text += line + '\n';
+    for (const std::string& line : plot_lines(panel, fitted_to_terminal())) text += line + '\n';
   }
   return text;
 }

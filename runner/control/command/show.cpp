@@ -149,6 +149,8 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
 
 using nlohmann::ordered_json;
 
+constexpr size_t kScheduleHeight = 12;  // lines
+
 // Of a run those that it trains on, of a recipe what is known of them so far.
 DatasetInfo facts_about(const std::string& what, const ResolvedRecipe& recipe,
                         const Globals& globals) {
@@ -187,7 +189,9 @@ void show_schedule(const std::string& what, const RecipeText& text, bool json,
         "the number of steps is unknown until the data is prepared",
         "run the recipe, or prepare its data with exprun data prepare " + shell_quoted(what));
   const ordered_json schedule = describe_schedule(text, dataset_info);
-  print(json ? json_text(schedule_json(schedule), 2) + '\n' : schedule_text(schedule));
+  TerminalPlotOptions size = fitted_to_terminal();
+  size.height = kScheduleHeight;
+  print(json ? json_text(schedule_json(schedule), 2) + '\n' : schedule_text(schedule, size));
 }
 
 // exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]

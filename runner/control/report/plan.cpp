@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/format_units.h"
+#include "control/report/plot/picture.h"
 #include "control/report/table.h"
 
 namespace exprun {
@@ -97,7 +98,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kRows = 11, kWidth = 60, kHeight = 12;
+constexpr size_t kRows = 11;
 
 struct Point {
   int64_t update;
@@ -126,35 +127,25 @@ ResultTable rates(const ordered_json& schedule, const std::vector<Point>& points
   return table;
 }
 
-// One column a part of the run, '*' at the height of its factor.
-std::string plot(const std::vector<Point>& points) {
-  double highest = 0;
-  for (const Point& point : points) highest = std::max(highest, point.factor);
-  std::vector<std::string> lines(kHeight, std::string(kWidth, ' '));
-  for (size_t column = 0; column < kWidth && highest > 0; ++column) {
-    const Point& point = points[column * (points.size() - 1) / (kWidth - 1)];
-    const double height = point.factor / highest * static_cast<double>(kHeight - 1);
-    lines[kHeight - 1 - static_cast<size_t>(std::lround(height))][column] = '*';
-  }
+std::string plot_of(const ordered_json& schedule, const std::vector<Point>& points,
+                    const TerminalPlotOptions& size) {
+  PlotCurve curve{schedule.at("type").get<std::string>(), {}, 0, false};
+  for (const Point& point : points)
+    curve.samples.push_back({static_cast<double>(point.update + 1), point.factor});
   std::string text;
-  for (size_t i = 0; i < kHeight; ++i) {
-    char label[16] = "";
-    if (i == 0 || i == kHeight - 1)
-      std::snprintf(label, sizeof label, "%.3g", i == 0 ? highest : 0.0);
-    char head[32];
-    std::snprintf(head, sizeof head, "%8s |", label);
-    text += head + lines[i].substr(0, lines[i].find_last_not_of(' ') + 1) + '\n';
-  }
-  return text + std::string(9, ' ') + '+' + std::string(kWidth, '-') + '\n';
+  for (const std::string& line :
+       plot_lines(make_panel("factor", {std::move(curve)}, {0, false, false, "update", 1}), size))
+    text += line + '\n';
+  return text;
 }
 
 }  // namespace
 
-std::string schedule_text(const ordered_json& schedule) {
+std::string schedule_text(const ordered_json& schedule, const TerminalPlotOptions& size) {
   const std::vector<Point> points = points_of(schedule);
   return "schedule " + schedule.at("type").get<std::string>() + ", " +
          with_thousands(schedule.at("steps").get<int64_t>()) + " updates\n\n" +
-         to_plain(rates(schedule, points), {}) + '\n' + plot(points);
+         to_plain(rates(schedule, points), {}) + '\n' + plot_of(schedule, points, size);
 }
 
 ordered_json schedule_json(const ordered_json& schedule) {

@@ -4,6 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "control/report/plot/terminal_plot.h"
+
 namespace exprun {
 
 std::string plan_text(const nlohmann::ordered_json& plan);
@@ -11,7 +13,7 @@ std::string plan_text(const nlohmann::ordered_json& plan);
 // A learning-rate schedule as text: the rates of every group at some updates, and a plot.
 
 // `schedule` as exprun-trainer --describe gives it (engine/describe.h).
-std::string schedule_text(const nlohmann::ordered_json& schedule);
+std::string schedule_text(const nlohmann::ordered_json& schedule, const TerminalPlotOptions& size);
 
 // The same for a script, with updates counted from 1 as there:
 // {"type", "steps", "peaks": {"default": 1e-3}, "factors": [{"update": 1, "factor": 0.1}]}.

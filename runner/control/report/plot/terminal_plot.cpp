@@ -6,6 +6,7 @@
 
 #include "base/terminal/terminal.h"
 #include "base/utf8.h"
+#include "control/report/terminal.h"
 
 namespace exprun {
 namespace {
@@ -196,6 +197,13 @@ std::string legend_line(const Panel& panel, size_t i, const TerminalPlotOptions&
 }
 
 }  // namespace
+
+TerminalPlotOptions fitted_to_terminal() {
+  TerminalPlotOptions options;
+  if (const size_t width = terminal_width()) options.width = width;
+  options.colors = wants_colours();
+  return options;
+}
 
 std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOptions& asked) {
   TerminalPlotOptions options = asked;

@@ -15,6 +15,9 @@ struct TerminalPlotOptions {
   bool colors = false;  // without them letters tell the curves of a panel apart
 };
 
+// As wide as the terminal at standard output, in its colors; 80 characters where it is none.
+TerminalPlotOptions fitted_to_terminal();
+
 // What is below it becomes it.
 inline constexpr size_t kLeastPlotWidth = 30, kLeastPlotHeight = 3;
 
