@@ -1,4 +1,5 @@
-"""`exprun plot`: curves of real runs, in the terminal and as SVG."""
+"""`exprun plot`: curves of real runs, in the terminal, as SVG and as PNG."""
+import struct
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -36,8 +37,26 @@ class Plot(ExprunTest):
         for lr in "0.001", "0.01":
             self.assertTrue(any(f"lr={lr}, last " in text for text in texts), texts)
 
+    def size_of_png(self, name):
+        data = (self.folder / name).read_bytes()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(data[-8:-4], b"IEND")
+        return struct.unpack(">2I", data[16:24])
+
+    def test_png_has_as_many_pixels_as_asked_for(self):
+        said = self.exprun("plot", "tiny", "--metric", "train/loss", "--png", "curves.png").err
+        self.assertEqual(said, "exprun: wrote curves.png\n")
+        self.assertEqual(self.size_of_png("curves.png"), (1600, 2 * (360 + 2 * 18)))
+        self.exprun("plot", "@last", "--png", "small.png", "--svg", "small.svg", "--width", "300", "--height", "200", "--scale", "3")
+        self.assertEqual(self.size_of_png("small.png"), (900, 600))
+        self.assertIn('width="300" height="200"', (self.folder / "small.svg").read_text())
+
     def test_mistakes(self):
-        for words, code, said in ((["@last", "--metric", "val/los"], 2, "has no series 'val/los'; did you mean 'val/loss'?"), (["@last", "--smooth", "1"], 2, "--smooth"),
+        for words in (["--png", "a.png", "--scale", "20"], ["--png", "a.png", "--width", "5001"], ["--svg", "a.svg", "--width", "10001"]):
+            self.assertIn("plot: a file has at most 10,000 pixels in each direction", self.exprun("plot", "@last", *words, code=2).err)
+        self.assertIn("plot: --scale needs --png FILE", self.exprun("plot", "@last", "--svg", "a.svg", "--scale", "2", code=2).err)
+        for words, code, said in ((["@last", "--metric", "val/los"], 2, "has no series 'val/los'; did you mean 'val/loss'?"),
+                                  (["@last", "--smooth", "1"], 2, "--smooth"),
                                   (["@last", "--against", "epochs"], 2, "step, tokens or time"), (["nobody"], 4, "nobody")):
             result = self.exprun("plot", *words, code=code)
             self.assertEqual(result.out, "")

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/report/plot/png.h"
 #include "control/report/plot/run_curves.h"
 #include "control/report/plot/svg.h"
 #include "control/report/plot/terminal_plot.h"
@@ -15,14 +16,14 @@
 namespace exprun {
 namespace {
 
-constexpr int64_t kUsualWidth = 80, kUsualHeight = 16;  // characters
-constexpr int64_t kFileWidth = 800, kPanelHeight = 360, kLegendLine = 18, kMostPixels = 20'000;
+constexpr int64_t kFileWidth = 800, kUsualScale = 2, kPanelHeight = 360, kLegendLine = 18;
+constexpr int64_t kMostPixels = 10'000;  // of a file, in each direction
 
 struct AskedPlot {
   Words runs;
   CurveOptions curves;
-  std::string against = "step", smoothing, svg;
-  std::optional<int64_t> width, height;
+  std::string against = "step", smoothing, svg, png;
+  std::optional<int64_t> width, height, scale;
 };
 
 double smoothing_of(const std::string& text) {
@@ -42,11 +43,9 @@ Against against_of(const std::string& word) {
 }
 
 void print_plot(const std::vector<Panel>& panels, const AskedPlot& asked) {
-  const size_t terminal = terminal_width();
-  const int64_t usual = terminal ? static_cast<int64_t>(terminal) : kUsualWidth;
-  const TerminalPlotOptions options{static_cast<size_t>(asked.width.value_or(usual)),
-                                    static_cast<size_t>(asked.height.value_or(kUsualHeight)),
-                                    wants_colours()};
+  TerminalPlotOptions options = fitted_to_terminal();
+  if (asked.width) options.width = static_cast<size_t>(*asked.width);
+  if (asked.height) options.height = static_cast<size_t>(*asked.height);
   std::string text;
   for (const Panel& panel : panels) {
     if (!text.empty()) text += '\n';
@@ -55,19 +54,24 @@ void print_plot(const std::vector<Panel>& panels, const AskedPlot& asked) {
   print(text);
 }
 
-void write_svg(const std::vector<Panel>& panels, const AskedPlot& asked) {
+void write(const std::string& file, const std::string& bytes) {
+  write_file_atomically(file, bytes);
+  log_info("wrote " + file);
+}
+
+void write_files(const std::vector<Panel>& panels, const AskedPlot& asked) {
   int64_t usual = 0;  // the more curves, the longer the legend below them
   for (const Panel& panel : panels)
     usual += kPanelHeight + kLegendLine * static_cast<int64_t>(panel.curves.size());
-  const int64_t height = asked.height.value_or(usual);
-  const int64_t width = asked.width.value_or(kFileWidth);
-  if (std::max(width, height) > kMostPixels)
+  const int64_t height = asked.height.value_or(usual), width = asked.width.value_or(kFileWidth);
+  const int64_t scale = asked.png.empty() ? 1 : asked.scale.value_or(kUsualScale);
+  if (scale > kMostPixels || std::max(width, height) > kMostPixels / scale)
     throw Error(
         "plot: a file has at most " + with_thousands(kMostPixels) + " pixels in each direction",
         ExitCode::bad_recipe);
-  write_file_atomically(asked.svg,
-                        to_svg(panels, static_cast<size_t>(width), static_cast<size_t>(height)));
-  log_info("wrote " + asked.svg);
+  const auto of = [](int64_t pixels) { return static_cast<size_t>(pixels); };
+  if (!asked.svg.empty()) write(asked.svg, to_svg(panels, of(width), of(height)));
+  if (!asked.png.empty()) write(asked.png, to_png(panels, of(width), of(height), of(scale)));
 }
 
 }  // namespace
@@ -89,6 +93,10 @@ int run_plot(const Words& words, const Globals& globals) {
       .flag("--log-x", asked.curves.log_x, "logarithmic horizontal axis")
       .flag("--log-y", asked.curves.log_y, "logarithmic vertical axis")
       .option("--svg", "FILE", asked.svg, "write an SVG file instead", offer::files)
+      .option("--png", "FILE", asked.png, "write a PNG file instead, or besides an SVG file",
+              offer::files)
+      .number("--scale", asked.scale,
+              "pixels of a PNG file per pixel of --width and --height (default: 2)", 1)
       .number("--width", asked.width,
               "characters per line (default: the terminal's, or 80); in a file: pixels (default: "
               "800)",
@@ -106,14 +114,17 @@ int run_plot(const Words& words, const Globals& globals) {
       .example("exprun plot quickstart --metric val/loss --smooth 0.6 --against tokens",
                "all runs of a name")
       .example("exprun plot @last --metric lr --metric grad_norm --log-y --svg curves.svg",
-               "for a paper");
+               "for a paper")
+      .example("exprun plot @last --png curves.png --scale 3", "for a slide");
   if (!arguments.parse(words)) return 0;
+  if (asked.scale && asked.png.empty())
+    throw Error("plot: --scale needs --png FILE", ExitCode::bad_recipe);
   asked.curves.smoothing = smoothing_of(asked.smoothing);
   asked.curves.against = against_of(asked.against);
   const Store store = open_store(globals.store);
   const auto panels = panels_of(
       store, plotted_runs(store, reported_runs(store, globals.store, asked.runs)), asked.curves);
-  asked.svg.empty() ? print_plot(panels, asked) : write_svg(panels, asked);
+  asked.svg.empty() && asked.png.empty() ? print_plot(panels, asked) : write_files(panels, asked);
   return 0;
 }
 

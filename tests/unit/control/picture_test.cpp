@@ -269,18 +269,18 @@ TEST_CASE("svg: a drawing of one sample and of a line, with text as text") {
       to_svg(panels, 300, 200) ==
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="0 0 300 200" font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222222">
 <rect width="100%" height="100%" fill="#ffffff"/>
-<polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="30.5,120 284,120"/>
-<polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="30.5,26 284,26"/>
+<polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="30.5,116 284,116"/>
+<polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="30.5,30 284,30"/>
 <polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="30.5,26 30.5,120"/>
 <polyline fill="none" stroke="#dddddd" stroke-width="1" stroke-linejoin="round" points="284,26 284,120"/>
 <polyline fill="none" stroke="#222222" stroke-width="1" stroke-linejoin="round" points="30.5,26 30.5,120 284,120"/>
-<polyline fill="none" stroke="#0072b2" stroke-width="1.6" stroke-linejoin="round" points="30.5,120 284,26"/>
-<circle cx="284" cy="120" r="3" fill="#d55e00"/>
+<polyline fill="none" stroke="#0072b2" stroke-width="1.6" stroke-linejoin="round" points="30.5,116 284,30"/>
+<circle cx="284" cy="116" r="3" fill="#d55e00"/>
 <polyline fill="none" stroke="#0072b2" stroke-width="3.2" stroke-linejoin="round" points="30.5,169.5 54.5,169.5"/>
 <polyline fill="none" stroke="#d55e00" stroke-width="3.2" stroke-linejoin="round" stroke-dasharray="6 4" points="30.5,187.5 54.5,187.5"/>
 <text x="30.5" y="18" text-anchor="start" font-weight="bold">loss</text>
-<text x="22.5" y="124.5" text-anchor="end">1</text>
-<text x="22.5" y="30.5" text-anchor="end">2</text>
+<text x="22.5" y="120.5" text-anchor="end">1</text>
+<text x="22.5" y="34.5" text-anchor="end">2</text>
 <text x="30.5" y="138" text-anchor="middle">0</text>
 <text x="284" y="138" text-anchor="middle">1</text>
 <text x="157.2" y="156" text-anchor="middle">step</text>

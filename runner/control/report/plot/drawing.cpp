@@ -12,6 +12,7 @@ constexpr double kGap = 8, kLine = 18;  // pixels between parts, and from text t
 constexpr double kTickEvery = 90, kTickEveryHigh = 45;
 constexpr double kCurveWidth = 1.6, kSign = 24;  // of the legend
 constexpr double kLeastPlot = 40;
+constexpr double kInset = 4;  // between the axis and the lowest value, and above the highest
 
 double width_of(const std::string& text) {
   return kLetterWidth * static_cast<double>(display_width(text));
@@ -21,12 +22,20 @@ struct Box {
   double left, top, right, bottom;
 
   Spot at(const PlotSample& part) const {
-    return {left + part.x * (right - left), bottom - part.y * (bottom - top)};
+    return {left + part.x * (right - left), bottom - kInset - part.y * (bottom - top - 2 * kInset)};
   }
 };
 
 size_t ticks_in(double length, double every) {
   return static_cast<size_t>(std::max(2.0, length / every));
+}
+
+// How far the number of the last tick would reach over the right edge of the page.
+double overhang(const std::vector<Tick>& ticks, const Box& box) {
+  double most = 0;
+  for (const Tick& tick : ticks)
+    most = std::max(most, box.at({tick.at, 0}).x + width_of(tick.text) / 2 - box.right - kGap);
+  return most;
 }
 
 class PageWriter {
@@ -41,6 +50,7 @@ class PageWriter {
     double widest = 0;
     for (const Tick& tick : labels) widest = std::max(widest, width_of(tick.text));
     box.left = widest + 3 * kGap;
+    box.right -= overhang(ticks(panel.x, ticks_in(box.right - box.left, kTickEvery)), box);
     drawing_.texts.push_back({{box.left, top + kLine}, Anchor::start, panel.title, true});
     for (const Tick& tick : labels) add_y_tick(box, tick);
     for (const Tick& tick : ticks(panel.x, ticks_in(box.right - box.left, kTickEvery)))
@@ -71,9 +81,9 @@ class PageWriter {
   }
 
   void add_x_tick(const Box& box, const Tick& tick) {
-    const Spot at = box.at({tick.at, 0});
-    add_line({{at.x, box.top}, at}, kGrid);
-    drawing_.texts.push_back({{at.x, at.y + kLine}, Anchor::middle, tick.text, false});
+    const double x = box.at({tick.at, 0}).x;
+    add_line({{x, box.top}, {x, box.bottom}}, kGrid);
+    drawing_.texts.push_back({{x, box.bottom + kLine}, Anchor::middle, tick.text, false});
   }
 
   void add_curves(const Panel& panel, const Box& box) {

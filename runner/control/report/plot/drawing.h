@@ -59,6 +59,9 @@ struct Drawing {
   std::vector<Text> texts;
 };
 
+// What SVG and PNG draw alike, in pixels.
+inline constexpr double kFontSize = 12, kDotWidth = 6, kDashLength = 6, kDashGap = 4;
+
 // Pixels that a letter is high, from the base line up, and about as much as it is wide.
 inline constexpr double kLetterHeight = 9, kLetterWidth = 6.5;
 

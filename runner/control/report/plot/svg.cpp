@@ -42,14 +42,15 @@ std::string pixels(double value) {
 
 std::string dot(const Stroke& stroke) {
   const Spot& at = stroke.points.front();
-  return "<circle cx=\"" + pixels(at.x) + "\" cy=\"" + pixels(at.y) + "\" r=\"3\" fill=\"" +
-         hex(stroke.color) + "\"/>\n";
+  return "<circle cx=\"" + pixels(at.x) + "\" cy=\"" + pixels(at.y) + "\" r=\"" +
+         pixels(kDotWidth / 2) + "\" fill=\"" + hex(stroke.color) + "\"/>\n";
 }
 
 std::string path(const Stroke& stroke) {
   std::string out = "<polyline fill=\"none\" stroke=\"" + hex(stroke.color) + "\" stroke-width=\"" +
                     pixels(stroke.width) + "\" stroke-linejoin=\"round\"";
-  if (stroke.dashed) out += " stroke-dasharray=\"6 4\"";
+  if (stroke.dashed)
+    out += " stroke-dasharray=\"" + pixels(kDashLength) + ' ' + pixels(kDashGap) + '"';
   out += " points=\"";
   for (const Spot& point : stroke.points)
     out += (&point == &stroke.points.front() ? "" : " ") + pixels(point.x) + ',' + pixels(point.y);
@@ -70,9 +71,9 @@ std::string to_svg(std::span<const Panel> panels, size_t width, size_t height) {
   const std::string size = std::to_string(width) + ' ' + std::to_string(height);
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(width) +
                     "\" height=\"" + std::to_string(height) + "\" viewBox=\"0 0 " + size +
-                    "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"" +
-                    hex(kInk) + "\">\n<rect width=\"100%\" height=\"100%\" fill=\"" + hex(kPaper) +
-                    "\"/>\n";
+                    "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"" +
+                    pixels(kFontSize) + "\" fill=\"" + hex(kInk) +
+                    "\">\n<rect width=\"100%\" height=\"100%\" fill=\"" + hex(kPaper) + "\"/>\n";
   for (const Stroke& stroke : drawing.strokes)
     out += stroke.points.size() == 1 ? dot(stroke) : path(stroke);
   for (const Text& text : drawing.texts) out += svg_text(text);
