@@ -126,6 +126,8 @@ class Page(ExprunTest):
     def test_dark_and_light_are_legible(self):
         self.open()
         contrast = """(() => {
+          const muted = document.querySelector('#legend button[aria-pressed="true"]');
+          if (muted) muted.click();
           const channel = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
           const light = rgb => rgb.map(channel).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
           const numbers = text => text.match(/[\\d.]+/g).map(Number);
@@ -137,13 +139,32 @@ class Page(ExprunTest):
             const [a, b] = [light(numbers(getComputedStyle(node).color).slice(0, 3)), light(behind(node))].sort((x, y) => y - x);
             worst = Math.min(worst, (a + 0.05) / (b + 0.05));
           }
-          return worst;
+          const card = light(behind(document.querySelector('section')));
+          const filter = document.getElementById('filter');
+          const placeholder = light(numbers(getComputedStyle(filter, '::placeholder').color).slice(0, 3));
+          const [a, b] = [placeholder, light(behind(filter))].sort((x, y) => y - x);
+          const hex = color => [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16));
+          const curves = PALETTES[theme()].map(hex).map(light).map(c => (Math.max(c, card) + 0.05) / (Math.min(c, card) + 0.05));
+          return [Math.min(worst, (a + 0.05) / (b + 0.05)), Math.min(...curves)];
         })()"""
+
+        def assert_legible():
+            text, curves = self.page.value(contrast)
+            self.assertGreaterEqual(text, 4.5)  # WCAG AA, of text
+            self.assertGreaterEqual(curves, 3)  # and of graphics
+
         self.assertEqual(self.page.value("document.documentElement.dataset.theme"), "light")
-        self.assertGreaterEqual(self.page.value(contrast), 4.5)  # WCAG AA
+        assert_legible()
         self.click("#theme")
         self.assertEqual(self.page.value("document.documentElement.dataset.theme"), "dark")
-        self.assertGreaterEqual(self.page.value(contrast), 4.5)
+        assert_legible()
+        # What is read in the dark is printed on white paper, and is dark again afterwards.
+        self.page.call("Emulation.setEmulatedMedia", media="print")
+        self.assertEqual(self.page.value("new Promise(done => setTimeout(() => done(document.documentElement.dataset.theme), 100))"), "light")
+        assert_legible()
+        self.assertEqual(self.page.value("Chart.getChart(document.querySelector('#curves canvas')).options.scales.x.ticks.color"), "#545d6b")
+        self.page.call("Emulation.setEmulatedMedia", media="")
+        self.assertEqual(self.page.value("new Promise(done => setTimeout(() => done(document.documentElement.dataset.theme), 100))"), "dark")
         self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
         self.open()
         self.assertEqual(self.page.value("document.documentElement.dataset.theme"), "dark")
@@ -162,6 +183,10 @@ class Page(ExprunTest):
         self.page.value("new Promise(done => setTimeout(done, 100))")
         self.assertIn("system/process_memory_bytes",
                       self.page.value("[...document.querySelectorAll('#system figcaption')].map(f => f.textContent)"))
+        ticks = self.page.value("Chart.getChart(document.querySelector('[data-series=\"system/process_memory_bytes\"] canvas'))"
+                                ".scales.y.ticks.map(tick => tick.label)")
+        for tick in ticks:
+            self.assertRegex(tick, r"^[\d.]+ MiB$")
 
     def test_a_thousand_runs(self):
         with sqlite3.connect(self.folder / "runs/exprun.db") as store:

@@ -45,6 +45,16 @@ function format(value) {
   return size >= 1e6 || size < 1e-4 ? value.toExponential(2).replace("e+", "e") : String(Number(value.toPrecision(4)));
 }
 
+const BYTES = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+function formatBytes(value) {
+  if (value == null) return "nan";
+  const power = Math.min(Math.floor(Math.log2(Math.max(Math.abs(value), 1)) / 10), BYTES.length - 1);
+  return `${Number((value / 1024 ** power).toPrecision(4))} ${BYTES[power]}`;
+}
+
+const formatOf = series => series.endsWith("_bytes") ? formatBytes : format;
+
 const parameterColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "parameter");
 const resultColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "metric");
 
@@ -210,16 +220,16 @@ function datasets(name) {
   });
 }
 
-function axis(logarithmic, title) {
+function axis(logarithmic, title, write = format) {
   return {
-    type: logarithmic ? "logarithmic" : "linear", grid: { color: css("--grid") }, ticks: { color: css("--quiet"), maxTicksLimit: 7, callback: format },
+    type: logarithmic ? "logarithmic" : "linear", grid: { color: css("--grid") }, ticks: { color: css("--quiet"), maxTicksLimit: 7, callback: value => write(value) },
     title: { display: Boolean(title), text: title, color: css("--quiet") },
   };
 }
 
-function applyAxes(chart) {
+function applyAxes(chart, name) {
   chart.options.scales.x = axis(state.logX, "step");
-  chart.options.scales.y = axis(state.logY);
+  chart.options.scales.y = axis(state.logY, "", formatOf(name));
   if (!state.zoom) return;
   Object.assign(chart.options.scales.x, { min: state.zoom[0], max: state.zoom[1] });
   const seen = chart.data.datasets.filter(set => !set.hidden).flatMap(set => set.data)
@@ -233,7 +243,7 @@ function applyAxes(chart) {
 function update(name) {
   const chart = charts.get(name);
   chart.data.datasets = datasets(name);
-  applyAxes(chart);
+  applyAxes(chart, name);
   chart.update("none");
 }
 
@@ -285,7 +295,7 @@ function addChart(parent, name) {
         legend: { display: false },
         tooltip: {
           itemSort: (a, b) => a.parsed.y - b.parsed.y, filter: (item, i) => i < 12,
-          callbacks: { title: items => items.length ? `step ${items[0].parsed.x}` : "", label: item => ` ${item.dataset.label}: ${format(item.parsed.y)}` },
+          callbacks: { title: items => items.length ? `step ${items[0].parsed.x}` : "", label: item => ` ${item.dataset.label}: ${formatOf(name)(item.parsed.y)}` },
         },
       },
     },
@@ -410,6 +420,22 @@ function redrawAll() {
   drawParallel();
 }
 
+// Paper is white, also for those who read in the dark.
+function printInLight() {
+  const paper = matchMedia("print");
+  let before = null;
+  const follow = () => {
+    if (paper.matches && before === null) before = theme();
+    const wanted = paper.matches ? "light" : before ?? theme();
+    if (!paper.matches) before = null;
+    if (wanted === theme()) return;
+    setTheme(wanted);
+    redrawAll();
+  };
+  paper.addEventListener("change", follow);
+  follow();
+}
+
 function start() {
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   byId("title").textContent = data.title;
@@ -457,6 +483,7 @@ function start() {
     if (byId("system-details").open && !byId("system").children.length) seriesNames.filter(isSystem).forEach(name => addChart(byId("system"), name));
   });
   redrawAll();
+  printInLight();
 }
 
 start();
