@@ -1,15 +1,13 @@
-"""How long a user waits for exprun: for its help, for a check, for the first training step, for a report of many runs,
-for a plot of long curves."""
+"""How long a user waits for exprun: for its help, for a check, for the first training step."""
 import contextlib
 import json
 import os
 import pathlib
 import sqlite3
-import subprocess
 import time
 import tomllib
 
-from contest import Failed, Table, Worker, alternate, median, ran, seconds_of
+from contest import Table, Worker, alternate, median, ran, seconds_of
 from machine import ROOT
 from peers import python_with, torch_python
 from training import write_tokens
@@ -18,7 +16,6 @@ QUICKSTART = "recipes/quickstart.toml"
 FIRST_STEP = """
 SELECT attempt.started_ms + metric.time_ms FROM metric JOIN series ON series.id = metric.series
 JOIN attempt USING (run) WHERE run = (SELECT max(id) FROM run) AND name = 'train/loss' AND step = 1"""
-RUNS = 10_000
 HYDRA_APPLICATION = """
 import hydra
 
@@ -91,15 +88,6 @@ def timed(contestants, rounds):
     return {name: median(found) for name, found in alternate(contestants, rounds).items()}
 
 
-def made_store(build, words, folder, environment):
-    """The store that store_scale makes of these words; why there is none otherwise."""
-    try:
-        subprocess.run([build / "store_scale", *words, folder], env={**os.environ, **environment}, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Failed(str(error)) from None
-    return folder
-
-
 def tables(machine, options):
     with options.temporary() as name:
         folder = pathlib.Path(name)
@@ -115,16 +103,3 @@ def tables(machine, options):
             "exprun, quickstart, prepared data": exprun.first_step,
             "PyTorch eager, the same model": pytorch_first_step(folder, machine.environment),
         }, options.rounds), {"exprun, quickstart, prepared data": 600}, digits=0)
-        store = made_store(options.build, [], folder / "many", machine.environment)
-        environment = {**machine.environment, "EXPRUN_STORE": str(store)}
-        yield Table(f"a table of {RUNS:,} runs", "ms", timed({
-            "exprun report": milliseconds(lambda: ran([options.build / "exprun", "report"], environment)),
-            "exprun ls": milliseconds(lambda: ran([options.build / "exprun", "ls", "--limit", str(RUNS)], environment)),
-        }, options.rounds), {"exprun report": 250}, digits=0)
-        curves = {**machine.environment, "EXPRUN_STORE": str(made_store(options.build, ["--curves"], folder / "curves",
-                                                                        machine.environment))}
-        plot = [options.build / "exprun", "plot", "curve-a", "curve-b", "curve-c", "curve-d"]
-        yield Table("curves of 4 runs with 100,000 points each", "ms", timed({
-            "exprun plot, terminal": milliseconds(lambda: ran(plot, curves)),
-            "exprun plot, SVG": milliseconds(lambda: ran([*plot, "--svg", folder / "curves.svg"], curves)),
-        }, options.rounds), {"exprun plot, terminal": 60}, digits=0)
