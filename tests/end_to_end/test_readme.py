@@ -75,6 +75,21 @@ class Readme(ExprunTest):
         listed = re.findall(r"^  ([a-z]+)  ", self.exprun("--help").out, re.M)
         self.assertEqual(commands, set(listed) - {"help", "version"})
 
+    def test_the_plot_is_what_the_program_draws(self):
+        """All but the curves themselves, whose dots may differ between processors, and the ids of runs."""
+        def frame(text):
+            text = re.sub(r"quickstart-[0-9a-f]{8}", "quickstart-ID", text)
+            lines = [re.sub(r"(?<=[┤│]).*", "", line) for line in text.splitlines()]
+            return [re.sub(r"last ([\d.]+)", "", line) for line in lines], [float(last) for last in re.findall(r"last ([\d.]+)", text)]
+
+        (shown,) = (block for block in blocks("text") if block.startswith("$ exprun plot"))
+        drawn = self.shell("tools/screenshot --plot")
+        (frame_shown, last_shown), (frame_drawn, last_drawn) = frame(shown), frame(drawn)
+        self.assertEqual(frame_shown, frame_drawn)
+        for a, b in zip(last_shown, last_drawn, strict=True):
+            self.assertAlmostEqual(a, b, places=2)
+        self.assertEqual(max(map(len, shown.splitlines())), max(map(len, drawn.splitlines())))
+
     def test_components_are_built_out_of_tree_and_train(self):
         """A source and a schema are all that is added for one, the README's schedule and a copy of another kind each;
         both programs are linked anew from the built objects."""

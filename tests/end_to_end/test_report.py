@@ -7,6 +7,8 @@ import json
 import math
 import os
 import pty
+import re
+import sqlite3
 import statistics
 import struct
 import termios
@@ -88,6 +90,23 @@ class Report(ExprunTest):
         everything = json.loads(self.exprun("report", "--all-parameters", "--json").out)[0]
         self.assertIn("model.type", everything)
         self.assertNotIn("model.type", rows[0])
+
+    def test_the_first_questions_take_one_command_each(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=6", "max_grad_norm=1.0")
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:
+            store.execute("UPDATE series SET name = 'hellaswag/acc' WHERE name = 'grad_norm'")
+        # Which run was best by accuracy?
+        (best,) = json.loads(self.exprun("report", "--metric", "hellaswag/acc", "--top", "1", "--json").out)
+        ((highest,),) = self.rows("SELECT max(last) FROM series WHERE name = 'hellaswag/acc'")
+        self.assertEqual(best["hellaswag/acc"], highest)
+        # Did the seed matter?
+        self.assertEqual(len(re.findall(r"± \S+ \(2\)", self.exprun("report", "--over-seeds", "--columns", "lr,val loss").out)), 2)
+        # What differs between these two, and where did they part?
+        compared = self.exprun("compare", "1", "3").out
+        self.assertRegex(compared, r"\noptimizer\.lr +0\.001 \(override\) +0\.01 \(override\)")
+        self.assertRegex(compared, r"\ntrain/loss +tiny-\w{8} +6 +[12] ")
+        # How does it look now?
+        self.assertRegex(self.exprun("watch", "--once").out, r"\Asweep 1 of tiny: finished\n100% .* 4 of 4 finished\nbest: ")
 
     def test_a_terminal_has_what_fits_and_a_curve(self):
         for seed in (1, 2):

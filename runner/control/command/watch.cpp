@@ -175,7 +175,9 @@ class Watch {
 
  private:
   Dashboard look_at_run() {
-    RunRow run = observed(store_, folder_, store_.run(what_.run).value());
+    const auto row = store_.run(what_.run);
+    if (!row) throw Error("watch: the run is no longer in the store", ExitCode::no_such_run);
+    const RunRow run = observed(store_, folder_, *row);
     forget_what_was_replaced({run});
     const auto series = store_.series(run.id);
     Dashboard seen;
@@ -194,7 +196,9 @@ class Watch {
   }
 
   Dashboard look_at_sweep() {
-    const StoredSweep sweep = stored_sweep(store_, folder_, store_.sweep(what_.sweep).value());
+    const auto row = store_.sweep(what_.sweep);
+    if (!row) throw Error("watch: the sweep is no longer in the store", ExitCode::no_such_run);
+    const StoredSweep sweep = stored_sweep(store_, folder_, *row);
     Dashboard seen;
     seen.title =
         "sweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " + sweep.state;

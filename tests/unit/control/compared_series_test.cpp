@@ -38,6 +38,56 @@ TEST_CASE("compared series: where two part") {
   CHECK(parting_of(first, {{7, 1.0}}).common_steps == 0);
 }
 
+TEST_CASE("compared series: partings as text, Markdown, LaTeX, CSV and JSON") {
+  std::vector<RunRow> runs(3);
+  runs[0].folder = "größe-日本";
+  runs[1].folder = "b";
+  runs[2].folder = "c";
+  const ComparedSeries series =
+      series_of({{{1, 4.0}, {2, 3.0}}, {{1, 4.0}, {2, NAN}}, {{1, 4.0}, {2, 3.0}}});
+  const ResultTable table = partings_of(runs, {series});
+  CHECK(
+      to_plain(table, {200, false}) ==
+      R"(series    against größe-日本  common steps  first difference at step  value  value of größe-日本  above 1 % at step
+val/loss  b                              2                         2    nan                    3                  2
+val/loss  c                              2                      none                                           none
+)");
+  CHECK(to_plain(table, {80, false}) ==
+        R"(series    against größe-日本  first difference at step  value  above 1 % at step
+val/loss  b                                          2    nan                  2
+val/loss  c                                       none                      none
+)");
+  CHECK(
+      to_markdown(table) ==
+      R"(| series | against größe-日本 | common steps | first difference at step | value | value of größe-日本 | above 1 % at step |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+| val/loss | b | 2 | 2 | nan | 3 | 2 |
+| val/loss | c | 2 | none |  |  | none |
+)");
+  CHECK(to_latex(table) ==
+        R"(% \usepackage{booktabs}
+\begin{tabular}{llrrrrr}
+\toprule
+series & against größe-日本 & common steps & first difference at step & value & value of größe-日本 & above 1 \% at step \\
+\midrule
+val/loss & b & 2 & 2 & nan & 3 & 2 \\
+val/loss & c & 2 & none &  &  & none \\
+\bottomrule
+\end{tabular}
+)");
+  CHECK(to_csv(table) ==
+        R"(series,run,common_steps,first_difference,value,value_of_first,first_above_1_percent
+val/loss,b,2,2,nan,3,2
+val/loss,c,2,,,,
+)");
+  CHECK(to_json(table) ==
+        R"([
+ {"series":"val/loss","run":"b","common_steps":2,"first_difference":2,"value":"nan","value_of_first":3.0,"first_above_1_percent":2},
+ {"series":"val/loss","run":"c","common_steps":2,"first_difference":null,"value":null,"value_of_first":null,"first_above_1_percent":null}
+]
+)");
+}
+
 TEST_CASE("compared series: the last common step") {
   const auto common = at_common_step(
       series_of({{{1, 4.0}, {3, 3.0}, {9, 1.0}}, {}, {{1, 5.0}, {3, 2.0}, {8, 1.0}}}));
@@ -53,5 +103,7 @@ TEST_CASE("compared series: the last common step") {
 TEST_CASE("compared series: the median") {
   CHECK(median_of({{1, 3.0}, {2, 1.0}, {3, 2.0}}) == 2.0);
   CHECK(median_of({{1, 3.0}, {2, 1.0}}) == 3.0);
+  CHECK(median_of({{1, NAN}, {2, 3.0}, {3, NAN}, {4, 1.0}, {5, 2.0}}) == 2.0);
   CHECK_FALSE(median_of({}));
+  CHECK_FALSE(median_of({{1, NAN}}));
 }

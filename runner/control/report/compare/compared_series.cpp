@@ -91,6 +91,7 @@ std::optional<ComparedColumn> at_common_step(const ComparedSeries& series) {
 }
 
 std::optional<double> median_of(std::vector<MetricRow> values) {
+  std::erase_if(values, [](const MetricRow& row) { return std::isnan(row.value); });
   if (values.empty()) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end(),

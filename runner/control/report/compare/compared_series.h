@@ -31,7 +31,8 @@ ComparedColumn last_of(const ComparedSeries& series);
 // At the last step at which all runs that have the series have a value; nothing for one run alone.
 std::optional<ComparedColumn> at_common_step(const ComparedSeries& series);
 
-// Of an even number of values the higher of the two in the middle; nothing without any.
+// Of an even number of values the higher of the two in the middle; NaN counts for nothing, and of
+// no value there is none.
 std::optional<double> median_of(std::vector<MetricRow> values);
 
 // Where a run parts from another.

@@ -8,11 +8,12 @@
 namespace exprun {
 namespace {
 
-constexpr double kWhole = 255;
+constexpr uint8_t kWhole = 255;
 constexpr double kEdge = 0.5;  // half a pixel: what is so far inside an edge is covered whole
 
 double distance(Spot from, Spot to) {
-  return std::hypot(to.x - from.x, to.y - from.y);
+  const double x = to.x - from.x, y = to.y - from.y;
+  return std::sqrt(x * x + y * y);
 }
 
 // Of a spot to the nearest of the line between two others.
@@ -126,9 +127,10 @@ void Raster::cover(Spot from, Spot to, double radius) {
                                                  std::min(high_x + reach, middle_x + half), width_);
     if (columns.begin >= columns.end) continue;
     for (size_t x = columns.begin; x < columns.end; ++x) {
+      uint8_t& known = covered_[y * width_ + x];
+      if (known == kWhole) continue;  // as most of a dense curve is, soon
       const double away = distance_to_line({static_cast<double>(x) + 0.5, middle_y}, from, to);
       const double covered = std::clamp(reach - away, 0.0, std::min(1.0, 2 * radius));
-      uint8_t& known = covered_[y * width_ + x];
       known = std::max(known, static_cast<uint8_t>(std::lround(covered * kWhole)));
     }
     top_ = std::min(top_, y);
