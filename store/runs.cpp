@@ -158,11 +158,14 @@ std::optional<RunRow> Store::run(int64_t id) const {
 std::vector<RunRow> Store::runs(const std::string& name, const std::string& recipe_hash) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
-    return select_runs(connection,
-                       "WHERE removed_ms IS NULL AND (?1 = '' OR name = ?1) "
-                       "AND (?2 = '' OR recipe_hash = ?2) "
-                       "ORDER BY run DESC",
-                       name, recipe_hash);
+    const std::string there = "WHERE removed_ms IS NULL ", newest = "ORDER BY run DESC";
+    // One text for all, "? = '' OR name = ?", would have every run read: no index serves it.
+    if (name.empty() && recipe_hash.empty()) return select_runs(connection, there + newest);
+    if (name.empty())
+      return select_runs(connection, there + "AND recipe_hash = ? " + newest, recipe_hash);
+    if (recipe_hash.empty()) return select_runs(connection, there + "AND name = ? " + newest, name);
+    return select_runs(connection, there + "AND name = ? AND recipe_hash = ? " + newest, name,
+                       recipe_hash);
   });
 }
 
