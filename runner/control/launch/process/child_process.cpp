@@ -30,46 +30,33 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   throw Error("launch: cannot start " + program + ": " + std::strerror(error));
 }
 
-// Everything is laid out before the fork: behind it only system calls are allowed.
+// In the child, which shares the memory of its parent until it has become its program: only system
+// calls are allowed, and what they are to get is laid out before. An error is left in `error`.
 [[noreturn]] void become(const ProcessStart& start, const std::vector<char*>& argv,
-                         const std::vector<char*>& envp, pid_t launcher, int report_fd) {
+                         const std::vector<char*>& envp, pid_t launcher, volatile int& error) {
   ::prctl(PR_SET_PDEATHSIG, start.at_launchers_death);
   if (::getppid() != launcher) ::_exit(1);  // it died before the kernel was told
   start.set_up();
   ::execvpe(argv[0], argv.data(), envp.data());
-  const int error = errno;
-  [[maybe_unused]] const auto written = ::write(report_fd, &error, sizeof error);
+  error = errno;
   ::_exit(127);
-}
-
-// Waits until the child has become its program, which closes the pipe, or reports why it cannot. A
-// signal that interrupts the wait says neither.
-bool reports_error(int report_fd, int& error) {
-  ssize_t count;
-  while ((count = ::read(report_fd, &error, sizeof error)) < 0 && errno == EINTR) continue;
-  return count == sizeof error;
 }
 
 }  // namespace
 
+// vfork() and not fork(): a sweep of many trials is large in memory, and to copy its page tables
+// takes longer than all else. It returns when the child has become its program, or has ended.
 pid_t start_process(const ProcessStart& start) {
   const std::vector<char*> argv = pointers_to(start.words);
   const std::vector<char*> envp = pointers_to(start.environment);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) cannot_start(start.words[0], errno);
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
   const pid_t launcher = ::getpid();
-  const pid_t child = ::fork();
+  volatile int error = 0;
+  const pid_t child = ::vfork();
+  if (child == 0) become(start, argv, envp, launcher, error);
   if (child < 0) cannot_start(start.words[0], errno);
-  if (child == 0) become(start, argv, envp, launcher, writer.get());
-  writer = UniqueFd();
-  int error = 0;
-  if (reports_error(reader.get(), error)) {
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
-    cannot_start(start.words[0], error);
-  }
-  return child;
+  if (error == 0) return child;
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+  cannot_start(start.words[0], error);
 }
 
 std::vector<std::string> own_environment() {
@@ -121,7 +108,7 @@ void keep_only(const std::vector<int>& fds) {
   for (const int fd : fds) ::fcntl(fd, F_SETFD, 0);
 }
 
-// Behind the fork too, so errors are left to the one who looks for the log.
+// In the child too, so errors are left to the one who looks for the log.
 void redirect(int fd, int to) {
   if (fd >= 0) ::dup2(fd, to);
 }
@@ -133,7 +120,7 @@ cpu_set_t cpu_set_of(const std::vector<int>& cpus) {
   return set;
 }
 
-// What the child gets is made before the fork.
+// What the child gets is made before it.
 struct SetUp {
   sigset_t mask;
   cpu_set_t cpus;
