@@ -26,45 +26,6 @@ int64_t first_rung(const Curve& curve, const EarlyStop& rule) {
   return std::max<int64_t>(1, curve.steps() / (rule.reduction * rule.reduction));
 }
 
-std::optional<std::string> asha(const std::vector<Curve>& curves, size_t index,
-                                const EarlyStop& rule) {
-  const Curve& own = curves[index];
-  for (int64_t rung = first_rung(own, rule); rung < own.steps(); rung *= rule.reduction) {
-    const auto cost = own.cost_at(rung);
-    if (!cost) break;
-    size_t reached = 0, better = 0;
-    for (size_t i = 0; i < curves.size(); ++i) {
-      const auto other = curves[i].cost_at(rung);
-      if (!other) continue;
-      ++reached;
-      better += *other < *cost || (*other == *cost && i < index);
-    }
-    const size_t keep = std::max<size_t>(1, reached / static_cast<size_t>(rule.reduction));
-    if (better >= keep)
-      return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached) + " at step " +
-             std::to_string(rung) + "; the best " + (keep == 1 ? "one" : std::to_string(keep)) +
-             (keep == 1 ? " goes on" : " go on");
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> median(const std::vector<Curve>& curves, size_t index,
-                                  const EarlyStop& rule) {
-  const Curve& own = curves[index];
-  const int64_t step = own.last_step();
-  if (step < first_rung(own, rule) || step >= own.steps()) return std::nullopt;
-  std::vector<double> others;
-  for (size_t i = 0; i < curves.size(); ++i)
-    if (const auto cost = i == index ? std::nullopt : curves[i].cost_at(step))
-      others.push_back(*cost);
-  if (others.size() < kFewestOthers) return std::nullopt;
-  const auto middle = others.begin() + static_cast<long>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
-  if (!(*own.cost_at(step) > *middle)) return std::nullopt;
-  return "median: at step " + std::to_string(step) + " worse than the median of " +
-         std::to_string(others.size()) + " other trials";
-}
-
 }  // namespace
 
 Summary summary_of(const std::string& word) {
@@ -117,13 +78,62 @@ std::optional<double> Curve::value() const {
   return objective_.maximize ? -points_.back().cost : points_.back().cost;
 }
 
-std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
-                                          const EarlyStop& rule) {
-  switch (rule.rule) {
+const std::vector<EarlyStopping::Place>& EarlyStopping::ranking(int64_t step) {
+  const auto [known, is_new] = rankings_.try_emplace(step);
+  if (!is_new) return known->second;
+  for (size_t i = 0; i < curves_.size(); ++i)
+    if (const auto cost = curves_[i].cost_at(step)) known->second.emplace_back(*cost, i);
+  std::sort(known->second.begin(), known->second.end());
+  return known->second;
+}
+
+namespace {
+
+template <typename Ranking, typename Place>
+size_t better_than(const Ranking& ranking, const Place& own) {
+  return static_cast<size_t>(std::lower_bound(ranking.begin(), ranking.end(), own) -
+                             ranking.begin());
+}
+
+}  // namespace
+
+std::optional<std::string> EarlyStopping::asha(size_t index) {
+  const Curve& own = curves_[index];
+  for (int64_t rung = first_rung(own, rule_); rung < own.steps(); rung *= rule_.reduction) {
+    const auto cost = own.cost_at(rung);
+    if (!cost) break;
+    const auto& reached = ranking(rung);
+    const size_t better = better_than(reached, Place{*cost, index});
+    const size_t keep = std::max<size_t>(1, reached.size() / static_cast<size_t>(rule_.reduction));
+    if (better >= keep)
+      return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached.size()) +
+             " at step " + std::to_string(rung) + "; the best " +
+             (keep == 1 ? "one goes on" : std::to_string(keep) + " go on");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> EarlyStopping::median(size_t index) {
+  const Curve& own = curves_[index];
+  const int64_t step = own.last_step();
+  if (step < first_rung(own, rule_) || step >= own.steps()) return std::nullopt;
+  const auto& reached = ranking(step);
+  const size_t others = reached.size() - 1;
+  if (others < kFewestOthers) return std::nullopt;
+  const double cost = *own.cost_at(step);
+  // Among the others: behind this trial they stand a place further.
+  const size_t middle = others / 2, place = better_than(reached, Place{cost, index});
+  if (!(cost > reached[middle < place ? middle : middle + 1].first)) return std::nullopt;
+  return "median: at step " + std::to_string(step) + " worse than the median of " +
+         std::to_string(others) + " other trials";
+}
+
+std::optional<std::string> EarlyStopping::reason_to_stop(size_t index) {
+  switch (rule_.rule) {
     case EarlyStop::Rule::asha:
-      return asha(curves, index, rule);
+      return asha(index);
     case EarlyStop::Rule::median:
-      return median(curves, index, rule);
+      return median(index);
     case EarlyStop::Rule::none:
       break;
   }

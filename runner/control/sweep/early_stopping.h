@@ -1,12 +1,14 @@
-// Which trials of a sweep are worth going on with: a pure function of their metric so far. Nothing
-// is remembered between two decisions, so a scheduler that was killed, or another one beside it,
-// decides the same from the same store.
+// Which trials of a sweep are worth going on with: that follows from their metric so far. Nothing
+// else is remembered between two decisions, so a scheduler that was killed, or another one beside
+// it, decides the same from the same store.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/rows.h"
@@ -63,8 +65,8 @@ class Curve {
   std::vector<Point> points_;  // summaries
 };
 
-// Why the trial at `index` is not worth going on with now: "asha: 5th of 8 at step 50; the best 2
-// go on". Nothing if it is: with more trials to compare, that may be so again.
+// Which of the trials are worth going on with, as long as their curves do not change: what they are
+// compared with is made once for all of them.
 //
 // asha: at each rung that it has reached, it is among the best 1/reduction of those that have (at
 // least one), as in asynchronous successive halving (Li et al., "A System for Massively Parallel
@@ -72,7 +74,25 @@ class Curve {
 // scheduler's matter. median: at its last value its summary is no worse than the median of those of
 // the others that came as far, where these are three or more (Golovin et al., "Google Vizier",
 // 2017, with the summary in place of the mean).
-std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
-                                          const EarlyStop& rule);
+class EarlyStopping {
+ public:
+  // Both must outlive it.
+  EarlyStopping(const std::vector<Curve>& curves, const EarlyStop& rule)
+      : curves_(curves), rule_(rule) {}
+
+  // Why the trial at `index` is not worth going on with now: "asha: 5th of 8 at step 50; the best 2
+  // go on". Nothing if it is: with more trials to compare, that may be so again.
+  std::optional<std::string> reason_to_stop(size_t index);
+
+ private:
+  using Place = std::pair<double, size_t>;  // cost and index: of equal trials the first is better
+  const std::vector<Place>& ranking(int64_t step);
+  std::optional<std::string> asha(size_t index);
+  std::optional<std::string> median(size_t index);
+
+  const std::vector<Curve>& curves_;
+  const EarlyStop& rule_;
+  std::map<int64_t, std::vector<Place>> rankings_;  // of the trials that have come to a step
+};
 
 }  // namespace exprun

@@ -10,16 +10,21 @@ TrialCurves::TrialCurves(const Store& store, const SweepPlan& plan)
 void TrialCurves::refresh(const Trial& trial, const RunRow& run) {
   Curve& curve = curves_[index(trial)];
   const std::pair<int64_t, int64_t> now{run.id, run.attempt};
-  if (std::exchange(read_[index(trial)], now) != now) curve = Curve(run.steps, objective_of(plan_));
+  if (std::exchange(read_[index(trial)], now) != now) {
+    curve = Curve(run.steps, objective_of(plan_));
+    early_stopping_.reset();
+  }
   for (const SeriesRow& series : store_.series(run.id)) {
     if (series.name != plan_.metric || series.last_step <= curve.last_step()) continue;
     for (const MetricRow& row : store_.metrics(series.id, curve.last_step()))
       curve.add(row.step, row.value);
+    early_stopping_.reset();
   }
 }
 
-std::optional<std::string> TrialCurves::reason_to_stop(const Trial& trial) const {
-  return exprun::reason_to_stop(curves_, index(trial), plan_.early_stop);
+std::optional<std::string> TrialCurves::reason_to_stop(const Trial& trial) {
+  if (!early_stopping_) early_stopping_.emplace(curves_, plan_.early_stop);
+  return early_stopping_->reason_to_stop(index(trial));
 }
 
 }  // namespace exprun

@@ -21,8 +21,8 @@ class TrialCurves {
   void refresh(const Trial& trial, const RunRow& run);
 
   const Curve& of(const Trial& trial) const { return curves_[index(trial)]; }
-  // As reason_to_stop.
-  std::optional<std::string> reason_to_stop(const Trial& trial) const;
+  // As EarlyStopping::reason_to_stop.
+  std::optional<std::string> reason_to_stop(const Trial& trial);
 
  private:
   static size_t index(const Trial& trial) { return static_cast<size_t>(trial.number) - 1; }
@@ -31,6 +31,7 @@ class TrialCurves {
   const SweepPlan& plan_;
   std::vector<Curve> curves_;
   std::vector<std::pair<int64_t, int64_t>> read_;  // run and attempt
+  std::optional<EarlyStopping> early_stopping_;    // of the curves as they are
 };
 
 }  // namespace exprun

@@ -25,6 +25,11 @@ Curve curve(int64_t steps, const std::vector<double>& values, Objective objectiv
 constexpr EarlyStop kAsha{EarlyStop::Rule::asha, 2, 2};
 constexpr EarlyStop kMedian{EarlyStop::Rule::median, 4, 2};
 
+std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
+                                          const EarlyStop& rule) {
+  return EarlyStopping(curves, rule).reason_to_stop(index);
+}
+
 std::string reason(const std::vector<Curve>& curves, size_t index, const EarlyStop& rule) {
   return reason_to_stop(curves, index, rule).value_or("goes on");
 }
@@ -89,6 +94,24 @@ TEST_CASE("median: worse than the median of three others or more at the same ste
   CHECK(reason(curves, 3, kMedian) == "goes on");  // one other is as far
   curves[0] = curve(8, {4});
   CHECK(reason(curves, 0, kMedian) == "goes on");  // before min_steps
+  // Of four others the third counts, wherever this one stands among them.
+  curves = {curve(8, {1, 1}), curve(8, {2, 2}), curve(8, {3, 3}), curve(8, {4, 4})};
+  for (const auto& [cost, goes_on] : {std::pair{0.5, true}, {2.5, true}, {3, true}, {3.5, false}}) {
+    curves.push_back(curve(8, {cost, cost}));
+    CHECK(!reason_to_stop(curves, 4, kMedian) == goes_on);
+    curves.pop_back();
+  }
+}
+
+TEST_CASE("early stopping: one comparison of all trials says the same of each") {
+  std::vector<Curve> curves;
+  for (int i = 0; i < 20; ++i)
+    curves.push_back(curve(8, std::vector<double>(1 + i % 5, i * 7 % 20)));
+  for (const EarlyStop& rule : {kAsha, kMedian}) {
+    EarlyStopping all(curves, rule);
+    for (size_t i = 0; i < curves.size(); ++i)
+      CHECK(all.reason_to_stop(i) == reason_to_stop(curves, i, rule));
+  }
 }
 
 TEST_CASE("early stopping: words") {
