@@ -147,8 +147,8 @@ constexpr Pair kCommands[] = {
 };
 
 constexpr std::string_view kRanges[] = {
-    "loguniform", "log_uniform", "uniform",  "quniform", "randint", "normal",   "logspace",
-    "linspace",   "logrange",    "interval", "glob",     "shuffle", "geomspace"};
+    "loguniform", "log_uniform", "uniform",  "quniform", "randint", "normal",    "logspace",
+    "linspace",   "logrange",    "interval", "glob",     "shuffle", "geomspace", "log"};
 
 const char* found_in(const Pair* begin, const Pair* end, std::string_view word) {
   const Pair* found =

@@ -166,10 +166,6 @@ class Survey {
     try {
       read_space(in_recipe ? read_sweep(recipe) : std::nullopt, arguments, options);
       find_integers(axes_, resolver(recipe_.overrides).recipe.root(), SchemaSet::embedded());
-      if (!in_recipe && std::none_of(axes_.begin(), axes_.end(), varies) && !search_.seeds &&
-          search_.points.empty())
-        throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
-                    ExitCode::bad_recipe);
       points = points_of_space(resolver);
     } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
       add(error.diagnostics());
@@ -180,6 +176,12 @@ class Survey {
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
     for (const SweepPoint& point : points) resolve_point(resolver, point);
+    // A value that is no value may have been meant as several: that is said first.
+    const bool varies_nothing = !in_recipe && !search_.seeds && search_.points.empty() &&
+                                std::none_of(axes_.begin(), axes_.end(), varies);
+    if (varies_nothing && !has_errors(found_.diagnostics))
+      throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
+                  ExitCode::bad_recipe);
   }
 
   SweepSurvey found() && {

@@ -118,7 +118,10 @@ std::vector<SweepValue> expand_range(const Call& call) {
 double number_of(const Call& call, const ListPart& part) {
   const auto number = finite_number(part.text);
   if (!number)
-    throw RecipeError(call.where(part), "'" + part.text + "' is not a number", call.function.form);
+    throw RecipeError(
+        call.where(part),
+        part.text.empty() ? "a number is missing" : "'" + part.text + "' is not a number",
+        call.function.form);
   return *number;
 }
 
