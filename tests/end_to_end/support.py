@@ -90,6 +90,7 @@ class ExprunTest(unittest.TestCase):
     maxDiff = None
     sees_gpus = False
     timeout = TIMEOUT
+    program = BUILD / "exprun"
 
     def setUp(self):
         if not self.sees_gpus:
@@ -129,7 +130,7 @@ class ExprunTest(unittest.TestCase):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), **(variables or {})}
         process = subprocess.Popen(
-            [BUILD / "exprun", *map(str, words)], cwd=cwd or self.folder, env=environment, text=True, errors="replace",
+            [self.program, *map(str, words)], cwd=cwd or self.folder, env=environment, text=True, errors="replace",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(end, process)
         return process

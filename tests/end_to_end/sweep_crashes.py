@@ -1,8 +1,10 @@
 """Sweeps whose processes are killed at random, or that several processes run at once: what must hold in the end."""
 import contextlib
+import json
 import os
 import random
 import signal
+import sqlite3
 import time
 
 from support import ExprunTest, children, tensors
@@ -31,8 +33,10 @@ class SweepCrashes(ExprunTest):
         scheduler, seen, done = None, set(), 0
         while len(self.finished()) < trials:
             if scheduler is None or scheduler.poll() is not None:
+                if scheduler:
+                    self.look_at_rest()
                 scheduler = self.start(*self.line(trials), "-j", "2")
-            self.look(seen)
+            self.look(seen, trials)
             if done < kills and len(seen) >= done * (trials // 2) // kills:
                 time.sleep(chance.uniform(0, 0.5))
                 victims = self.processes(scheduler)
@@ -45,11 +49,41 @@ class SweepCrashes(ExprunTest):
         self.assertEqual(said.code, 0, said.err)
         self.assertIn(f"{trials} of {trials} trials finished\n", said.err)
 
-    def look(self, seen):
-        """What the store says at any moment: what has finished stays so, and has one run."""
+    def look(self, seen, trials):
+        """What the store says at any moment: what has finished stays so, a trial and its run say the same of each other, and
+        the sweep's state follows from its trials."""
         now = self.finished()
         self.assertLessEqual(seen, now)
         seen |= now
+        with contextlib.suppress(sqlite3.OperationalError):  # the store is just being made
+            for count, states, state in self.rows("SELECT count(*), group_concat(DISTINCT t.state), w.state "
+                                                  "FROM trials AS t JOIN sweeps AS w USING (sweep)"):
+                if count:
+                    self.assertEqual(count, trials)
+                    self.assertEqual(state, state_of(set(states.split(","))))
+            self.assertEqual(self.rows("SELECT r.run FROM runs AS r LEFT JOIN trials AS t ON t.run = r.run AND t.sweep = r.sweep "
+                                       "AND t.trial = r.trial AND t.state = r.state WHERE t.run IS NULL"), [])
+
+    def look_at_rest(self):
+        """No process of the sweep lives: nothing is told to run."""
+        self.wait_for_the_end_of_trials()
+        (sweep,) = json.loads(self.exprun("sweep", "ls", "--json").out)
+        self.assertNotEqual(sweep["state"], "running")
+        shown = json.loads(self.exprun("sweep", "show", "1", "--json").out)
+        self.assertEqual([trial for trial in shown["trials"] if trial["state"] == "running"], [])
+
+    def wait_for_the_end_of_trials(self):
+        """The trials of a scheduler that was killed save their state before they end."""
+        end = time.monotonic() + self.timeout
+        while any(map(self.works_here, filter(str.isdigit, os.listdir("/proc")))):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def works_here(self, process):
+        try:
+            return os.readlink(f"/proc/{process}/cwd").startswith(str(self.folder))
+        except OSError:  # it has just ended
+            return False
 
     def assert_each_done_once(self, trials):
         self.assertEqual(self.rows("SELECT count(*), count(DISTINCT run) FROM trials WHERE state = 'finished'"), [(trials, trials)])
@@ -80,6 +114,30 @@ class SweepCrashes(ExprunTest):
         self.assert_each_done_once(trials)
         self.assert_equal_to_runs_alone(trials)
 
+    def crash_with_early_stopping(self, trials, kills, seed):
+        """The last look of a sweep leaves no trial stopped that its rule would go on with, and none going that it would stop:
+        as the rule says of the store's metrics, whatever was killed between two decisions."""
+        chance, first_rung, reduction = random.Random(seed), 40, 2
+        rates = ",".join(f"{rate}e-4" for rate in chance.sample(range(1, 100), trials))
+        line = ("sweep", "tiny.toml", f"lr={rates}", "steps=160", "checkpoint.every=20 steps", "evaluation.val_loss.every=20 steps",
+                "--early-stop", "asha", "--reduction", str(reduction), "--min-steps", str(first_rung), "-j", "2")
+        for _ in range(kills):
+            sweep = self.start(*line)
+            time.sleep(chance.uniform(0.5, 2))
+            sweep.kill()
+            sweep.wait()
+            self.wait_for_the_end_of_trials()
+        self.exprun(*line)
+        before = self.rows("SELECT run, state, attempt, last_step FROM runs ORDER BY run")
+        self.assertEqual({state for _, state, _, _ in before}, {"finished", "pruned"})
+        values = {run: self.rows("SELECT step, value FROM metrics WHERE run = ? AND name = 'val/loss' ORDER BY step", run)
+                  for run, *_ in before}
+        order = {run: trial for run, trial in self.rows("SELECT run, trial FROM trials")}
+        for run, state, _, _ in before:
+            self.assertEqual(state == "pruned", falls_behind(run, values, order, first_rung, reduction), (run, values))
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT run, state, attempt, last_step FROM runs ORDER BY run"), before)
+
     def share(self, trials, schedulers):
         line = ("sweep", "tiny.toml", f"run.seed=range({trials})", "steps=2")
         for process in [self.start(*line) for _ in range(schedulers)]:
@@ -87,3 +145,26 @@ class SweepCrashes(ExprunTest):
             self.assertEqual(said.code, 0, said.err)
         self.assert_each_done_once(trials)
         self.assertEqual(self.rows("SELECT max(attempt) FROM runs"), [(1,)])
+
+
+def state_of(trials):
+    """Of a sweep whose trials are in these states, as store/FORMAT.md says it."""
+    if "running" in trials:
+        return "running"
+    if trials & {"waiting", "interrupted", "preempted", "killed", "crashed"}:
+        return "interrupted"
+    return "failed" if trials & {"failed", "diverged"} else "finished"
+
+
+def falls_behind(run, values, order, rung, reduction):
+    """Asynchronous successive halving, told once more: whether the run is not among the best of those at a rung."""
+    while rung < 160:
+        best = {each: min(value for step, value in curve if step <= rung)
+                for each, curve in values.items() if curve and curve[-1][0] >= rung}
+        if run not in best:
+            return False
+        ranking = sorted(best, key=lambda each: (best[each], order[each]))
+        if ranking.index(run) >= max(1, len(best) // reduction):
+            return True
+        rung *= reduction
+    return False

@@ -1,33 +1,23 @@
 """A sweep that is stopped, or that cannot go on, says so and is recorded so."""
+import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
+import sqlite3
 import statistics
 import time
 import unittest
 
-from support import ExprunTest, children
+from support import children
 from sweep_crashes import SweepCrashes
 
 
-class Sweep(ExprunTest):
+class Sweep(SweepCrashes):
     def setUp(self):
         super().setUp()
-        self.addCleanup(self.await_trials)
-
-    def await_trials(self):
-        """The trials of a scheduler that was killed save their state before they end."""
-        def works_here(process):
-            try:
-                return os.readlink(f"/proc/{process}/cwd").startswith(str(self.folder))
-            except OSError:  # it has just ended
-                return False
-
-        end = time.monotonic() + 30
-        while any(map(works_here, filter(str.isdigit, os.listdir("/proc")))) and time.monotonic() < end:
-            time.sleep(0.02)
+        self.addCleanup(self.wait_for_the_end_of_trials)
 
     def begin(self, *options):
         process = self.start("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", *options)
@@ -125,7 +115,7 @@ class Sweep(ExprunTest):
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
                                    r"exprun: next:\n"
                                    r"  exprun tiny.toml lr=1e-2 max_grad_norm=0 'evaluation.val_loss.every=1 steps' steps=10"
-                                   r"   trains the best trial longer\n"
+                                   r"   trains the best point longer\n"
                                    r"  exprun sweep show 1   shows every trial, and how much each axis matters\n"
                                    r"  exprun report --sweep 1   compares the runs\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
@@ -154,6 +144,54 @@ class Sweep(ExprunTest):
         self.assertEqual(said.code, 6, said.err)
         self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same command continues it\n"
                                    r"exprun: best: lr=2e-2, ")
+
+    def test_what_an_earlier_call_has_finished_is_not_told_again(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2")
+        self.exprun("tiny.toml", "lr=2e-3", "steps=2")
+        said = self.exprun(*line).err
+        self.assertRegex(said, r"exprun: sweep of 3 trials, 2 of them to run, about <?\d+ s if run one after another\n")
+        self.assertEqual(re.findall(r"\[(\d)/3\] \S+ finished", said), ["1", "3"])
+        again = self.exprun(*line).err
+        self.assertTrue(again.startswith("exprun: sweep of 3 trials, all finished\nexprun: 3 of 3 trials finished\n"), again)
+
+    def test_with_seeds_the_best_point_is_the_one_with_the_best_mean(self):
+        line = ("sweep", "tiny.toml", "lr=1e-2,2e-2,1e-4", "steps=8", "evaluation.val_loss.every=4 steps", "--seeds", "2")
+        said = self.exprun(*line).err
+        means = self.rows("SELECT substr(changes, 1, instr(changes, ' ') - 1), avg(min) FROM trials JOIN series USING (run) "
+                          "WHERE name = 'val/loss' GROUP BY 1 ORDER BY 2")
+        self.assertEqual(len(means), 3)
+        (best, mean), last = means[0], means[2][0]
+        self.assertRegex(said, r"exprun: the points, best first \(mean ± standard deviation over seeds\):\n *lr  val/loss\n"
+                               rf" *0.0\d  {mean:.3f}\d* ± [\d.e-]+ \(2\)\n")
+        self.assertRegex(said, rf"exprun: best: {best}, val/loss {mean:.3f}\d* ± [\d.e-]+ over 2 seeds\n")
+        self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point longer\n", said)
+        self.assertEqual(last, "lr=1e-4")
+
+    def test_a_trial_that_runs_on_another_host_is_left_to_it(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
+        self.exprun("tiny.toml", "lr=1e-3", "steps=2")
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store:
+            store.execute("UPDATE attempt SET host = 'elsewhere', boot_id = 'another', machine_id = 'another', state = 'running', "
+                          "ended_ms = NULL, last_step = 1")
+            store.commit()
+        self.assertRegex(self.exprun(*line).err, r": 1 of 2 trials finished, 1 running elsewhere\n")
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("running", 1), ("finished", 1)])
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("running",), ("finished",)])
+
+    def test_a_trial_keeps_the_threads_that_it_began_with(self):
+        every = ("sweep", "tiny.toml", "seed=1,2", "run.threads=auto", "steps=4000", "checkpoint.every=100000 steps", "checkpoint.keep_last=10", "checkpoint.keep_best=none")
+        process = self.start(*every, "-j", "2")
+        self.wait_for_step(1, process)
+        self.wait_until(lambda: len(self.rows("SELECT 1 FROM runs WHERE last_step > 0")) == 2, process)
+        process.terminate()
+        self.assertEqual(self.finish(process).code, 143)
+        self.exprun(*every)
+        alone = len(os.sched_getaffinity(0)) // 2 or 1
+        for (folder,) in self.rows("SELECT folder FROM runs"):
+            checkpoints = sorted((self.folder / "runs" / folder / "checkpoints").iterdir())
+            self.assertEqual(len(checkpoints), 2)
+            self.assertEqual([threads_of(checkpoint) for checkpoint in checkpoints], [alone, alone])
+        self.assertEqual(self.rows("SELECT max(attempt) FROM runs"), [(2,)])
 
     def test_a_trial_that_runs_elsewhere_is_not_the_best(self):
         line = ("sweep", "tiny.toml", "steps=100000000,2", "evaluation.val_loss.every=1 steps")
@@ -200,6 +238,17 @@ class Sweep(ExprunTest):
         (begun,) = self.rows("SELECT from_step FROM attempt WHERE run = 2 AND attempt = 2")[0]
         self.assertGreaterEqual(begun, 40)
 
+    def test_a_trial_is_stopped_within_a_step_of_the_decision(self):
+        """Its steps are slow, so that what the machine does beside them is not counted as steps."""
+        self.exprun("sweep", "tiny.toml", "lr=1e-2,1e-5", "model.hidden_size=128", "model.num_layers=4", "context_length=128",
+                    "sequences=64", "batch.micro_batch=4", "steps=24", "evaluation.val_loss.every=1 steps", "evaluation.val_loss.tokens=128",
+                    "--early-stop", "asha", "--reduction", "2", "--min-steps", "2")
+        self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",), ("pruned",)])
+        self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'prune' AND run = 2"), [(1,)])
+        late = self.rows("SELECT count(*) FROM metric JOIN series ON series.id = metric.series JOIN event ON event.run = series.run "
+                         "WHERE name = 'train/loss' AND kind = 'prune' AND metric.time_ms > event.time_ms")
+        self.assertLessEqual(late[0][0], 1)
+
     def test_a_recipe_says_which_trials_are_stopped_early(self):
         recipe = pathlib.Path(self.folder, "tiny.toml").read_text()
         pathlib.Path(self.folder, "stops.toml").write_text(
@@ -243,8 +292,12 @@ class Sweep(ExprunTest):
         self.assertAlmostEqual(shown["seeds"][0]["mean"], statistics.mean(scores[2:]))
         self.assertAlmostEqual(shown["seeds"][0]["deviation"], statistics.stdev(scores[2:]))
         plain = self.exprun("sweep", "show", "1").out
-        self.assertRegex(plain, r"(?s)\Atrial .*\nsweep 1 of tiny: finished, 4 of 4 trials finished\nbest: lr=1e-2 seed=\d, val/loss .*"
-                                r"variance explained: lr \d+ %\nmean over 2 seeds: lr=1e-2: [\d.]+ ± [\d.e-]+\n")
+        self.assertRegex(plain, r"(?s)\Atrial +lr +seed +state .*\n    1  0.001     1  finished .*"
+                                r"\nsweep 1 of tiny: finished, 4 of 4 trials finished\n"
+                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+ %\n\n"
+                                r"mean ± standard deviation over seeds, best first:\n *lr  val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
+        self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
+        self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))
         self.assertIn("nothing.txt", self.exprun("sweep", "show", "@last").out)
         self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
                          f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; there are other and tiny\n")
@@ -259,9 +312,16 @@ class Sweep(ExprunTest):
         self.assertEqual(self.exprun("sweep", "stop", "1").err, "exprun: sweep 1 is not running\n")
 
 
+def threads_of(checkpoint):
+    return json.loads((checkpoint / "state.json").read_text())["threads"]
+
+
 class Crashes(SweepCrashes):
     def test_trials_that_are_killed_at_random_all_finish_with_the_same_bits(self):
         self.crash(trials=6, kills=4, seed=1)
+
+    def test_trials_that_are_stopped_early_are_the_same_whoever_looks(self):
+        self.crash_with_early_stopping(trials=8, kills=5, seed=1)
 
     def test_several_sweep_processes_share_the_trials(self):
         self.share(trials=16, schedulers=4)

@@ -25,15 +25,22 @@ struct Base {
   std::string recipe = {};    // the file's name, if one was given
 };
 
+Error no_run_to_sweep_over() {
+  return Error(
+      "sweep: there is no run to take the recipe from; give a recipe: exprun sweep RECIPE "
+      "lr=1e-4,3e-4",
+      ExitCode::no_such_run);
+}
+
 Base latest_plain_run(const StoreFolder& folder) {
+  if (!std::filesystem::exists(folder.database())) throw no_run_to_sweep_over();
   const Store store = open_store(folder);
   for (const RunRow& run : store.runs()) {
     if (run.sweep_id) continue;
     log_info("sweeping over the recipe of " + run.folder);
     return {understood_recipe(store, run, {}, "sweep", run.folder), run};
   }
-  throw Error("sweep: there is no run to take the recipe from; give a recipe",
-              ExitCode::no_such_run);
+  throw no_run_to_sweep_over();
 }
 
 // The first word is the recipe unless it is a key with values already.
@@ -173,6 +180,11 @@ int run_sweep(const Words& words, const Globals& globals) {
   options.jobs = static_cast<size_t>(jobs);
   options.command_line = globals.command_line;
   options.level = globals.level;
+  if (rest.empty() && search.points.empty() && !search.seeds)
+    throw Error(
+        "sweep: give a recipe, and keys with their values: exprun sweep RECIPE "
+        "lr=1e-4,3e-4; `exprun sweep ls` lists the sweeps that there are",
+        ExitCode::bad_recipe);
   if (!dry_run) require_no_other_launcher("sweep");
   const Base base = base_of(rest, globals.store);
   for (size_t i = 0; i < rest.size(); ++i)

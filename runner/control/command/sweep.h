@@ -24,6 +24,10 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
 // A row for each trial: its changes, how it stands, its best value of the sweep's metric.
 ResultTable trials_table(const StoredSweep& sweep);
 
+// A row for each point of a sweep of several seeds, the best first: its values, and the mean of the
+// sweep's metric.
+ResultTable means_table(const StoredSweep& sweep);
+
 // The ids of all sweeps, for completion.
 Words sweep_ids(const StoreFolder& folder);
 

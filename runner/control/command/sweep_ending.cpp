@@ -8,10 +8,10 @@
 #include "base/strings.h"
 #include "base/terminal/terminal.h"
 #include "control/command/sweep.h"
-#include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "control/sweep/analysis.h"
-#include "control/sweep/outcomes.h"
+#include "control/sweep/stored_sweeps.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -33,88 +33,70 @@ std::string tally(const SweepEnd& end, size_t trials) {
   return text;
 }
 
-// The keys that differ between trials, as they were written.
-std::vector<std::string> axes_of(const SweepPlan& plan) {
-  std::vector<std::string> axes;
-  for (const Trial& trial : plan.trials)
-    for (const auto& [axis, value] : axis_values(label(trial)))
-      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
-  return axes;
+std::vector<AxisValues> points_of(const StoredSweep& sweep) {
+  std::vector<AxisValues> points;
+  for (const StoredTrial& trial : sweep.trials) points.push_back(axis_values(trial.row.changes));
+  return points;
 }
 
-std::vector<Cell> axis_cells(const Trial& trial, const std::vector<std::string>& axes) {
-  std::vector<Cell> cells(axes.size());
-  for (const auto& [axis, value] : axis_values(label(trial)))
-    cells[static_cast<size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin())] =
-        value_cell(value);
-  return cells;
-}
-
-// Those of a column: numbers stand right.
-void align_axes(ResultTable& table, size_t axes) {
-  for (size_t i = 0; i < axes; ++i) {
-    std::vector<Cell> column;
-    for (const auto& row : table.rows) column.push_back(row[i]);
-    table.columns[i].right = all_numbers(column);
-  }
-}
-
-// The trials that finished, with a column for each axis.
-ResultTable finished_trials(const Store& store, const StoreFolder& folder, const SweepPlan& plan) {
-  const std::vector<std::string> axes = axes_of(plan);
-  ResultTable table;
-  for (const std::string& axis : axes) table.columns.push_back({axis, short_title(axis, axes)});
-  for (const Column& column :
-       {Column{"best", plan.metric, true}, Column{"step", "at step", true, 2},
-        Column{"seconds", "time", true, 3}, Column{"run", "run", false, 1}})
-    table.columns.push_back(column);
-  for (const Trial& trial : plan.trials) {
-    const WhichRun which = standing(store, folder, trial);
-    if (!which.run || which.run->state != RunState::finished) continue;
-    const auto score = best_score(store, plan, which.run->id);
-    if (!score) continue;
-    std::vector<Cell> row = axis_cells(trial, axes);
-    for (Cell cell : {Cell::number(score->value), Cell::integer(score->step),
-                      Cell::number(which.run->seconds, duration(which.run->seconds)),
-                      Cell::word(which.run->folder)})
+// The trials that finished, the best first.
+ResultTable finished_trials(const StoredSweep& sweep) {
+  const AxisColumns axes(points_of(sweep));
+  ResultTable table{axes.columns(), {}};
+  for (Column column : {Column{"best", sweep.plan.metric, true}, Column{"step", "at step", true, 2},
+                        Column{"seconds", "time", true, 3}, Column{"run", "run", false, 1}})
+    table.columns.push_back(std::move(column));
+  for (const StoredTrial& trial : sweep.trials) {
+    if (trial.state != "finished" || !trial.score) continue;
+    std::vector<Cell> row = axes.cells(axis_values(trial.row.changes));
+    for (Cell cell : {Cell::number(trial.score->value), Cell::integer(trial.score->step),
+                      Cell::number(trial.run->seconds, duration(trial.run->seconds)),
+                      Cell::word(trial.run->folder)})
       row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
-  align_axes(table, axes.size());
+  sort_rows(table, "best", sweep.plan.maximize);
   return table;
 }
 
-void show_best(ResultTable table, const SweepPlan& plan) {
+// With one for seeds the points are what is compared.
+void show_best(const StoredSweep& sweep) {
   constexpr size_t kWorthATable = 3;
-  const size_t finished = table.rows.size();
-  if (finished < kWorthATable) return;
-  sort_rows(table, "best", plan.maximize);
-  table.rows.resize(std::min(finished, kShownBest));
-  std::string text = finished > kShownBest ? "the " + std::to_string(kShownBest) + " best trials:\n"
-                                           : "the trials that finished, best first:\n";
+  const bool by_means = sweep.means().size() > 1;
+  ResultTable table = by_means ? means_table(sweep) : finished_trials(sweep);
+  const size_t all = table.rows.size();
+  if (all < kWorthATable) return;
+  table.rows.resize(std::min(all, kShownBest));
+  const std::string what = by_means ? "points" : "trials";
+  std::string text = all > kShownBest ? "the " + std::to_string(kShownBest) + " best " + what
+                     : by_means       ? "the points, best first"
+                                      : "the trials that finished, best first";
+  text += by_means ? " (mean ± standard deviation over seeds):\n" : ":\n";
   text += to_plain(std::move(table), {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)});
   log_info(text.substr(0, text.size() - 1));
 }
 
-// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice the steps. Empty where the length
-// of the runs is not a number of steps.
-std::string longer_command(const std::string& recipe, const Trial& trial) {
+// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice the steps, of several seeds with
+// the recipe's. Empty where the length of the runs is not a number of steps.
+std::string longer_command(const std::string& recipe, const Trial& trial, bool any_seed) {
   const Value* const steps = trial.resolved.find("run.steps");
   const auto* const number = steps ? steps->as<int64_t>() : nullptr;
   if (recipe.empty() || !number) return "";
   std::string text = "exprun " + shell_quoted(recipe);
+  const auto is_left_out = [&](const std::string& change) {
+    return change.starts_with("steps=") || change.starts_with("run.steps=") ||
+           (any_seed && is_replicate(change) &&
+            std::find(trial.changes.begin(), trial.changes.end(), change) != trial.changes.end());
+  };
   for (const std::string& change : trial.text.overrides)
-    if (!change.starts_with("steps=") && !change.starts_with("run.steps="))
-      text += ' ' + shell_quoted(change);
+    if (!is_left_out(change)) text += ' ' + shell_quoted(change);
   return text + " steps=" + std::to_string(2 * *number);
 }
 
-std::string next_commands(const StoreFolder& folder, const std::string& recipe, const Trial& best,
-                          int64_t sweep) {
+std::string next_commands(const StoreFolder& folder, const std::string& longer, int64_t sweep) {
   const std::string where = store_option(folder), number = std::to_string(sweep);
   std::string next = "next:";
-  if (const std::string longer = longer_command(recipe, best); !longer.empty())
-    next += "\n  " + longer + where + "   trains the best trial longer";
+  if (!longer.empty()) next += "\n  " + longer + where + "   trains the best point longer";
   return next + "\n  exprun sweep show " + number + where +
          "   shows every trial, and how much each axis matters\n  exprun report --sweep " + number +
          where + "   compares the runs";
@@ -125,11 +107,13 @@ std::string next_commands(const StoreFolder& folder, const std::string& recipe, 
 void say_how_it_ended(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                       const SweepEnd& end, const std::string& recipe) {
   log_info(tally(end, plan.trials.size()));
-  show_best(finished_trials(store, folder, plan), plan);
-  const auto best = best_trial(store, folder, plan);
+  const StoredSweep sweep = stored_sweep(store, folder, store.sweep(end.sweep).value());
+  show_best(sweep);
+  const auto best = sweep.best_point();
   if (!best) return;
-  log_info(best_text(plan, *best));
-  log_info(next_commands(folder, recipe, *best->trial, end.sweep));
+  log_info(best_text(sweep, *best));
+  const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
+  log_info(next_commands(folder, longer_command(recipe, trial, best->mean.has_value()), end.sweep));
 }
 
 }  // namespace exprun

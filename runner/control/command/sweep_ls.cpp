@@ -16,7 +16,7 @@ Tone tone_of(const std::string& state) {
 }
 
 std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
-  const StoredTrial* const best = sweep.best();
+  const auto best = sweep.best_point();
   return {Cell::integer(sweep.row.id),
           Cell::word(sweep.row.name),
           Cell::word(sweep.state, tone_of(sweep.state)),
@@ -25,8 +25,8 @@ std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
           Cell::integer(sweep.count("pruned")),
           Cell::integer(sweep.count("failed") + sweep.count("diverged")),
           Cell::word(sweep.plan.metric),
-          best ? Cell::number(best->score->value) : Cell::none(),
-          best ? Cell::word(best->row.changes) : Cell::none(),
+          best ? Cell::number(best->value()) : Cell::none(),
+          best ? Cell::word(best->changes) : Cell::none(),
           {sweep.row.started_ms, age(sweep.row.started_ms, now)}};
 }
 

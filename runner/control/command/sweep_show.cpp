@@ -45,37 +45,68 @@ ResultTable trials_table(const StoredSweep& sweep) {
   return table;
 }
 
+ResultTable means_table(const StoredSweep& sweep) {
+  const std::vector<Replicates> means = sweep.means();
+  std::vector<AxisValues> points;
+  for (const Replicates& each : means) points.push_back(each.point);
+  const AxisColumns axes(points);
+  ResultTable table{axes.columns(), {}};
+  table.columns.push_back({"mean", sweep.plan.metric});
+  for (const Replicates& each : means) {
+    table.rows.push_back(axes.cells(each.point));
+    table.rows.back().push_back(Cell::number(each.spread.mean, to_string(each.spread)));
+  }
+  return table;
+}
+
 namespace {
+
+// With a column for each axis in place of all changes, and without one that is empty.
+ResultTable for_people(ResultTable table, const StoredSweep& sweep) {
+  std::vector<AxisValues> points;
+  for (const StoredTrial& trial : sweep.trials) points.push_back(axis_values(trial.row.changes));
+  const AxisColumns axes(points);
+  if (axes.count() > 0) {
+    const auto columns = axes.columns();
+    const auto at = static_cast<std::ptrdiff_t>(*find_column(table, "changes"));
+    table.columns.erase(table.columns.begin() + at);
+    table.columns.insert(table.columns.begin() + at, columns.begin(), columns.end());
+    for (size_t i = 0; i < points.size(); ++i) {
+      std::vector<Cell>& row = table.rows[i];
+      const auto cells = axes.cells(points[i]);
+      row.erase(row.begin() + at);
+      row.insert(row.begin() + at, cells.begin(), cells.end());
+    }
+  }
+  const auto has_problem = [](const auto& row) { return !row.back().text.empty(); };
+  if (std::none_of(table.rows.begin(), table.rows.end(), has_problem)) {
+    table.columns.pop_back();
+    for (auto& row : table.rows) row.pop_back();
+  }
+  return table;
+}
 
 std::string percent(double share) {
   return fixed(100 * share, 0) + " %";
-}
-
-std::vector<Replicates> best_first(const StoredSweep& sweep) {
-  std::vector<Replicates> all = replicates_of(sweep.finished_points());
-  std::stable_sort(all.begin(), all.end(), [&](const Replicates& a, const Replicates& b) {
-    return sweep.plan.maximize ? a.mean > b.mean : a.mean < b.mean;
-  });
-  return all;
 }
 
 std::string summary_lines(const StoredSweep& sweep) {
   std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
                      sweep.state + ", " + std::to_string(sweep.count("finished")) + " of " +
                      pluralize(static_cast<int64_t>(sweep.trials.size()), "trial") + " finished\n";
-  if (const StoredTrial* const best = sweep.best())
-    text += "best: " + best->row.changes + ", " + sweep.plan.metric + ' ' +
-            four_digits(best->score->value) + " at step " + std::to_string(best->score->step) +
-            " (" + best->run->folder + ")\n";
+  if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
   std::string axes;
   for (const Importance& axis : importance_of_axes(sweep.finished_points()))
     if (axis.explained)
       axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
   if (!axes.empty()) text += "variance explained: " + axes + '\n';
-  for (const Replicates& point : best_first(sweep))
-    text += "mean over " + pluralize(static_cast<int64_t>(point.count), "seed") + ": " +
-            point.changes + ": " + four_digits(point.mean) +
-            (point.count > 1 ? " ± " + four_digits(point.deviation) : "") + '\n';
+  const std::vector<Replicates> means = sweep.means();
+  if (means.size() == 1)
+    text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
+            ": " + sweep.plan.metric + ' ' + mean_text(means.front().spread) + '\n';
+  if (means.size() > 1)
+    text += "\nmean ± standard deviation over seeds, best first:\n" +
+            to_plain(means_table(sweep), {terminal_width(), wants_colours()});
   return text;
 }
 
@@ -99,11 +130,13 @@ std::string whole_json(const StoredSweep& sweep) {
   for (const Importance& axis : importance_of_axes(sweep.finished_points()))
     json["importance"].push_back(
         {{"axis", axis.axis}, {"variance_explained", optional_json(axis.explained)}});
-  for (const Replicates& point : best_first(sweep))
-    json["seeds"].push_back({{"changes", point.changes},
-                             {"count", point.count},
-                             {"mean", point.mean},
-                             {"deviation", point.deviation}});
+  for (const Replicates& each : sweep.means())
+    json["seeds"].push_back(
+        {{"changes", to_string(each.point)},
+         {"count", each.spread.count},
+         {"mean", each.spread.mean},
+         {"deviation",
+          each.spread.count > 1 ? ordered_json(each.spread.deviation) : ordered_json()}});
   return json_text(json, 2, NotUtf8::replaced) + '\n';
 }
 
@@ -134,7 +167,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
     print(whole_json(sweep));
     return 0;
   }
-  format.print(trials_table(sweep), "the sweep has no trials");
+  format.print(for_people(trials_table(sweep), sweep), "the sweep has no trials");
   if (format.is_plain()) print(summary_lines(sweep));
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/machine/network.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -99,11 +100,13 @@ std::optional<double> median_speed(const Store& store, int64_t run) {
 }
 
 // Of a run on this host that is as fast as what is wanted.
-std::optional<double> speed_in(const Store& store, const RunRow& run, const Values& wanted) {
+std::optional<KnownSpeed> speed_in(const Store& store, const RunRow& run, const Values& wanted) {
   static const std::string kHost = host_name();
   if (run.host != kHost || !same_speed(wanted, values_of(store.parameters(run.id))))
     return std::nullopt;
-  return median_speed(store, run.id);
+  const auto speed = median_speed(store, run.id);
+  if (!speed) return std::nullopt;
+  return KnownSpeed{*speed, run.folder};
 }
 
 }  // namespace
@@ -111,16 +114,25 @@ std::optional<double> speed_in(const Store& store, const RunRow& run, const Valu
 std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe) {
   const Values wanted = values_of(recipe);
   for (const RunRow& run : store.runs())
-    if (const auto speed = speed_in(store, run, wanted)) return KnownSpeed{*speed, run.folder};
+    if (auto speed = speed_in(store, run, wanted)) return speed;
   return std::nullopt;
 }
 
-std::optional<double> fastest_speed(const Store& store, const ResolvedRecipe& recipe) {
+std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe& recipe) {
+  constexpr size_t kMostRead = 200;  // a store may have very many, and further ones tell little
   const Values wanted = values_of(recipe);
-  std::optional<double> fastest;
-  for (const RunRow& run : store.runs())
-    if (const auto speed = speed_in(store, run, wanted); speed && *speed > fastest.value_or(0))
-      fastest = speed;
+  const auto tokens = static_cast<double>(batch_tokens(recipe.root()).value_or(0));
+  std::optional<KnownSpeed> fastest;
+  std::vector<RunRow> runs = store.runs();
+  if (runs.size() > kMostRead) runs.resize(kMostRead);
+  for (const RunRow& run : runs) {
+    auto speed = speed_in(store, run, wanted);
+    if (!speed || (fastest && speed->tokens_per_second <= fastest->tokens_per_second)) continue;
+    if (run.state == RunState::finished && run.attempt == 1)
+      speed->other_seconds = std::max(0.0, run.seconds - static_cast<double>(run.last_step) *
+                                                             tokens / speed->tokens_per_second);
+    fastest = std::move(speed);
+  }
   return fastest;
 }
 

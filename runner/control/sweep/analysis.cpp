@@ -1,10 +1,11 @@
 #include "control/sweep/analysis.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
 
 #include "base/format_units.h"
+#include "control/report/runs_table.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -95,6 +96,12 @@ AxisValues axis_values(const std::string& changes) {
   return values;
 }
 
+std::string to_string(const AxisValues& values) {
+  std::string text;
+  for (const auto& [axis, value] : values) text += (text.empty() ? "" : " ") + axis + "=" + value;
+  return text;
+}
+
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points) {
   std::vector<Importance> axes;
   std::set<std::string> known;
@@ -105,31 +112,58 @@ std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& point
   return axes;
 }
 
-std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points) {
-  std::vector<std::pair<std::string, std::vector<double>>> groups;
+AxisValues without_replicate(const AxisValues& point) {
+  AxisValues others;
+  for (const auto& value : point)
+    if (!is_replicate(value.first)) others.push_back(value);
+  return others;
+}
+
+std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points, bool maximize) {
+  std::map<std::string, std::vector<double>> scores;  // of each point without its replicate
   bool has_replicate = false;
   for (const ScoredPoint& point : points) {
-    std::string changes;
-    for (const auto& [axis, value] : point.values) {
-      has_replicate |= is_replicate(axis);
-      if (!is_replicate(axis)) changes += (changes.empty() ? "" : " ") + axis + "=" + value;
-    }
-    const auto same = std::find_if(groups.begin(), groups.end(),
-                                   [&](const auto& group) { return group.first == changes; });
-    if (same == groups.end())
-      groups.push_back({changes, {point.score}});
-    else
-      same->second.push_back(point.score);
+    const AxisValues others = without_replicate(point.values);
+    has_replicate |= others.size() < point.values.size();
+    scores[to_string(others)].push_back(point.score);
   }
   std::vector<Replicates> replicates;
   if (!has_replicate) return replicates;
-  for (const auto& [changes, scores] : groups) {
-    const size_t count = scores.size();
-    const double deviation =
-        count < 2 ? 0 : std::sqrt(squares_of(scores) / static_cast<double>(count - 1));
-    replicates.push_back({changes.empty() ? "all" : changes, count, mean_of(scores), deviation});
-  }
+  for (const auto& [point, values] : scores)
+    replicates.push_back({axis_values(point), spread_of(values)});
+  std::stable_sort(replicates.begin(), replicates.end(), [&](const auto& a, const auto& b) {
+    if (a.spread.count != b.spread.count) return a.spread.count > b.spread.count;
+    return maximize ? a.spread.mean > b.spread.mean : a.spread.mean < b.spread.mean;
+  });
   return replicates;
+}
+
+AxisColumns::AxisColumns(const std::vector<AxisValues>& points) {
+  for (const AxisValues& point : points)
+    for (const auto& [axis, value] : point) {
+      const auto known = std::find(axes_.begin(), axes_.end(), axis);
+      const auto at = static_cast<size_t>(known - axes_.begin());
+      if (known == axes_.end()) {
+        axes_.push_back(axis);
+        are_numbers_.push_back(true);
+      }
+      if (!value_cell(value).as_number()) are_numbers_[at] = false;
+    }
+}
+
+std::vector<Column> AxisColumns::columns(size_t rank) const {
+  std::vector<Column> columns;
+  for (size_t i = 0; i < axes_.size(); ++i)
+    columns.push_back({axes_[i], short_title(axes_[i], axes_), are_numbers_[i], rank});
+  return columns;
+}
+
+std::vector<Cell> AxisColumns::cells(const AxisValues& point) const {
+  std::vector<Cell> cells(axes_.size());
+  for (const auto& [axis, value] : point)
+    cells[static_cast<size_t>(std::find(axes_.begin(), axes_.end(), axis) - axes_.begin())] =
+        value_cell(value);
+  return cells;
 }
 
 }  // namespace exprun

@@ -1,19 +1,22 @@
-// What the finished trials of a sweep say of its axes. Pure functions.
+// The axes of a sweep: the values of its points, and what its finished trials say of them. Nothing
+// here reads a store.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "control/report/compare/comparison.h"
+#include "control/report/table.h"
+
 namespace exprun {
 
-// "lr=0.001 num_layers=4" as pairs of a key and its value's text. A space in quotes or brackets is
-// of the value.
+// "lr=0.001 num_layers=4" as pairs of a key and its value's text, and back. A space in quotes or
+// brackets is of the value.
 using AxisValues = std::vector<std::pair<std::string, std::string>>;
 AxisValues axis_values(const std::string& changes);
+std::string to_string(const AxisValues& values);
 
 struct ScoredPoint {
   AxisValues values;
@@ -28,17 +31,36 @@ struct Importance {
   std::string axis;
   std::optional<double> explained;
 };
-// The axes in the order of the points; those of replicates (is_replicate of sweep_space.h) are left
-// out.
+// The axes in the order of the points, without that of replicates.
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points);
 
-// Points that differ in the replicate only.
+// Without the axis of replicates (is_replicate of sweep_space.h).
+AxisValues without_replicate(const AxisValues& point);
+
+// Points that differ in the replicate only: its values are left out.
 struct Replicates {
-  std::string changes;  // without the replicate: "lr=0.001"; "all" where nothing else varies
-  size_t count = 0;
-  double mean = 0, deviation = 0;  // of the sample (n - 1); 0 for a single one
+  AxisValues point;  // empty where nothing else varies
+  Spread spread;
 };
-// In the order of the points; empty where there is no replicate.
-std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points);
+// Those with the most replicates first, of these the best by their means; empty where there is no
+// replicate.
+std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points, bool maximize);
+
+// The axes as columns of a table of points.
+class AxisColumns {
+ public:
+  // Of all points: an axis is what any of them changes.
+  explicit AxisColumns(const std::vector<AxisValues>& points);
+
+  size_t count() const { return axes_.size(); }
+  // Titled as short as they can be told apart: "lr". Numbers stand right.
+  std::vector<Column> columns(size_t rank = 0) const;
+  // One for each column; empty where the point leaves the axis as it is.
+  std::vector<Cell> cells(const AxisValues& point) const;
+
+ private:
+  std::vector<std::string> axes_;
+  std::vector<bool> are_numbers_;
+};
 
 }  // namespace exprun

@@ -9,6 +9,7 @@
 
 #include "base/format_units.h"
 #include "base/strings.h"
+#include "base/terminal/progress_line.h"
 #include "control/launch/plan_cache.h"
 #include "recipe/quantities.h"
 
@@ -36,12 +37,14 @@ class Speeds {
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
     if (is_new) known->second = fastest_speed(store_, recipe);
     if (!known->second) return std::nullopt;
-    return static_cast<double>(*steps) * static_cast<double>(*tokens) / *known->second;
+    return known->second->other_seconds + static_cast<double>(*steps) *
+                                              static_cast<double>(*tokens) /
+                                              known->second->tokens_per_second;
   }
 
  private:
   const Store& store_;
-  std::map<std::string, std::optional<double>> speeds_;
+  std::map<std::string, std::optional<KnownSpeed>> speeds_;
 };
 
 }  // namespace
@@ -68,9 +71,10 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   const auto trials = static_cast<int64_t>(plan.trials.size());
   std::string text = "sweep of " + pluralize(trials, "trial");
   if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
+  if (forecast.to_run == 0) return text + ", all finished";
   if (forecast.to_run < trials) text += ", " + with_thousands(forecast.to_run) + " of them to run";
   if (forecast.seconds)
-    text += ", about " + duration(*forecast.seconds) + " if run one after another";
+    text += ", about " + time_span(*forecast.seconds) + " if run one after another";
   return text;
 }
 
@@ -86,6 +90,44 @@ void require_consent(const Forecast& forecast) {
   std::getline(std::cin, answer);
   if (answer != "y" && answer != "Y" && answer != "yes")
     throw Error("sweep: nothing was started", ExitCode::bad_recipe);
+}
+
+namespace {
+
+constexpr size_t kMostNamed = 4;
+
+std::string points(const std::vector<std::string>& labels, const std::string& what) {
+  std::string text =
+      (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
+      what + " (";
+  for (size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + labels[i];
+  if (labels.size() > kMostNamed)
+    text += " and " + std::to_string(labels.size() - kMostNamed) + " more";
+  return text + ")";
+}
+
+}  // namespace
+
+std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
+                                    const SweepPlan& plan) {
+  if (!store.trials(sweep.id).empty()) return "";
+  for (const SweepRow& earlier : store.sweeps()) {
+    if (earlier.id == sweep.id || earlier.name != sweep.name) continue;
+    std::map<std::string, std::string> gone;  // labels by hash
+    for (const TrialRow& row : store.trials(earlier.id)) gone[row.recipe_hash] = row.changes;
+    const size_t before = gone.size();
+    std::vector<std::string> added, removed;
+    for (const Trial& trial : plan.trials)
+      if (!gone.erase(trial.resolved.hash())) added.push_back(label(trial));
+    if (gone.size() == before) continue;
+    for (const auto& [hash, changes] : gone) removed.push_back(changes);
+    std::string text;
+    if (!added.empty()) text = points(added, "new");
+    if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
+    return text.empty() ? "" : "against sweep " + std::to_string(earlier.id) + ": " + text;
+  }
+  return "";
 }
 
 }  // namespace exprun

@@ -1,4 +1,5 @@
-// How much there is to do before a sweep starts.
+// What is said before a sweep starts: how much there is to do, and what is new since an earlier
+// one.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,24 @@ namespace exprun {
 struct Forecast {
   int64_t to_run = 0;  // trials that no run of the store has finished
   // Of these, one after another, at the fastest speed that earlier runs of this host reached with
-  // the same model and batch. A trial without such a run counts as the mean of the others; nothing
-  // if there is no such run at all.
+  // the same model and batch, and with what that run took beside its steps. A trial without such a
+  // run counts as the mean of the others; nothing if there is no such run at all.
   std::optional<double> seconds;
 };
 
 Forecast forecast(const Store& store, const SweepPlan& plan);
 
-// "sweep of 24 trials (3 seeds), 20 of them to run, about 12m one after another"
+// "sweep of 24 trials (3 seeds), 20 of them to run, about 12 min if run one after another"
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 
 // More than 100 trials are to run: asks at a terminal. Throws Error (wrong usage) when there is
 // none, or the answer is no.
 void require_consent(const Forecast& forecast);
+
+// "against sweep 3: one point is new (lr=0.001), 2 points are gone (lr=1, lr=2)": against the
+// newest one that has some of the points. Empty where there is none, and where `sweep` is not new.
+// Other points are another sweep; runs are shared, so what an earlier one has done counts.
+std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
+                                    const SweepPlan& plan);
 
 }  // namespace exprun

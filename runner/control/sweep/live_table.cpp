@@ -3,28 +3,37 @@
 #include <algorithm>
 
 #include "base/format_units.h"
+#include "base/terminal/progress_line.h"
 #include "base/terminal/terminal.h"
 
 namespace exprun {
 namespace {
 
 constexpr size_t kMostBars = 16;
-constexpr size_t kLongestChanges = 40;
+
+using Clock = std::chrono::steady_clock;
 
 std::string eta(const std::optional<double>& seconds) {
-  return seconds ? "ETA " + duration(*seconds) : "";
+  return seconds ? time_span(*seconds) : "";
 }
 
-// The cells of a line; bars are wider in bytes than on the screen, so they stand last but one.
-std::vector<std::string> cells_of(const LiveTrial& trial, const LiveSweep& sweep) {
-  const std::string value =
-      trial.values.empty() ? "" : sweep.metric + ' ' + four_digits(trial.values.back());
-  return {"[" + std::to_string(trial.number) + "/" + std::to_string(sweep.trials) + "]",
-          trial.changes.substr(0, kLongestChanges),
-          std::to_string(trial.step) + "/" + std::to_string(trial.steps),
-          trial.state,
-          eta(trial.seconds_left),
-          value};
+std::string curve(const std::vector<double>& values) {
+  const size_t shown = std::min(values.size(), kMostBars);
+  return sparkline({values.end() - static_cast<std::ptrdiff_t>(shown), values.end()});
+}
+
+// The state and the time left stand in every line from the beginning, so that nothing moves when
+// they come.
+std::vector<Cell> cells_of(const LiveTrial& trial, const AxisColumns& axes) {
+  std::vector<Cell> cells{Cell::integer(trial.number)};
+  for (Cell& cell : axes.cells(trial.point)) cells.push_back(std::move(cell));
+  const std::string step =
+      trial.steps ? std::to_string(trial.step) + "/" + std::to_string(trial.steps) : "";
+  for (Cell cell : {Cell::word(step), Cell::word(trial.state), Cell::word(eta(trial.seconds_left)),
+                    trial.values.empty() ? Cell::none() : Cell::number(trial.values.back()),
+                    Cell::word(curve(trial.values))})
+    cells.push_back(std::move(cell));
+  return cells;
 }
 
 std::string line_of(const LiveSweep& sweep, size_t running) {
@@ -33,31 +42,63 @@ std::string line_of(const LiveSweep& sweep, size_t running) {
   if (sweep.failed) text += ", " + std::to_string(sweep.failed) + " failed";
   if (sweep.pruned) text += ", " + std::to_string(sweep.pruned) + " stopped early";
   text += ", " + std::to_string(running) + " running";
-  if (sweep.seconds_left) text += ", " + eta(sweep.seconds_left);
+  if (sweep.seconds_left) text += ", ETA " + eta(sweep.seconds_left);
   return text;
+}
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 }  // namespace
 
-std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep) {
-  std::vector<std::vector<std::string>> rows;
-  for (const LiveTrial& trial : trials) rows.push_back(cells_of(trial, sweep));
+std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep,
+                                    const AxisColumns& axes, size_t width) {
+  ResultTable table{{{"trial", "trial", true}}, {}};
+  for (Column& column : axes.columns(1)) table.columns.push_back(std::move(column));
+  for (Column column : {Column{"step", "step", true, 2}, Column{"state", "state", false, 5},
+                        Column{"eta", "ETA", true, 3}, Column{"metric", sweep.metric, true, 1},
+                        Column{"curve", "", false, 4}})
+    table.columns.push_back(std::move(column));
+  for (const LiveTrial& trial : trials) table.rows.push_back(cells_of(trial, axes));
   std::vector<std::string> lines;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    std::string line;
-    for (size_t column = 0; column < rows[i].size(); ++column) {
-      size_t width = 0;
-      for (const auto& row : rows) width = std::max(width, row[column].size());
-      line += rows[i][column] + std::string(width - rows[i][column].size() + 2, ' ');
-    }
-    const std::vector<double>& all = trials[i].values;
-    const size_t shown = std::min(all.size(), kMostBars);
-    line += sparkline({all.end() - static_cast<std::ptrdiff_t>(shown), all.end()});
-    line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(std::move(line));
-  }
+  if (!trials.empty()) lines = lines_in(to_plain(std::move(table), {width, false}));
   lines.push_back(line_of(sweep, trials.size()));
   return lines;
+}
+
+LiveTrial LiveTrials::look(const Trial& trial, const std::optional<RunRow>& run, bool is_saving) {
+  LiveTrial shown{trial.number, axis_values(label(trial)), 0, 0, {}, "starting", {}};
+  if (!run) return shown;
+  const std::pair<int64_t, int64_t> attempt{run->id, run->attempt};
+  const auto [place, is_new] = seen_.try_emplace(trial.number);
+  Seen& seen = place->second;
+  if (is_new || seen.attempt != attempt) seen = {attempt, {}, run->last_step, Clock::now()};
+  read_metric(seen, run->id);
+  shown.step = run->last_step;
+  shown.steps = run->steps;
+  shown.state = is_saving ? "saving" : "running";
+  for (const MetricRow& row : seen.values) shown.values.push_back(row.value);
+  const auto done = static_cast<double>(shown.step - seen.first_step);
+  const std::chrono::duration<double> taken = Clock::now() - seen.first_seen;
+  if (done > 0)
+    shown.seconds_left = taken.count() / done * static_cast<double>(shown.steps - shown.step);
+  return shown;
+}
+
+void LiveTrials::read_metric(Seen& seen, int64_t run) const {
+  const int64_t last = seen.values.empty() ? -1 : seen.values.back().step;
+  for (const SeriesRow& series : store_.series(run)) {
+    if (series.name != plan_.metric || series.last_step <= last) continue;
+    const auto more = store_.metrics(series.id, last);
+    seen.values.insert(seen.values.end(), more.begin(), more.end());
+  }
 }
 
 }  // namespace exprun

@@ -46,24 +46,4 @@ std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow
   return run.message.empty() ? text : text + ": " + run.message;
 }
 
-std::optional<Best> best_trial(const Store& store, const StoreFolder& folder,
-                               const SweepPlan& plan) {
-  std::optional<Best> best;
-  for (const Trial& trial : plan.trials) {
-    const WhichRun which = standing(store, folder, trial);
-    if (!which.run || which.run->state != RunState::finished) continue;
-    const auto score = best_score(store, plan, which.run->id);
-    if (!score) continue;
-    const bool is_better = !best || (plan.maximize ? score->value > best->score.value
-                                                   : score->value < best->score.value);
-    if (is_better) best = {&trial, *which.run, *score};
-  }
-  return best;
-}
-
-std::string best_text(const SweepPlan& plan, const Best& best) {
-  return "best: " + label(*best.trial) + ", " + text_of(plan, best.score) + " (" + best.run.folder +
-         ")";
-}
-
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// How the trials of a sweep stand and which of them is best, read from the store.
+// How a trial of a sweep stands, read from the store.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,5 @@ std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64
 
 // "finished, best val/loss 1.915 at step 300, 58s (quickstart-1a2b3c4d)"
 std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run);
-
-// Of the trials that finished: what another leaves may be the loss of its first steps.
-struct Best {
-  const Trial* trial = nullptr;
-  RunRow run;
-  Score score;
-};
-std::optional<Best> best_trial(const Store& store, const StoreFolder& folder,
-                               const SweepPlan& plan);
-
-// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)"
-std::string best_text(const SweepPlan& plan, const Best& best);
 
 }  // namespace exprun

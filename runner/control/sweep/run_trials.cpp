@@ -1,6 +1,7 @@
 #include "control/sweep/run_trials.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,10 +14,11 @@
 
 #include "base/diagnostic.h"
 #include "base/machine/network.h"
-#include "base/strings.h"
+#include "base/terminal/terminal.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
+#include "control/sweep/forecast.h"
 #include "control/sweep/live_table.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/slots.h"
@@ -28,16 +30,13 @@
 namespace exprun {
 namespace {
 
-constexpr timespec kLook{0, 100'000'000};
+// A trial's end and a signal are seen at once; what needs a look at the store is seen within these.
+constexpr timespec kLook{0, 100'000'000}, kRareLook{1, 0};
 constexpr std::chrono::seconds kLookAtOthers{1};
 constexpr std::chrono::milliseconds kRedraw{250};
+constexpr size_t kShownLines = 10;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
-constexpr size_t kShownLines = 10;
 
 // The first signal says how the sweep ends.
 int exit_code_after(int signal) {
@@ -59,6 +58,12 @@ bool is_running(const WhichRun& which) {
   return which.run && which.run->state == RunState::running;
 }
 
+std::vector<AxisValues> points_of(const SweepPlan& plan) {
+  std::vector<AxisValues> points;
+  for (const Trial& trial : plan.trials) points.push_back(axis_values(label(trial)));
+  return points;
+}
+
 class Scheduler {
  public:
   Scheduler(Store& store, const StoreFolder& folder, const SweepPlan& plan,
@@ -69,7 +74,9 @@ class Scheduler {
         options_(options),
         sweep_(sweep),
         slots_(slot_machine(), options.jobs, folder.path / ("cores." + host_name() + ".lock")),
-        curves_(store, plan) {
+        curves_(store, plan),
+        live_(store, plan),
+        axes_(points_of(plan)) {
     for (const Trial& trial : plan.trials) waiting_.push_back(&trial);
     if (stops_early()) look_at_curves(waiting_);
     for (const TrialRow& row : store.trials(sweep))
@@ -83,7 +90,7 @@ class Scheduler {
       wait();
       take_ends();
       if (stops_early() && !stop_) stop_early();
-      if (has_progress_line() && Clock::now() > next_redraw_) show();
+      if (has_progress_line() && Clock::now() >= next_redraw_) show();
     }
     show_progress_lines({});
     end_.sweep = sweep_;
@@ -99,11 +106,10 @@ class Scheduler {
     Slot slot;
     TrialProcess process;
     bool was_told_to_stop = false;  // early
-    // For the terminal: the metric so far, and the first step that was seen of this attempt.
-    std::vector<MetricRow> values = {};
-    std::optional<int64_t> first_step = {};
-    Clock::time_point first_seen = {};
   };
+
+  // Whether a trial's end is something new to the user.
+  enum class News { yes, no };
 
   void start_what_fits() {
     while (!stop_ && running_.size() < options_.jobs) {
@@ -111,16 +117,32 @@ class Scheduler {
       if (waiting_.empty()) return;
       const Trial& trial = *waiting_.front();
       const WhichRun which = standing(store_, folder_, trial);
-      if (!is_to_run(trial, which) || is_pruned_at_once(trial, which)) {
+      if (!is_to_run(trial, which)) {
         waiting_.pop_front();
-        account(trial, standing(store_, folder_, trial));
+        account(trial, which, News::no);
         continue;
       }
-      auto slot = slots_.take(gpus_for(trial));
-      if (!slot) return withdraw_promotion();
+      if (is_pruned_at_once(trial, which)) {
+        waiting_.pop_front();
+        account(trial, standing(store_, folder_, trial), News::yes);
+        continue;
+      }
+      const size_t gpus = gpus_for(trial);
+      auto slot = slots_.take(gpus);
+      if (!slot) {
+        if (running_.empty()) say_that_it_waits(trial, gpus);
+        return withdraw_promotion();
+      }
       waiting_.pop_front();
       start(trial, which, std::move(*slot));
     }
+  }
+
+  // With none of its own running, a sweep waits for another one.
+  void say_that_it_waits(const Trial& trial, size_t gpus) {
+    if (!std::exchange(has_said_that_it_waits_, true))
+      log_info(prefix(trial) + "waits for " +
+               (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") + ", which other sweeps use");
   }
 
   bool is_to_run(const Trial& trial, const WhichRun& which) const {
@@ -148,7 +170,8 @@ class Scheduler {
   void start(const Trial& trial, const WhichRun& which, Slot slot) {
     tried_.insert(trial.number);
     const bool is_continued = which.decision == Decision::continue_run || is_pruned(which);
-    log_info(prefix(trial) + (is_continued ? "continues" : "starts"));
+    // A terminal shows it in the table.
+    if (!has_progress_line()) log_info(prefix(trial) + (is_continued ? "continues" : "starts"));
     TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
                          is_pruned(which), options_.level};
     if (which.decision == Decision::refuse_ended && !is_pruned(which))
@@ -199,48 +222,25 @@ class Scheduler {
   void show() {
     next_redraw_ = Clock::now() + kRedraw;
     std::vector<LiveTrial> trials;
-    for (Running& running : running_) trials.push_back(live(running));
-    const auto ended = static_cast<size_t>(end_.finished) + pruned_.size();
+    double begun = 0;  // of the trials that run, in trials
+    for (const Running& running : running_) {
+      const WhichRun now = standing(store_, folder_, *running.trial);
+      trials.push_back(live_.look(*running.trial, is_running(now) ? now.run : std::nullopt,
+                                  stop_ || running.was_told_to_stop));
+      if (trials.back().steps)
+        begun += static_cast<double>(trials.back().step) / static_cast<double>(trials.back().steps);
+    }
     LiveSweep sweep{plan_.trials.size(),
                     static_cast<size_t>(end_.finished),
                     static_cast<size_t>(end_.failed),
                     pruned_.size(),
                     plan_.metric,
                     {}};
-    if (ended_here_ > 0)
-      sweep.seconds_left = seconds_since(began_) / static_cast<double>(ended_here_) *
-                           static_cast<double>(plan_.trials.size() - ended);
-    show_progress_lines(live_lines(trials, sweep));
-  }
-
-  LiveTrial live(Running& running) const {
-    const Trial& trial = *running.trial;
-    LiveTrial shown{trial.number, label(trial), 0, 0, {}, "starting", {}};
-    const WhichRun now = standing(store_, folder_, trial);
-    if (!is_running(now)) return shown;
-    read_metric(running, now.run->id);
-    shown.step = now.run->last_step;
-    shown.steps = now.run->steps;
-    shown.state = stop_ || running.was_told_to_stop ? "saving" : "running";
-    for (const MetricRow& row : running.values) shown.values.push_back(row.value);
-    if (!running.first_step) {
-      running.first_step = shown.step;
-      running.first_seen = Clock::now();
-    }
-    const auto done = static_cast<double>(shown.step - *running.first_step);
-    if (done > 0)
-      shown.seconds_left =
-          seconds_since(running.first_seen) / done * static_cast<double>(shown.steps - shown.step);
-    return shown;
-  }
-
-  void read_metric(Running& running, int64_t run) const {
-    const int64_t last = running.values.empty() ? -1 : running.values.back().step;
-    for (const SeriesRow& series : store_.series(run)) {
-      if (series.name != plan_.metric || series.last_step <= last) continue;
-      const auto more = store_.metrics(series.id, last);
-      running.values.insert(running.values.end(), more.begin(), more.end());
-    }
+    const double done = static_cast<double>(ended_here_) + begun;
+    const double left = static_cast<double>(waiting_.size() + running_.size()) - begun;
+    const std::chrono::duration<double> taken = Clock::now() - began_;
+    if (done > 0 && !stop_) sweep.seconds_left = taken.count() / done * left;
+    show_progress_lines(live_lines(trials, sweep, axes_, columns_of(STDERR_FILENO) - 1));
   }
 
   // One that was interrupted before it could be told need not start again.
@@ -279,7 +279,8 @@ class Scheduler {
 
   // For a signal, the end of a child, or some time: what other processes do is in the store only.
   void wait() {
-    const int signal = ::sigtimedwait(&signals_.set(), nullptr, &kLook);
+    const bool looks_often = stops_early() || has_progress_line() || stop_ || running_.empty();
+    const int signal = ::sigtimedwait(&signals_.set(), nullptr, looks_often ? &kLook : &kRareLook);
     if (signal > 0 && signal != SIGCHLD) pass_on(signal);
   }
 
@@ -310,6 +311,7 @@ class Scheduler {
       }
       slots_.give_back(running->slot);
       ++ended_here_;
+      next_redraw_ = {};
       const Running ended = std::move(*running);
       running = running_.erase(running);
       settle(ended);
@@ -328,7 +330,7 @@ class Scheduler {
     const bool began = !(now == ended.before);
     if (began ||
         (now.run && !needs_a_trainer(now.decision) && now.decision != Decision::refuse_ended))
-      return account(trial, now);
+      return account(trial, now, News::yes);
     if (stop_) {  // before its run was begun
       ++end_.interrupted;
       return;
@@ -339,7 +341,7 @@ class Scheduler {
   }
 
   // Another `exprun sweep` or a plain run has it: at the end we look again.
-  void account(const Trial& trial, const WhichRun& which) {
+  void account(const Trial& trial, const WhichRun& which, News news) {
     if (is_running(which)) {
       elsewhere_.push_back(&trial);
       return;
@@ -355,7 +357,7 @@ class Scheduler {
       count_stopped(run);
     else
       return count_failed(trial, which);
-    log_info(prefix(trial) + outcome_text(store_, plan_, run));
+    if (news == News::yes) log_info(prefix(trial) + outcome_text(store_, plan_, run));
   }
 
   void count_stopped(const RunRow& run) {
@@ -413,7 +415,7 @@ class Scheduler {
         waiting_.push_back(trial);
         continue;
       }
-      account(*trial, which);
+      account(*trial, which, News::yes);
       is_awaited |= is_running(which) && is_gone(*which.run);
     }
     if (!waiting_.empty() || is_awaited) return true;
@@ -439,6 +441,8 @@ class Scheduler {
   std::vector<const Trial*> pruned_;
   const Trial* promoted_ = nullptr;  // of these, to be continued
   TrialCurves curves_;
+  LiveTrials live_;
+  const AxisColumns axes_;
   Clock::time_point next_look_at_others_{}, next_redraw_{};
   const Clock::time_point began_ = Clock::now();
   size_t ended_here_ = 0;              // of the trials that this call has started
@@ -447,6 +451,7 @@ class Scheduler {
   SweepEnd end_;
   std::optional<int> stopped_alone_;  // exit code of a trial that somebody else stopped
   bool stop_ = false;
+  bool has_said_that_it_waits_ = false;
 };
 
 std::vector<TrialRow> rows_of(const Store& store, const StoreFolder& folder,
@@ -460,47 +465,14 @@ std::vector<TrialRow> rows_of(const Store& store, const StoreFolder& folder,
   return rows;
 }
 
-// "2 points are new (lr=1, lr=2)"
-std::string points(const std::vector<std::string>& labels, const std::string& what) {
-  constexpr size_t kMostNamed = 4;
-  std::string text =
-      (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
-      what + " (";
-  for (size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
-    text += (i == 0 ? "" : ", ") + labels[i];
-  if (labels.size() > kMostNamed)
-    text += " and " + std::to_string(labels.size() - kMostNamed) + " more";
-  return text + ")";
-}
-
-// Other points are another sweep. Runs are shared, so what an earlier one has done counts.
-void explain_other_points(const Store& store, const SweepRow& sweep, const SweepPlan& plan) {
-  if (!store.trials(sweep.id).empty()) return;
-  for (const SweepRow& earlier : store.sweeps()) {
-    if (earlier.id == sweep.id || earlier.name != sweep.name) continue;
-    std::map<std::string, std::string> gone;  // labels by hash
-    for (const TrialRow& row : store.trials(earlier.id)) gone[row.recipe_hash] = row.changes;
-    const size_t before = gone.size();
-    std::vector<std::string> added, removed;
-    for (const Trial& trial : plan.trials)
-      if (!gone.erase(trial.resolved.hash())) added.push_back(label(trial));
-    if (gone.size() == before) continue;
-    for (const auto& [hash, changes] : gone) removed.push_back(changes);
-    std::string text;
-    if (!added.empty()) text = points(added, "new");
-    if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
-    if (!text.empty()) log_info("against sweep " + std::to_string(earlier.id) + ": " + text);
-    return;
-  }
-}
-
 }  // namespace
 
 SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& plan,
                     const SweepOptions& options) {
   const auto name = plan.trials.front().resolved.section("run").get<std::string>("name");
   const SweepRow sweep = store.find_or_create_sweep(name, space_json(plan));
-  explain_other_points(store, sweep, plan);
+  const std::string difference = difference_from_earlier(store, sweep, plan);
+  if (!difference.empty()) log_info(difference);
   store.record_trials(sweep.id, rows_of(store, folder, plan));
   const TransientLock process = join_sweep(folder, sweep.uid);
   return Scheduler(store, folder, plan, options, sweep.id).run();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
@@ -42,6 +44,18 @@ std::string state_of(const StoredSweep& sweep) {
   return any({"failed", "diverged"}) ? "failed" : "finished";
 }
 
+template <typename Condition>
+const StoredTrial* best_of(const StoredSweep& sweep, Condition&& counts) {
+  const StoredTrial* best = nullptr;
+  for (const StoredTrial& trial : sweep.trials) {
+    if (trial.state != "finished" || !trial.score || !counts(trial)) continue;
+    if (!best || (sweep.plan.maximize ? trial.score->value > best->score->value
+                                      : trial.score->value < best->score->value))
+      best = &trial;
+  }
+  return best;
+}
+
 }  // namespace
 
 int StoredSweep::count(const std::string& wanted) const {
@@ -50,14 +64,25 @@ int StoredSweep::count(const std::string& wanted) const {
 }
 
 const StoredTrial* StoredSweep::best() const {
-  const StoredTrial* best = nullptr;
-  for (const StoredTrial& trial : trials) {
-    if (trial.state != "finished" || !trial.score) continue;
-    if (!best || (plan.maximize ? trial.score->value > best->score->value
-                                : trial.score->value < best->score->value))
-      best = &trial;
+  return best_of(*this, [](const StoredTrial&) { return true; });
+}
+
+std::optional<BestPoint> StoredSweep::best_point() const {
+  const std::vector<Replicates> points = means();
+  if (points.size() > 1 && points.front().spread.count > 1) {
+    const AxisValues& point = points.front().point;
+    const auto is_of_it = [&](const StoredTrial& t) {
+      return without_replicate(axis_values(t.row.changes)) == point;
+    };
+    return BestPoint{best_of(*this, is_of_it), to_string(point), points.front().spread};
   }
-  return best;
+  const StoredTrial* const trial = best();
+  if (!trial) return std::nullopt;
+  return BestPoint{trial, trial->row.changes, {}};
+}
+
+std::vector<Replicates> StoredSweep::means() const {
+  return replicates_of(finished_points(), plan.maximize);
 }
 
 std::vector<ScoredPoint> StoredSweep::finished_points() const {
@@ -66,6 +91,15 @@ std::vector<ScoredPoint> StoredSweep::finished_points() const {
     if (trial.state == "finished" && trial.score)
       points.push_back({axis_values(trial.row.changes), trial.score->value});
   return points;
+}
+
+std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
+  const std::string text = "best: " + best.changes + ", " + sweep.plan.metric + ' ';
+  if (best.mean)
+    return text + mean_text(*best.mean) + " over " +
+           pluralize(static_cast<int64_t>(best.mean->count), "seed");
+  return text + four_digits(best.trial->score->value) + " at step " +
+         std::to_string(best.trial->score->step) + " (" + best.trial->run->folder + ")";
 }
 
 StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const SweepRow& row) {

@@ -19,6 +19,16 @@ struct StoredTrial {
   std::string state;           // of the run, or "waiting", or "failed" where it could not begin
 };
 
+// What a sweep has found: its best trial, or, of several points with several seeds each, the one
+// with the best mean.
+struct BestPoint {
+  const StoredTrial* trial = nullptr;  // the best one of the point
+  std::string changes;                 // without the seed where there is a mean
+  std::optional<Spread> mean;
+
+  double value() const { return mean ? mean->mean : trial->score->value; }
+};
+
 struct StoredSweep {
   SweepRow row;
   SweepPlan plan;     // without trials: by what they are compared
@@ -28,8 +38,15 @@ struct StoredSweep {
 
   int count(const std::string& state) const;
   const StoredTrial* best() const;  // of those that finished; null without one
+  std::optional<BestPoint> best_point() const;
   std::vector<ScoredPoint> finished_points() const;
+  // Of those that finished; empty without a second seed.
+  std::vector<Replicates> means() const;
 };
+
+// "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
+// 1.915 ± 0.012 over 3 seeds"
+std::string best_text(const StoredSweep& sweep, const BestPoint& best);
 
 StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const SweepRow& row);
 

@@ -1,7 +1,7 @@
 // A library that stands in for NVIDIA's, libnvidia-ml.so.1: a machine with two GPUs, of which the
-// second can say little, as an old one or a slice of one. With FAKE_NVML_WITHOUT_DRIVER set it is a
-// library without a driver; with FAKE_NVML_OLD_DRIVER its driver is of CUDA 12's time; with
-// FAKE_NVML_CUT the first GPU is cut into MIG instances;
+// second can say little, as an old one or a slice of one; FAKE_NVML_GPUS=4 adds two. With
+// FAKE_NVML_WITHOUT_DRIVER set it is a library without a driver; with FAKE_NVML_OLD_DRIVER its
+// driver is of CUDA 12's time; with FAKE_NVML_CUT the first GPU is cut into MIG instances;
 // FAKE_NVML_START_MS is how long a driver takes to answer first.
 #include <chrono>
 #include <cstdio>
@@ -17,8 +17,15 @@ struct Fake {
   bool old;
 };
 Fake gpus[] = {{"NVIDIA Fake 80GB", "GPU-11111111-aaaa", false},
-               {"NVIDIA Old", "GPU-22222222-bbbb", true}};
+               {"NVIDIA Old", "GPU-22222222-bbbb", true},
+               {"NVIDIA Fake 80GB", "GPU-44444444-dddd", false},
+               {"NVIDIA Fake 80GB", "GPU-55555555-eeee", false}};
 Fake instance = {"NVIDIA Fake 80GB MIG 1g.10gb", "MIG-33333333-cccc", false};
+
+unsigned number_of_gpus() {
+  const char* const number = std::getenv("FAKE_NVML_GPUS");
+  return number ? static_cast<unsigned>(std::atoi(number)) : 2;
+}
 
 template <typename Number>
 int answer(const void* gpu, Number* place, Number value) {
@@ -59,11 +66,11 @@ int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return kSuccess;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 2;
+  *count = number_of_gpus();
   return kSuccess;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** gpu) {
-  if (index >= 2) return kNotFound;
+  if (index >= number_of_gpus()) return kNotFound;
   *gpu = &gpus[index];
   return kSuccess;
 }

@@ -47,18 +47,40 @@ TEST_CASE("sweep analysis: numbers that differ in every point are taken by quart
 TEST_CASE("sweep analysis: means and deviations over seeds, which are no axis") {
   const std::vector<ScoredPoint> points{point("lr=1 seed=1", 1), point("lr=1 seed=2", 3),
                                         point("lr=2 seed=1", 7)};
-  const auto replicates = replicates_of(points);
+  const auto replicates = replicates_of(points, true);
   REQUIRE(replicates.size() == 2);
-  CHECK(replicates[0].changes == "lr=1");
-  CHECK(replicates[0].count == 2);
-  CHECK(replicates[0].mean == 2);
-  CHECK(replicates[0].deviation == std::sqrt(2.0));
-  CHECK(replicates[1].deviation == 0);
+  CHECK(to_string(replicates[0].point) == "lr=1");  // the other has one seed only
+  CHECK(replicates[0].spread.count == 2);
+  CHECK(replicates[0].spread.mean == 2);
+  CHECK(replicates[0].spread.deviation == std::sqrt(2.0));
+  CHECK(replicates[1].spread.count == 1);
   CHECK(importance_of_axes(points).size() == 1);
-  CHECK(replicates_of({point("run.seed=1", 1), point("run.seed=2", 3)})[0].changes == "all");
-  CHECK(replicates_of({point("lr=1", 1), point("lr=2", 3)}).empty());
+  CHECK(replicates_of({point("run.seed=1", 1), point("run.seed=2", 3)}, false)[0].point.empty());
+  CHECK(replicates_of({point("lr=1", 1), point("lr=2", 3)}, false).empty());
   const std::vector<ScoredPoint> samples{point("evaluation.sample.seed=1", 1),
                                          point("evaluation.sample.seed=2", 3)};
-  CHECK(replicates_of(samples).empty());  // the seed of something else
+  CHECK(replicates_of(samples, false).empty());  // the seed of something else
   CHECK(importance_of_axes(samples).size() == 1);
+}
+
+TEST_CASE("sweep analysis: the best mean is the lowest or the highest") {
+  const std::vector<ScoredPoint> points{point("lr=1 seed=1", 1), point("lr=1 seed=2", 9),
+                                        point("lr=2 seed=1", 4), point("lr=2 seed=2", 4)};
+  CHECK(to_string(replicates_of(points, false)[0].point) == "lr=2");
+  CHECK(to_string(replicates_of(points, true)[0].point) == "lr=1");
+}
+
+TEST_CASE("sweep analysis: axes as columns, numbers to the right, titles as short as they can be") {
+  const std::vector<AxisValues> points{axis_values("optimizer.lr=1e-3 model.type=\"gpt\""),
+                                       axis_values("optimizer.lr=2e-3 run.seed=1")};
+  const AxisColumns axes(points);
+  const std::vector<Column> columns = axes.columns();
+  REQUIRE(columns.size() == 3);
+  CHECK(columns[0].key == "optimizer.lr");
+  CHECK(columns[0].title == "lr");
+  CHECK(columns[0].right);
+  CHECK(!columns[1].right);
+  CHECK(axes.cells(points[0])[1].text == "gpt");
+  CHECK(axes.cells(points[0])[2].text.empty());
+  CHECK(axes.cells(points[1])[0].text == "0.002");
 }

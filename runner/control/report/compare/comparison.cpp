@@ -177,18 +177,20 @@ Spread spread_of(std::vector<double> values) {
   return spread;
 }
 
-std::string to_string(const Spread& spread) {
-  if (spread.count == 0) return "";
-  const std::string count = " (" + std::to_string(spread.count) + ")";
-  if (spread.count == 1) return four_digits(spread.mean) + count;
+std::string mean_text(const Spread& spread) {
+  if (spread.count == 1) return four_digits(spread.mean);
   const double size = std::abs(spread.mean);
   const bool plain = std::isfinite(spread.deviation) && spread.deviation > 0 && size < kLargest &&
                      (size >= kSmallest || size == 0) && spread.deviation < kLargest;
   const auto shown = [&](double value) {
     return plain ? with_decimals(value, decimals_for(spread.deviation)) : four_digits(value);
   };
-  return shown(spread.mean) + " ± " + (spread.deviation == 0 ? "0" : shown(spread.deviation)) +
-         count;
+  return shown(spread.mean) + " ± " + (spread.deviation == 0 ? "0" : shown(spread.deviation));
+}
+
+std::string to_string(const Spread& spread) {
+  if (spread.count == 0) return "";
+  return mean_text(spread) + " (" + std::to_string(spread.count) + ")";
 }
 
 std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,

@@ -48,7 +48,9 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-// "1.915 ± 0.012 (3)"; two significant digits of the deviation, as many decimals of the mean.
+// "1.915 ± 0.012"; two significant digits of the deviation, as many decimals of the mean.
+std::string mean_text(const Spread& spread);
+// "1.915 ± 0.012 (3)"; empty for no values.
 std::string to_string(const Spread& spread);
 
 // The parameters of each group, how many runs it has, its metrics and how its runs stand. Runs
