@@ -243,8 +243,7 @@ std::string table_help(const SchemaSet& schemas, const std::string& path, const 
       if (choices.empty() && key == "type") choices = schemas.types(path);
       const auto near = nearest(*text, choices);
       if (near) return "did you mean " + path + "." + key + "=" + *near + "?";
-      if (key == "type" && !choices.empty())
-        return path + ".type can be " + alternatives(choices);
+      if (key == "type" && !choices.empty()) return path + ".type can be " + alternatives(choices);
     }
   return keys.empty() ? "" : "set its keys one by one: " + path + "." + keys.begin().key() + "=...";
 }

@@ -105,7 +105,7 @@ ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>&
   const Extent whole{0, text.size()};
   ValueName name = parse_value_name(source, whole);
   if (name.which == ValueName::Which::plain) name.which = ValueName::Which::last;
-  ComparedColumn column{{text, text, true, 1},
+  ComparedColumn column{{text, text, true, kRankBest},
                         values_of(store, runs, name, span_of(source, 0, text.size())).cells,
                         goal_of(name.name)};
   if (name.which == ValueName::Which::min) column.goal = Goal::lowest;
@@ -119,7 +119,7 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
   std::vector<ComparedColumn> columns;
   for (const std::string& name : names) {
     columns.push_back(metric_column(store, runs, name));
-    if (columns.size() > 1) columns.back().column.rank = 5;
+    if (columns.size() > 1) columns.back().column.rank = kRankAsked;
   }
   return columns;
 }
@@ -196,7 +196,7 @@ size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Ro
   const ValueName value = parse_value_name(source, part);
   auto cells = values_of(store, runs, value, where).cells;
   const bool right = all_numbers(cells);
-  rows.columns.push_back({{name, name, right, 3}, std::move(cells)});
+  rows.columns.push_back({{name, name, right, kRankAsked}, std::move(cells)});
   return rows.columns.size() - 1;
 }
 
@@ -223,13 +223,22 @@ std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
   return some;
 }
 
+// Of the rows that are shown.
+void drop_equal_parameters(std::vector<ComparedColumn>& columns, const std::vector<size_t>& shown) {
+  std::erase_if(columns, [&](const ComparedColumn& column) {
+    return is_parameter(column.column) && std::ranges::all_of(shown, [&](size_t row) {
+             return column.cells[row].value == column.cells[shown.front()].value;
+           });
+  });
+}
+
 // The series of the first metric, as a line of bars.
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const Asked& asked) {
   const std::string metric = asked.metrics.empty() ? "val/loss" : asked.metrics.front();
   const std::string name = parse_value_name(source_of("--metric", metric), {0, metric.size()}).name;
   const auto series = store.series_by_run(name);
-  table.columns.push_back({"curve", name, false, 9, !asked.curves});
+  table.columns.push_back({"curve", name, false, kRankCurve, !asked.curves});
   for (size_t row = 0; row < order.size(); ++row) {
     std::vector<double> values;
     const auto found = series.find(runs[order[row]].run.id);
@@ -253,6 +262,8 @@ ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, c
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
+  if (asked.top && rows.are_runs && places.empty() && !asked.all_parameters)
+    drop_equal_parameters(rows.columns, order);
   const bool curves = wants_curves(asked, rows, order.size());
   ResultTable table =
       table_of(places.empty() ? std::move(rows.columns) : chosen(rows.columns, places), order);

@@ -1,10 +1,12 @@
 #include "control/report/compare/comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "base/format_units.h"
 
@@ -12,7 +14,16 @@ namespace exprun {
 namespace {
 
 // Who has room first on a narrow terminal; the run itself always has.
-enum Rank : size_t { kBest = 1, kState, kParameter, kStep, kMetric, kLater, kLast, kTime };
+// Those that experiments are usually about, in this order; the others, such as the path of the data
+// or the prompt of a sample, stand last.
+constexpr std::array<std::string_view, kFirstTables> kTablesFirst = {
+    "optimizer.", "model.", "schedule.", "batch.", "precision.", "run."};
+
+size_t rank_of_parameter(std::string_view path) {
+  for (size_t i = 0; i < kTablesFirst.size(); ++i)
+    if (path.starts_with(kTablesFirst[i])) return kRankParameter + i;
+  return kRankOtherParameter;
+}
 
 constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
 constexpr int kMostDecimals = 8;
@@ -92,12 +103,17 @@ Goal goal_of(std::string_view series) {
   return last.ends_with("per_s") ? Goal::highest : Goal::lowest;
 }
 
+bool is_parameter(const Column& column) {
+  return (column.rank >= kRankParameter && column.rank < kRankStep) ||
+         column.rank == kRankOtherParameter;
+}
+
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
   std::vector<ComparedColumn> columns = {
-      {{"val_loss_best", "best val loss", true, kBest}, {}, Goal::lowest},
-      {{"val_loss_best_step", "at step", true, kLater}, {}, Goal::none, false},
-      {{"val_loss_last", "val loss", true, kLast}, {}, Goal::lowest},
-      {{"train_loss_last", "train loss", true, kMetric}, {}, Goal::lowest}};
+      {{"val_loss_best", "best val loss", true, kRankBest}, {}, Goal::lowest},
+      {{"val_loss_best_step", "at step", true, kRankLater}, {}, Goal::none, false},
+      {{"val_loss_last", "val loss", true, kRankLast}, {}, Goal::lowest},
+      {{"train_loss_last", "train loss", true, kRankMetric}, {}, Goal::lowest}};
   for (const ReportedRun& run : runs) {
     columns[0].cells.push_back(best_loss(run.val_loss));
     columns[1].cells.push_back(best_step(run.val_loss));
@@ -116,7 +132,7 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
     if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
     kept.push_back(paths[i]);
     const bool right = all_numbers(cells[i]);
-    columns.push_back({{paths[i], "", right, kParameter}, std::move(cells[i])});
+    columns.push_back({{paths[i], "", right, rank_of_parameter(paths[i])}, std::move(cells[i])});
   }
   for (ComparedColumn& each : columns) each.column.title = short_title(each.column.key, kept);
   return columns;
@@ -132,9 +148,9 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
   append(parameters);
   append(metrics);
   const size_t step = columns.size(), state = step + 1, time = step + 2;
-  columns.push_back({{"step", "step", true, kStep}, {}});
-  columns.push_back({{"state", "state", false, kState}, {}});
-  columns.push_back({{"seconds", "time", true, kTime}, {}});
+  columns.push_back({{"step", "step", true, kRankStep}, {}});
+  columns.push_back({{"state", "state", false, kRankState}, {}});
+  columns.push_back({{"seconds", "time", true, kRankTime}, {}});
   for (const size_t column : {size_t{0}, step, state, time})
     columns[column].cells.reserve(runs.size());
   for (const ReportedRun& reported : runs) {
@@ -204,7 +220,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
     column.column.rank = 0;
     for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
   }
-  ComparedColumn sizes{{"runs", "runs", true, kStep}, {}};
+  ComparedColumn sizes{{"runs", "runs", true, kRankStep}, {}};
   for (const auto& group : groups)
     sizes.cells.push_back(Cell::integer(static_cast<int64_t>(group.size())));
   columns.push_back(std::move(sizes));
@@ -214,7 +230,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
     for (const auto& group : groups) spreads.push_back(spread_of(metric, group));
     add_spreads(columns, metric, spreads, for_programs);
   }
-  ComparedColumn states{{"state", "state", false, kState}, {}};
+  ComparedColumn states{{"state", "state", false, kRankState}, {}};
   for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));
   columns.push_back(std::move(states));
   return columns;

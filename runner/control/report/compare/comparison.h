@@ -12,6 +12,23 @@ namespace exprun {
 
 enum class Goal { none, lowest, highest };
 
+// Column::rank of what a table compares by: on a narrow terminal the lowest stay.
+inline constexpr size_t kFirstTables = 6;  // whose parameters stand before other results
+enum ColumnRank : size_t {
+  kRankBest = 1,  // the metric that orders
+  kRankState,
+  kRankAsked,  // named on the command line
+  kRankParameter,
+  kRankStep = kRankParameter + kFirstTables,
+  kRankMetric,
+  kRankLater,
+  kRankLast,
+  kRankTime,
+  kRankOtherParameter,
+  kRankCurve
+};
+bool is_parameter(const Column& column);
+
 struct ComparedColumn {
   Column column;
   std::vector<Cell> cells;  // one a run, or one a group
