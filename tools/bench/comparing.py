@@ -15,6 +15,7 @@ import sys
 import time
 
 RUNS, PARAMETERS, SERIES, POINTS = 1_000, 20, 10, 10
+MANY_RUNS = 10_000
 CURVES, CURVE_POINTS = 4, 100_000
 PAGE_POINTS = 100  # of each series on the page
 WATCHED_SECONDS = 15
@@ -193,14 +194,6 @@ def made_store(build, environment, folder, *words):
     return {**environment, "EXPRUN_STORE": str(folder)}
 
 
-def report_of_many(build, folder, environment):
-    from contest import ran
-    from startup import milliseconds
-    stores = {runs: made_store(build, environment, folder / str(runs), folder / str(runs), str(runs)) for runs in (RUNS, 10 * RUNS)}
-    return {f"exprun report, {runs:,} runs": milliseconds(lambda store=store: ran([build / "exprun", "report"], store))
-            for runs, store in stores.items()}
-
-
 def watching(build, folder, environment):
     """Percent of a core that `exprun watch` takes, and how many steps a second the run made meanwhile."""
     from contest import Failed, ran
@@ -251,23 +244,31 @@ def tables(machine, options):
     build, environment = options.build, machine.environment
     with options.temporary() as name:
         folder = pathlib.Path(name)
+
+        def exprun(store, *words):
+            return milliseconds(lambda: ran([build / "exprun", *words], store))
+
+        few, many = (made_store(build, environment, folder / str(runs), folder / str(runs), str(runs)) for runs in (RUNS, MANY_RUNS))
         yield Table(f"a table of {RUNS:,} runs with {PARAMETERS} parameters and {SERIES} series", "ms", timed({
-            **report_of_many(build, folder, environment),
+            "exprun report": exprun(few, "report"),
             **{f"{peer}: {call}": load_of(peer, "table", folder) for peer, call in CALLS.items()},
-        }, options.rounds), {f"exprun report, {RUNS:,} runs": 20, f"exprun report, {10 * RUNS:,} runs": 250}, digits=1)
+        }, options.rounds), {"exprun report": 20}, digits=1)
+        yield Table(f"a table of {MANY_RUNS:,} runs", "ms", timed({
+            "exprun report": exprun(many, "report"), "exprun ls": exprun(many, "ls", "--limit", str(MANY_RUNS)),
+        }, options.rounds), {"exprun report": 250}, digits=0)
         curves = made_store(build, environment, folder / "curves", "--curves", folder / "curves")
-        plot = [build / "exprun", "plot", *(f"curve-{run}" for run in "abcd")]
+        plot = ["plot", *(f"curve-{run}" for run in "abcd")]
         yield Table(f"{CURVES} curves of {CURVE_POINTS:,} points", "ms", timed({
-            "exprun plot": milliseconds(lambda: ran(plot, curves)),
-            "exprun plot --svg": milliseconds(lambda: ran([*plot, "--svg", folder / "curves.svg"], curves)),
-            "exprun plot --png": milliseconds(lambda: ran([*plot, "--png", folder / "curves.png"], curves)),
+            "exprun plot": exprun(curves, *plot),
             **{f"{peer}, all points": load_of(peer, "curves", folder) for peer in PEERS},
         }, options.rounds), {"exprun plot": 60}, digits=1)
+        yield Table("the same curves as a file", "ms", timed({
+            kind.upper(): exprun(curves, *plot, f"--{kind}", folder / f"curves.{kind}") for kind in ("svg", "png")
+        }, options.rounds), digits=0)
         page = folder / "page.html"
         store = made_store(build, environment, folder / "page", folder / "page", str(RUNS), str(PAGE_POINTS))
-        write = [build / "exprun", "report", "--html", page]
         title = f"the page of {RUNS:,} runs with {SERIES} series of {PAGE_POINTS} points"
-        yield Table(title, "ms", timed({"exprun report --html": milliseconds(lambda: ran(write, store))}, options.rounds),
+        yield Table(title, "ms", timed({"exprun report --html": exprun(store, "report", "--html", page)}, options.rounds),
                     {"exprun report --html": 500}, digits=0)
         yield Table("its size", "MB", {"exprun report --html": page.stat().st_size / 1e6}, {"exprun report --html": 5})
         watched = {**environment, "EXPRUN_STORE": str(folder / "watched"), "XDG_CACHE_HOME": str(folder / "cache")}
