@@ -5,11 +5,11 @@
 #include "base/format_units.h"
 #include "base/log.h"
 #include "base/suggest.h"
-#include "base/terminal/terminal.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/provenance.h"
 #include "control/report/compare/compared_series.h"
+#include "control/report/compare/side_by_side.h"
 #include "control/report/plot/run_curves.h"
 #include "control/report/plot/terminal_plot.h"
 #include "control/report/terminal.h"
@@ -19,27 +19,11 @@ namespace exprun {
 namespace {
 
 constexpr size_t kMostRuns = 8;
-constexpr size_t kWidestCell = 48, kNarrowestCell = 16;  // characters
 
 struct AskedComparison {
   Words runs, metrics;
   bool json = false, markdown = false;
 };
-
-// A table with the runs as columns; `rows` are compared as columns of `report` are.
-ResultTable side_by_side(const std::string& what, const std::vector<ReportedRun>& runs,
-                         std::vector<ComparedColumn> rows) {
-  std::vector<size_t> order;
-  for (size_t run = 0; run < runs.size(); ++run) order.push_back(run);
-  ResultTable across = table_of(std::move(rows), order);
-  ResultTable table{{{"name", what}}, {}};
-  for (const ReportedRun& run : runs) table.columns.push_back({run.run.folder, run.run.folder});
-  for (size_t row = 0; row < across.columns.size(); ++row) {
-    auto& cells = table.rows.emplace_back(1, Cell::word(across.columns[row].title));
-    for (auto& of_run : across.rows) cells.push_back(std::move(of_run[row]));
-  }
-  return table;
-}
 
 // Parameters, and where each run has its value from.
 
@@ -151,20 +135,6 @@ struct Comparison {
   ResultTable circumstances, results, partings;
 };
 
-// Long texts, as of an environment variable, are cut so that the runs stay beside each other.
-ResultTable cut(ResultTable table, size_t width) {
-  const size_t others = table.columns.size() - 1;
-  size_t names = 0;
-  for (const auto& row : table.rows) names = std::max(names, shown_width(row[0].text));
-  const size_t room = width > names ? (width - names) / others : 0;
-  const size_t widest =
-      width ? std::clamp(room > 2 ? room - 2 : 0, kNarrowestCell, kWidestCell) : kWidestCell;
-  for (auto& row : table.rows)
-    for (size_t i = 1; i < row.size(); ++i)
-      if (shown_width(row[i].text) > widest) row[i].text = clipped(row[i].text, widest - 1) + "…";
-  return table;
-}
-
 std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs,
                         const std::vector<ComparedSeries>& all_series) {
   CurveOptions options;
@@ -180,12 +150,12 @@ std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs
 std::string plain_text_of(const Comparison& compared) {
   const auto section = [](const ResultTable& table, const std::string& same) {
     if (table.rows.empty()) return same;
-    return to_plain(cut(table, terminal_width()), {0, wants_colours()});
+    return side_by_side_text(table, terminal_width(), wants_colours());
   };
   std::string text = section(compared.parameters.values, "parameters: the same\n") + '\n' +
                      section(compared.circumstances,
                              "code, machine, libraries, data and environment: the same\n") +
-                     '\n' + to_plain(compared.results, {0, wants_colours()});
+                     '\n' + section(compared.results, "");
   if (!compared.partings.rows.empty())
     text += '\n' + to_plain(compared.partings, {terminal_width(), wants_colours()});
   return text;
