@@ -31,17 +31,29 @@ int64_t start_ticks() {
   return ticks;
 }
 
+// What does not change while a process lives: those who wait for runs ask again and again.
+struct Host {
+  std::string name, boot_id, machine_id;
+};
+
+const Host& this_host() {
+  static const Host host{host_name(), first_word("/proc/sys/kernel/random/boot_id"),
+                         first_word("/etc/machine-id")};
+  return host;
+}
+
 }  // namespace
 
 ProcessIdentity this_process() {
-  return {host_name(), first_word("/proc/sys/kernel/random/boot_id"), first_word("/etc/machine-id"),
-          static_cast<int64_t>(::getpid()), start_ticks()};
+  const Host& host = this_host();
+  return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),
+          start_ticks()};
 }
 
 bool on_another_host(const RunRow& row) {
-  const ProcessIdentity here = this_process();
+  const Host& here = this_host();
   if (!row.boot_id.empty() && row.boot_id == here.boot_id) return false;
-  return row.host != here.host || row.machine_id != here.machine_id;
+  return row.host != here.name || row.machine_id != here.machine_id;
 }
 
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {

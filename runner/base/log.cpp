@@ -158,7 +158,8 @@ class Console {
     const std::lock_guard lock(mutex_);
     if (!shows_progress() || (lines.empty() && progress_.empty())) return;
     if (lines.size() >= terminal_rows()) lines.erase(lines.begin(), lines.end() - 1);
-    for (std::string& line : lines) line = clipped(line, columns_of(STDERR_FILENO) - 1);
+    const size_t columns = columns_of(STDERR_FILENO) - 1;
+    for (std::string& line : lines) line = clipped(line, columns);
     write(lines.size() == progress_.size() ? rewritten(lines) : erased() + joined(lines));
     progress_ = std::move(lines);
   }

@@ -175,6 +175,7 @@ bool always_there(const std::string& path, const std::string& key, const Schema&
 
 void add_defaults(const TablePlace& place) {
   const auto& keys = place.schema.keys();
+  place.table.entries().reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto& [key, schema] = keys[i];
     if (place.table.find(key) != nullptr || !place.schema.is_certain(i)) continue;
@@ -196,6 +197,7 @@ void reorder(const TablePlace& place) {
   const auto& keys = place.schema.keys();
   auto& entries = place.table.entries();
   std::vector<std::pair<std::ptrdiff_t, size_t>> order;  // in the schema, and here
+  order.reserve(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto found = std::find_if(keys.begin(), keys.end(),
                                     [&](const auto& key) { return key.first == entries[i].key; });
@@ -203,6 +205,7 @@ void reorder(const TablePlace& place) {
   }
   std::sort(order.begin(), order.end());
   std::vector<Entry> ordered;
+  ordered.reserve(entries.size());
   for (const auto& [rank, number] : order) ordered.push_back(std::move(entries[number]));
   entries = std::move(ordered);
 }

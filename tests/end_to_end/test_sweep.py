@@ -241,7 +241,7 @@ class Sweep(SweepCrashes):
     def test_a_trial_is_stopped_within_a_step_of_the_decision(self):
         """Its steps are slow, so that what the machine does beside them is not counted as steps."""
         self.exprun("sweep", "tiny.toml", "lr=1e-2,1e-5", "model.hidden_size=128", "model.num_layers=4", "context_length=128",
-                    "sequences=64", "batch.micro_batch=4", "steps=24", "evaluation.val_loss.every=1 steps", "evaluation.val_loss.tokens=128",
+                    "sequences=64", "batch.micro_batch=4", "steps=12", "evaluation.val_loss.every=1 steps", "evaluation.val_loss.tokens=128",
                     "--early-stop", "asha", "--reduction", "2", "--min-steps", "2")
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",), ("pruned",)])
         self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'prune' AND run = 2"), [(1,)])
@@ -321,7 +321,7 @@ class Crashes(SweepCrashes):
         self.crash(trials=6, kills=4, seed=1)
 
     def test_trials_that_are_stopped_early_are_the_same_whoever_looks(self):
-        self.crash_with_early_stopping(trials=8, kills=5, seed=1)
+        self.crash_with_early_stopping(trials=6, kills=4, seed=1)
 
     def test_several_sweep_processes_share_the_trials(self):
         self.share(trials=16, schedulers=4)

@@ -119,14 +119,17 @@ std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& 
 }
 
 std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe& recipe) {
-  constexpr size_t kMostRead = 200;  // a store may have very many, and further ones tell little
+  // A store may have very many; those further back tell little.
+  constexpr size_t kMostRead = 200, kMostCompared = 16;
   const Values wanted = values_of(recipe);
   const auto tokens = static_cast<double>(batch_tokens(recipe.root()).value_or(0));
   std::optional<KnownSpeed> fastest;
   std::vector<RunRow> runs = store.runs();
   if (runs.size() > kMostRead) runs.resize(kMostRead);
+  size_t compared = 0;
   for (const RunRow& run : runs) {
     auto speed = speed_in(store, run, wanted);
+    if (speed && ++compared > kMostCompared) break;
     if (!speed || (fastest && speed->tokens_per_second <= fastest->tokens_per_second)) continue;
     if (run.state == RunState::finished && run.attempt == 1)
       speed->other_seconds = std::max(0.0, run.seconds - static_cast<double>(run.last_step) *

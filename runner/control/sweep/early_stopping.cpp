@@ -97,20 +97,22 @@ size_t better_than(const Ranking& ranking, const Place& own) {
 
 }  // namespace
 
+// Not at the rungs before its last one: where two curves cross, each would be behind at one of
+// them, and no trial of the sweep would come to its end.
 std::optional<std::string> EarlyStopping::asha(size_t index) {
   const Curve& own = curves_[index];
-  for (int64_t rung = first_rung(own, rule_); rung < own.steps(); rung *= rule_.reduction) {
-    const auto cost = own.cost_at(rung);
-    if (!cost) break;
-    const auto& reached = ranking(rung);
-    const size_t better = better_than(reached, Place{*cost, index});
-    const size_t keep = std::max<size_t>(1, reached.size() / static_cast<size_t>(rule_.reduction));
-    if (better >= keep)
-      return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached.size()) +
-             " at step " + std::to_string(rung) + "; the best " +
-             (keep == 1 ? "one goes on" : std::to_string(keep) + " go on");
-  }
-  return std::nullopt;
+  int64_t rung = 0;
+  for (int64_t next = first_rung(own, rule_); next <= own.last_step() && next < own.steps();
+       next *= rule_.reduction)
+    rung = next;
+  if (rung == 0) return std::nullopt;
+  const auto& reached = ranking(rung);
+  const size_t better = better_than(reached, Place{*own.cost_at(rung), index});
+  const size_t keep = std::max<size_t>(1, reached.size() / static_cast<size_t>(rule_.reduction));
+  if (better < keep) return std::nullopt;
+  return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached.size()) + " at step " +
+         std::to_string(rung) + "; the best " +
+         (keep == 1 ? "one goes on" : std::to_string(keep) + " go on");
 }
 
 std::optional<std::string> EarlyStopping::median(size_t index) {

@@ -68,9 +68,9 @@ class Curve {
 // Which of the trials are worth going on with, as long as their curves do not change: what they are
 // compared with is made once for all of them.
 //
-// asha: at each rung that it has reached, it is among the best 1/reduction of those that have (at
-// least one), as in asynchronous successive halving (Li et al., "A System for Massively Parallel
-// Hyperparameter Tuning", 2020); whether a trial is promoted there or stopped only is the
+// asha: at the last rung that it has reached, it is among the best 1/reduction of those that have
+// (at least one), as in asynchronous successive halving (Li et al., "A System for Massively
+// Parallel Hyperparameter Tuning", 2020); whether a trial is promoted there or stopped only is the
 // scheduler's matter. median: at its last value its summary is no worse than the median of those of
 // the others that came as far, where these are three or more (Golovin et al., "Google Vizier",
 // 2017, with the summary in place of the mean).

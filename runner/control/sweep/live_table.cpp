@@ -9,17 +9,12 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kMostBars = 16;
+constexpr std::ptrdiff_t kMostBars = 16;  // of a curve
 
 using Clock = std::chrono::steady_clock;
 
 std::string eta(const std::optional<double>& seconds) {
   return seconds ? time_span(*seconds) : "";
-}
-
-std::string curve(const std::vector<double>& values) {
-  const size_t shown = std::min(values.size(), kMostBars);
-  return sparkline({values.end() - static_cast<std::ptrdiff_t>(shown), values.end()});
 }
 
 // The state and the time left stand in every line from the beginning, so that nothing moves when
@@ -31,7 +26,7 @@ std::vector<Cell> cells_of(const LiveTrial& trial, const AxisColumns& axes) {
       trial.steps ? std::to_string(trial.step) + "/" + std::to_string(trial.steps) : "";
   for (Cell cell : {Cell::word(step), Cell::word(trial.state), Cell::word(eta(trial.seconds_left)),
                     trial.values.empty() ? Cell::none() : Cell::number(trial.values.back()),
-                    Cell::word(curve(trial.values))})
+                    Cell::word(sparkline(trial.values))})
     cells.push_back(std::move(cell));
   return cells;
 }
@@ -98,6 +93,8 @@ void LiveTrials::read_metric(Seen& seen, int64_t run) const {
     if (series.name != plan_.metric || series.last_step <= last) continue;
     const auto more = store_.metrics(series.id, last);
     seen.values.insert(seen.values.end(), more.begin(), more.end());
+    if (std::ssize(seen.values) > kMostBars)
+      seen.values.erase(seen.values.begin(), seen.values.end() - kMostBars);
   }
 }
 

@@ -19,7 +19,7 @@ struct LiveTrial {
   int64_t number = 0;
   AxisValues point;
   int64_t step = 0, steps = 0;  // no steps: its run has not begun
-  std::vector<double> values;   // of the metric so far
+  std::vector<double> values;   // of the metric, the last ones
   std::string state;
   std::optional<double> seconds_left;
 };
@@ -52,7 +52,7 @@ class LiveTrials {
   // Of one attempt of a run.
   struct Seen {
     std::pair<int64_t, int64_t> attempt;  // the run's id and its number
-    std::vector<MetricRow> values;
+    std::vector<MetricRow> values;        // the last ones
     int64_t first_step = 0;
     std::chrono::steady_clock::time_point first_seen;
   };
