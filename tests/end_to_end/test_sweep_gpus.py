@@ -4,16 +4,18 @@ import pathlib
 import shutil
 import unittest
 
-from support import BUILD, ExprunTest, children
+from support import BUILD, children
+from sweep_crashes import SweepCrashes
 
 LONG = ("steps=100000000", "checkpoint.every=1000000 steps")
 
 
-class GpuSlots(ExprunTest):
+class GpuSlots(SweepCrashes):
     sees_gpus = True
 
     def setUp(self):
         super().setUp()
+        self.addCleanup(self.wait_for_the_end_of_trials)
         programs = self.folder / "bin"
         programs.mkdir()
         self.program = shutil.copy(BUILD / "exprun", programs)  # it looks for its trainers beside itself

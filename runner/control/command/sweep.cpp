@@ -165,8 +165,10 @@ int run_sweep(const Words& words, const Globals& globals) {
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
           "has "
           "ranks. The same command in several terminals shares the trials: each is run once. "
-          "Ctrl-C stops the trials, which save their state; the same command continues them. The "
-          "best trial is chosen among those that finished.")
+          "Ctrl-C "
+          "stops the trials, which save their state; the same command continues them. The best "
+          "trial "
+          "is chosen among those that finished; with several seeds, the best point by its mean.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
