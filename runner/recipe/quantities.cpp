@@ -46,8 +46,9 @@ std::optional<int64_t> world_size(const Table& root) {
 }
 
 std::optional<int64_t> vocabulary_of_bytes(const Table& root) {
-  const bool bytes =
-      text_at(root, "dataset.type") == "text" && text_at(root, "dataset.tokenizer") == "byte";
+  const auto type = text_at(root, "dataset.type");
+  const bool raw = type == "text" || type == "instruction";
+  const bool bytes = raw && text_at(root, "dataset.tokenizer") == "byte";
   return bytes ? std::optional<int64_t>(256) : std::nullopt;
 }
 
@@ -132,7 +133,7 @@ int64_t modest_evaluation(int64_t trained_tokens, int64_t times) {
 }
 
 bool has_validation(const Table& root) {
-  if (text_at(root, "dataset.type") != "text")
+  if (text_at(root, "dataset.type") == "token_shards")
     return find_path(root, "dataset.validation") != nullptr;
   if (find_path(root, "dataset.validation") != nullptr) return true;
   for (const char* rule : {"dataset.validation_tokens", "dataset.validation_every"})

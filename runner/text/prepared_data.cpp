@@ -36,7 +36,8 @@ std::vector<TokenShard> shards_from_json(const json& list) {
 
 template <class Data>
 void for_each_path(Data& data, const auto& visit) {
-  for (auto* split : {&data.train, &data.validation})
+  for (auto* split :
+       {&data.train, &data.validation, &data.train_segments, &data.validation_segments})
     for (auto& shard : *split) visit(shard.path);
   using Text = std::conditional_t<std::is_const_v<Data>, const std::string, std::string>;
   if (data.tokenizer.contains("vocabulary"))
@@ -66,6 +67,10 @@ std::string PreparedData::to_json(NotUtf8 bytes) const {
                {"tokenizer", tokenizer},
                {"train", shards_to_json(train)},
                {"validation", shards_to_json(validation)}};
+  if (!train_segments.empty()) {
+    data["train_segments"] = shards_to_json(train_segments);
+    data["validation_segments"] = shards_to_json(validation_segments);
+  }
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
   if (!store.empty()) data["store"] = store;
   if (!made_from.is_null()) data["made_from"] = made_from;
@@ -83,6 +88,10 @@ PreparedData PreparedData::from_json(const std::string& text, const std::string&
   if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
   prepared.train = shards_from_json(data.at("train"));
   prepared.validation = shards_from_json(data.at("validation"));
+  if (data.contains("train_segments")) {
+    prepared.train_segments = shards_from_json(data["train_segments"]);
+    prepared.validation_segments = shards_from_json(data.at("validation_segments"));
+  }
   prepared.store = data.value("store", "");
   prepared.made_from = data.value("made_from", json());
   return prepared;
@@ -113,9 +122,14 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 
 }  // namespace
 
+// How many tokens of examples are trained on depends on the length of sequences.
 DatasetInfo facts_of(const PreparedData& data) {
-  return {data.vocab_size, token_count(data.train), token_count(data.validation),
-          characters_of(data.tokenizer)};
+  DatasetInfo facts{data.vocab_size, token_count(data.train), token_count(data.validation),
+                    characters_of(data.tokenizer)};
+  if (data.train_segments.empty()) return facts;
+  facts.train_tokens.reset();
+  if (facts.validation_tokens > 0) facts.validation_tokens.reset();
+  return facts;
 }
 
 DatasetInfo facts_of(const Tokenizer& tokenizer) {

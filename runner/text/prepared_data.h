@@ -23,6 +23,8 @@ struct PreparedData {
   std::optional<int64_t> vocab_size;  // of the tokenizer
   std::vector<TokenShard> train;
   std::vector<TokenShard> validation;
+  // Of examples: the segments of each, in words (text/examples.h); empty for plain tokens.
+  std::vector<TokenShard> train_segments, validation_segments;
   std::string store;  // of a run: where it lay, absolute, when this was written; may be empty
   nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
 

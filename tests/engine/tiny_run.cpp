@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "engine/checkpoint/resume.h"
+#include "text/examples.h"
 
 namespace exprun {
 namespace {
@@ -69,7 +70,27 @@ std::string random_tokens(int64_t count, std::string_view name) {
   return bytes;
 }
 
+// The same tokens as examples of 3 to 20 tokens, of which the last are learned. Each is one segment
+// that is given and one that is learned.
+std::vector<uint32_t> some_segments(int64_t tokens, std::string_view name) {
+  std::vector<uint32_t> words;
+  for (uint64_t i = 0; tokens > 0; ++i) {
+    const auto drawn = static_cast<int64_t>(random_below(18, {random_word(name), 2, i})) + 3;
+    const int64_t length = tokens - drawn < 3 ? tokens : drawn;
+    const auto given = static_cast<int64_t>(
+        random_below(static_cast<uint64_t>(length), {random_word(name), 3, i}));
+    words.push_back(to_word({given, false, false}));
+    words.push_back(to_word({length - given, true, true}));
+    tokens -= length;
+  }
+  return words;
+}
+
 }  // namespace
+
+const std::vector<std::string> kOfExamples = {
+    "dataset={type='instruction', path='examples.json', tokenizer='gpt2', vocabulary='none', "
+    "format='auto'}"};
 
 TinyRun::TinyRun(std::vector<std::string> overrides, const SchemaSet& schemas, const Edit& edit)
     : text(recipe_text(std::move(overrides), edit)),
@@ -87,6 +108,13 @@ PreparedData TinyRun::make_data() const {
   made.fingerprint = "0123456789abcdef0123456789abcdef";
   made.train = {shard("train.bin", kTrainTokens)};
   made.validation = {shard("validation.bin", kValidationTokens)};
+  const auto segments = [&](const char* name, int64_t tokens) {
+    ShardWriter writer(folder_.path() / name, sizeof(uint32_t));
+    writer.append(PackedTokens(sizeof(uint32_t), some_segments(tokens, name)).all());
+    return writer.finish();
+  };
+  made.train_segments = {segments("train.segments", kTrainTokens)};
+  made.validation_segments = {segments("validation.segments", kValidationTokens)};
   return made;
 }
 

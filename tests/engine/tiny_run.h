@@ -15,6 +15,9 @@ namespace exprun {
 
 inline constexpr int64_t kTinyVocabulary = 61;
 
+// Overrides that make a TinyRun train on examples of instructions: its tokens are both.
+extern const std::vector<std::string> kOfExamples;
+
 class TinyRun {
  public:
   // A change of the recipe's text.

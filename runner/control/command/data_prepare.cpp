@@ -91,7 +91,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
                 ExitCode::bad_recipe);
   const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
-  if (dataset.type() != "text")
+  if (dataset.type() == "token_shards")
     throw dataset.error("type", "the data is already in token shards",
                         "there is nothing to prepare");
   PrepareOptions options;

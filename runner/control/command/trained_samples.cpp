@@ -10,6 +10,7 @@
 #include "control/command/stored_runs.h"
 #include "control/data/shard_contents.h"
 #include "recipe/quantities.h"
+#include "text/examples.h"
 #include "text/prepared_data.h"
 #include "text/sample_order.h"
 
@@ -60,6 +61,51 @@ Value known(std::optional<Value> value, const RunRow& run, const char* key) {
   throw Error("data head: the recipe of " + run.folder + " does not say " + key);
 }
 
+// Which samples of the run a global batch is made of.
+struct SampleRange {
+  int64_t first = 0, count = 0;
+};
+
+// Of sequences of tokens.
+std::vector<TrainedSample> sequences_of(const PreparedData& data, const ResolvedRecipe& recipe,
+                                        const RunRow& run, SampleRange range) {
+  const Table& root = recipe.root();
+  const SampleSpace space{token_count(data.train),
+                          known(sequence_length(root), run, "batch.sequence_length"),
+                          blocks_are_separate(root)};
+  if (space.blocks() == 0)
+    throw Error("data head: the training data of " + run.folder + " have no whole sample");
+  const SampleOrder order =
+      sample_order(known(text_at(root, "dataset.order"), run, "dataset.order"));
+  const auto seed = recipe.section("run").get<int64_t>("seed");
+  std::vector<TrainedSample> samples;
+  for (int64_t index = range.first; index < range.first + range.count; ++index)
+    samples.push_back(
+        read_sample(data.train, sample_offset(order, space, seed, index), space.sample_tokens()));
+  return samples;
+}
+
+// Of packs, example by example.
+std::vector<TrainedSample> examples_of(const PreparedData& data, const ResolvedRecipe& recipe,
+                                       const RunRow& run, SampleRange range) {
+  const int64_t length = known(sequence_length(recipe.root()), run, "batch.sequence_length");
+  const bool truncates = recipe.section("dataset").get<std::string>("too_long") == "truncate";
+  const auto seed = recipe.section("run").get<int64_t>("seed");
+  const ExampleList list(read_segment_words(data.train_segments), token_count(data.train), length,
+                         truncates);
+  const auto packs = packed_examples(list.examples, length, seed);
+  const SampleSpace space = space_of_packs(packs.size());
+  std::vector<TrainedSample> samples;
+  for (int64_t index = range.first; index < range.first + range.count; ++index) {
+    const int64_t pack = sample_offset(SampleOrder::shuffled_blocks, space, seed, index);
+    for (const size_t place : packs.at(static_cast<size_t>(pack))) {
+      const Example& example = list.examples[place];
+      samples.push_back(read_sample(data.train, example.first_token, example.tokens + 1));
+    }
+  }
+  return samples;
+}
+
 }  // namespace
 
 TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
@@ -69,15 +115,7 @@ TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
   const ResolvedRecipe recipe =
       resolve_stored(latest_recipe(store, globals.store, run), "data head", choice.run);
   const auto data = PreparedData::load(globals.store.run(run.folder).data());
-  const Table& root = recipe.root();
-  const SampleSpace space{token_count(data.train),
-                          known(sequence_length(root), run, "batch.sequence_length"),
-                          blocks_are_separate(root)};
-  if (space.blocks() == 0)
-    throw Error("data head: the training data of " + run.folder + " have no whole sample");
-  const SampleOrder order =
-      sample_order(known(text_at(root, "dataset.order"), run, "dataset.order"));
-  const int64_t sequences = known(batch_sequences(root), run, "batch.sequences");
+  const int64_t sequences = known(batch_sequences(recipe.root()), run, "batch.sequences");
   const bool stays = recipe.section("run").get<bool>("overfit_single_batch");
   const int64_t batch =
       choice.batch ? *choice.batch - 1 : *choice.step - 1 + passed_over(store, run, *choice.step);
@@ -85,12 +123,9 @@ TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
   TrainedBatch found;
   found.run = run.folder;
   if (!data.tokenizer.is_null()) found.tokenizer = load_tokenizer(data.tokenizer);
-  for (int64_t i = 0; i < sequences; ++i) {
-    const int64_t index = (stays ? 0 : batch * sequences) + i;
-    found.samples.push_back(read_sample(
-        data.train, sample_offset(order, space, recipe.section("run").get<int64_t>("seed"), index),
-        space.sample_tokens()));
-  }
+  const SampleRange range{stays ? 0 : batch * sequences, sequences};
+  found.samples = data.train_segments.empty() ? sequences_of(data, recipe, run, range)
+                                              : examples_of(data, recipe, run, range);
   return found;
 }
 

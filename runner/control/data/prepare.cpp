@@ -35,7 +35,7 @@ bool may_have_unused_keys(const Table& dataset) {
                      [&](const char* key) { return written(dataset, key) != nullptr; });
 }
 
-// Warnings. `dataset` is of type "text". No source is opened.
+// Warnings, of a `dataset` of raw sources. No source is opened.
 Diagnostics unused_keys(const Table& dataset, const SplitSources& sources) {
   bool texts = false, records = false;
   const auto& format = *dataset.find("format")->as<std::string>();
@@ -62,6 +62,11 @@ const Table& dataset_table(const ResolvedRecipe& recipe) {
   return *recipe.find("dataset")->as<Table>();
 }
 
+// Of sources that become token shards, not of token shards.
+bool is_raw(const ResolvedRecipe& recipe) {
+  return recipe.section("dataset").type() != "token_shards";
+}
+
 // Files that evaluations read: HellaSwag's examples.
 std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
   std::vector<const Value*> paths;
@@ -75,7 +80,7 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
 
 // Throws RecipeError for sources that are missing.
 Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
-  const bool text = recipe.section("dataset").type() == "text";
+  const bool text = is_raw(recipe);
   const Value* validation = recipe.find("dataset.validation");
   if (!validation && !(text && may_have_unused_keys(dataset_table(recipe)))) return {};
   const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
@@ -105,7 +110,7 @@ PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::p
                           const std::string& libtorch) {
   warn_of_sources(recipe, libtorch);
   const Section dataset = recipe.section("dataset");
-  if (dataset.type() != "text") return prepare_shards(recipe, libtorch);
+  if (!is_raw(recipe)) return prepare_shards(recipe, libtorch);
   require_utf8_path(std::filesystem::absolute(data_folder).string());  // before the work
   PrepareOptions options;
   options.libtorch = libtorch;
@@ -117,9 +122,9 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
   DataGlance glance;
   collect(glance.problems, [&] {
     const Section dataset = recipe.section("dataset");
-    glance.dataset_info = dataset.type() == "text" ? glance_at_text(dataset, dataset_table(recipe),
-                                                                    data_folder, libtorch)
-                                                   : facts_of(find_shards(recipe, libtorch));
+    glance.dataset_info =
+        is_raw(recipe) ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
+                       : facts_of(find_shards(recipe, libtorch));
     glance.problems = doubts_of_sources(recipe, libtorch);
   });
   return glance;

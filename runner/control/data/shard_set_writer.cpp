@@ -27,8 +27,8 @@ SplitWriter::SplitWriter(fs::path folder, std::string name, const ShardSetOption
 
 fs::path SplitWriter::file(size_t number) const {
   char digits[16];
-  std::snprintf(digits, sizeof digits, "_%06zu.bin", number);
-  return folder_ / (name_ + digits);
+  std::snprintf(digits, sizeof digits, "_%06zu", number);
+  return folder_ / (name_ + digits + options_.extension);
 }
 
 void SplitWriter::append(TokenSpan tokens) {
@@ -90,8 +90,11 @@ void SplitWriter::restore(const json& state) {
 
 ShardSetWriter::ShardSetWriter(const fs::path& folder, const ShardSetOptions& options)
     : options_(options),
+      segment_options_{sizeof(uint32_t), options.shard_tokens, 0, 0, 0, ".segments"},
       train_(folder, "train", options_),
       validation_(folder, "validation", options_),
+      train_segments_(folder, "train", segment_options_),
+      validation_segments_(folder, "validation", segment_options_),
       begun_{PackedTokens(options.token_bytes), PackedTokens(options.token_bytes)} {}
 
 void ShardSetWriter::append(Part part, TokenSpan tokens, bool ends_document) {
@@ -99,6 +102,11 @@ void ShardSetWriter::append(Part part, TokenSpan tokens, bool ends_document) {
     append_blocks(part, tokens, ends_document);
   else
     write(part, tokens);
+}
+
+void ShardSetWriter::append_segments(Part part, std::span<const uint32_t> words) {
+  SplitWriter& writer = part == Part::train ? train_segments_ : validation_segments_;
+  writer.append(PackedTokens(sizeof(uint32_t), words).all());
 }
 
 // The first tokens of all are for validation, where the rule says so.
@@ -129,15 +137,22 @@ std::vector<TokenShard> ShardSetWriter::finish(Part part) {
   return writer(part).finish();
 }
 
+std::vector<TokenShard> ShardSetWriter::finish_segments(Part part) {
+  return part == Part::train ? train_segments_.finish() : validation_segments_.finish();
+}
+
 FileHashes ShardSetWriter::hashes() {
-  FileHashes all = train_.hashes();
-  all.merge(validation_.hashes());
+  FileHashes all;
+  for (SplitWriter* writer : {&train_, &validation_, &train_segments_, &validation_segments_})
+    all.merge(writer->hashes());
   return all;
 }
 
 json ShardSetWriter::save() {
   return {{"train", train_.save()},
           {"validation", validation_.save()},
+          {"train_segments", train_segments_.save()},
+          {"validation_segments", validation_segments_.save()},
           {"begun", {to_json(begun_[0]), to_json(begun_[1])}},
           {"documents", {documents_[0], documents_[1]}}};
 }
@@ -145,6 +160,8 @@ json ShardSetWriter::save() {
 void ShardSetWriter::restore(const json& state) {
   train_.restore(state.at("train"));
   validation_.restore(state.at("validation"));
+  train_segments_.restore(state.at("train_segments"));
+  validation_segments_.restore(state.at("validation_segments"));
   for (size_t part : {0, 1}) {
     begun_[part].append(state.at("begun").at(part).get<std::vector<uint32_t>>());
     documents_[part] = state.at("documents").at(part).get<int64_t>();

@@ -1,4 +1,5 @@
-// The shards of both splits, written in order: train_000000.bin, validation_000000.bin and so on.
+// The shards of both splits, written in order: train_000000.bin, validation_000000.bin and so on;
+// of examples their segments too: train_000000.segments.
 // Where it stands can be saved, and gone on with by another process.
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <future>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@ struct ShardSetOptions {
   int64_t first_validation_tokens = 0;  // so many tokens go to validation before any to train
   int64_t block_tokens = 0;             // whole blocks only; 0: any number
   int64_t block_documents = 0;          // what these leave over is dropped; 0: all documents
+  const char* extension = ".bin";
 };
 
 // One split.
@@ -60,9 +63,11 @@ class ShardSetWriter {
   ShardSetWriter(const std::filesystem::path& folder, const ShardSetOptions& options);
 
   void append(Part part, TokenSpan tokens, bool ends_document);
+  void append_segments(Part part, std::span<const uint32_t> words);  // as text/examples.h has them
   // The whole sets; of an unfinished block the rest is dropped.
   std::vector<TokenShard> finish(Part part);
-  FileHashes hashes();  // as SplitWriter's, of both
+  std::vector<TokenShard> finish_segments(Part part);
+  FileHashes hashes();  // as SplitWriter's, of all
   nlohmann::json save();
   void restore(const nlohmann::json& state);
 
@@ -71,8 +76,8 @@ class ShardSetWriter {
   void append_blocks(Part part, TokenSpan tokens, bool ends_document);
   SplitWriter& writer(Part part) { return part == Part::train ? train_ : validation_; }
 
-  ShardSetOptions options_;
-  SplitWriter train_, validation_;
+  ShardSetOptions options_, segment_options_;
+  SplitWriter train_, validation_, train_segments_, validation_segments_;
   PackedTokens begun_[2];          // the block of each part that is not full yet
   int64_t documents_[2] = {0, 0};  // of the group
 };

@@ -19,6 +19,7 @@
 #include "control/data/byte_progress.h"
 #include "control/data/ordered_workers.h"
 #include "control/data/read/document_chunks.h"
+#include "control/data/read/example_template.h"
 #include "control/data/sources.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
@@ -52,6 +53,8 @@ void choose_rule(const Section& dataset, bool fraction_written, TextOptions& opt
 constexpr const char* kMethod = "text 4";
 // Raise it when the same record would become another text.
 constexpr const char* kRecordMethod = " records 2";
+// Raise it when the same example would become another text, or other segments.
+constexpr const char* kExampleMethod = " examples 1";
 
 constexpr int64_t kGpt2Tokens = 50257;
 
@@ -77,10 +80,34 @@ void check_utf8(const Section& dataset, const Chunk& chunk, const Progress& befo
                       "write tokenizer = \"byte\", or convert the file");
 }
 
+// All texts of a chunk of records, in order.
+class TextVisitor {
+ public:
+  explicit TextVisitor(const TextOptions& options) {
+    if (options.example_template.empty())
+      text_.emplace(options.text_template, options.fallback_template);
+    else
+      example_.emplace(options.example_template);
+  }
+
+  void operator()(const Chunk& chunk, const std::function<void(std::string_view)>& visit) const {
+    if (text_)
+      return for_each_text(chunk, *text_,
+                           [&](const Piece&, std::string_view text) { visit(text); });
+    for_each_piece(chunk, [&](const Piece&, std::string_view record) {
+      for (const ExamplePart& part : example_->fill(record)) visit(part.text);
+    });
+  }
+
+ private:
+  std::optional<RecordTemplate> text_;
+  std::optional<ExampleTemplate> example_;
+};
+
 // Pieces end at the ends of characters, where there are no separators to lose.
 std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOptions& options,
                                           const std::vector<RawSource>& sources) {
-  const RecordTemplate text(options.text_template, options.fallback_template);
+  const TextVisitor visit_texts(options);
   const auto cutter = make_char_tokenizer(U"");
   ChunkOptions chunks;
   chunks.records = {options.format, options.separator, true,
@@ -92,8 +119,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Section& dataset, const TextOpti
   const auto use = [&](const Chunk& chunk) {
     progress.show(chunk.bytes_read);
     if (chunk.json)
-      return for_each_text(chunk, text,
-                           [&](const Piece&, std::string_view bytes) { characters.add(bytes); });
+      return visit_texts(chunk, [&](std::string_view bytes) { characters.add(bytes); });
     if (chunk.file != file) before = {};
     file = chunk.file;
     check_utf8(dataset, chunk, before);
@@ -216,6 +242,15 @@ int64_t split_point_in_bytes(const std::vector<TextSection>& sections, double fr
   return bytes;
 }
 
+void require_records(const std::vector<RawSource>& sources, const std::string& format) {
+  for (const RawSource& source : sources)
+    if (format_of_file(source.source.file, format) == "text")
+      throw RecipeError(source.source.where,
+                        "'" + source.source.file.string() + "' does not look like JSON by its name",
+                        "instruction data are JSON records: write format = \"json_lines\" or "
+                        "\"json\" if the file contains them");
+}
+
 // The key that says what is kept for validation, or none.
 std::string rule_of(const Section& dataset, const TextOptions& options) {
   if (dataset.has("validation")) return "validation";
@@ -244,6 +279,13 @@ RecipeError no_text(const Section& dataset, const TextOptions& options, const Sp
 }  // namespace
 
 nlohmann::json TextOptions::to_json() const {
+  if (!example_template.empty())
+    return {{"format", format},
+            {"template", example_template},
+            {"tokenizer", tokenizer},
+            {"validation_fraction", validation_fraction},
+            {"validation_every", validation_every},
+            {"shard_tokens", shard_tokens}};
   return {{"format", format},
           {"template", text_template},
           {"fallback_template", fallback_template},
@@ -269,23 +311,30 @@ std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
   // Its pattern is matched with PCRE2's idea of letters and numbers; GPT-2's with our own tables.
   if (tokenizer == "huggingface") identity += " Unicode " + unicode_version();
   if (all_are_texts) return identity;
-  return identity + (format == "auto" ? formats : "") + kRecordMethod;
+  return identity + (format == "auto" ? formats : "") +
+         (example_template.empty() ? kRecordMethod : kExampleMethod);
 }
 
 TextOptions text_options(const Section& dataset, bool fraction_written) {
   TextOptions options;
   options.format = dataset.get<std::string>("format");
-  options.text_template = dataset.get<std::string>("template");
-  options.fallback_template = dataset.find<std::string>("fallback_template").value_or("");
   options.tokenizer = dataset.get<std::string>("tokenizer");
   options.vocabulary = dataset.get<std::string>("vocabulary");
+  options.validation_fraction = dataset.get<double>("validation_fraction");
+  options.validation_every = dataset.get<int64_t>("validation_every");
+  options.shard_tokens = dataset.get<int64_t>("shard_tokens");
+  if (dataset.type() == "instruction") {
+    options.example_template = dataset.get<std::string>("template");
+    options.end_of_text = "auto";
+    choose_rule(dataset, fraction_written, options);
+    return options;
+  }
+  options.text_template = dataset.get<std::string>("template");
+  options.fallback_template = dataset.find<std::string>("fallback_template").value_or("");
   options.separator = dataset.get<std::string>("separator");
   options.keep_separator = dataset.get<bool>("keep_separator");
   options.end_of_text = dataset.get<std::string>("end_of_text");
-  options.validation_fraction = dataset.get<double>("validation_fraction");
   options.validation_tokens = dataset.get<int64_t>("validation_tokens");
-  options.validation_every = dataset.get<int64_t>("validation_every");
-  options.shard_tokens = dataset.get<int64_t>("shard_tokens");
   options.block_tokens = dataset.get<int64_t>("block_tokens");
   options.block_documents = dataset.get<int64_t>("block_documents");
   choose_rule(dataset, fraction_written, options);
@@ -298,6 +347,8 @@ std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libt
   std::vector<RawSource> sources;
   for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
   for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
+  if (*dataset.find("type")->as<std::string>() == "instruction")
+    require_records(sources, *dataset.find("format")->as<std::string>());
   return sources;
 }
 

@@ -1,4 +1,5 @@
-// What [dataset] of type "text" asks for: which documents, which tokens, which split.
+// What [dataset] of type "text" or "instruction" asks for: which documents, which tokens, which
+// split.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@ namespace exprun {
 struct TextOptions {
   std::string format;  // auto, text, json_lines, json
   std::string text_template, fallback_template;
+  std::string example_template;  // of instruction data; empty for text
   std::string tokenizer, vocabulary;
   std::string separator;
   bool keep_separator = false;
@@ -39,7 +41,7 @@ struct TextOptions {
 // where two are written.
 TextOptions text_options(const Section& dataset, bool fraction_written);
 
-// The files that [dataset] of type "text" names, training first. Throws one RecipeError for all
+// The files that [dataset] names, training first. Throws one RecipeError for all
 // that is missing.
 std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -17,9 +18,11 @@
 #include "control/data/ordered_workers.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/document_chunks.h"
+#include "control/data/read/example_template.h"
 #include "control/data/read/record_template.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/text_sources.h"
+#include "text/examples.h"
 #include "text/token_shard.h"
 #include "text/tokenizer.h"
 
@@ -33,6 +36,19 @@ struct EndOfTextRule {
   EndOfText of_texts = EndOfText::none, of_records = EndOfText::none;
 };
 
+// What becomes of the pieces of a chunk: exactly one is there.
+struct TextForm {
+  std::optional<RecordTemplate> text;      // of documents
+  std::optional<ExampleTemplate> example;  // of examples of instructions
+
+  explicit TextForm(const TextOptions& options) {
+    if (options.example_template.empty())
+      text.emplace(options.text_template, options.fallback_template);
+    else
+      example.emplace(options.example_template);
+  }
+};
+
 // Of documents that need not be told apart, all neighbours of one part are one stretch.
 enum class Stretches { of_documents, of_parts };
 
@@ -44,55 +60,122 @@ struct TokenizedChunk {
   };
   PackedTokens tokens;
   std::vector<Stretch> stretches;
-  int64_t documents = 0;   // that begin in it
-  int64_t text_bytes = 0;  // of the documents
+  std::vector<uint32_t> segments[2];  // of examples, in words, of each part
+  int64_t documents = 0;              // that begin in it
+  int64_t text_bytes = 0;             // of the documents
 };
 
 class ChunkTokenizer {
  public:
-  ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text, const EndOfTextRule& rule,
+  ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form, const EndOfTextRule& rule,
                  Stretches stretches);
 
   // Into `out`, whose memory is used again. Throws RecipeError, as for_each_text.
   void tokenize(const Chunk& chunk, TokenizedChunk& out);
 
  private:
-  const RecordTemplate& template_;
+  void tokenize_texts(const Chunk& chunk, TokenizedChunk& out);
+  void tokenize_examples(const Chunk& chunk, TokenizedChunk& out);
+  void append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
+                      std::vector<uint32_t>& segments);
+  void add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const;
+
+  const TextForm& form_;
   EndOfTextRule rule_;
-  uint32_t end_of_text_;
+  std::optional<uint32_t> end_of_text_;
+  std::map<std::string, uint32_t> special_tokens_;
   int64_t token_bytes_;
   Stretches stretches_;
   std::unique_ptr<Encoder> encoder_;
 };
 
-ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const RecordTemplate& text,
+ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form,
                                const EndOfTextRule& rule, Stretches stretches)
-    : template_(text),
+    : form_(form),
       rule_(rule),
-      end_of_text_(tokenizer.end_of_text().value_or(0)),
+      end_of_text_(tokenizer.end_of_text()),
       token_bytes_(token_bytes_for(tokenizer.vocab_size())),
       stretches_(stretches),
-      encoder_(tokenizer.make_encoder()) {}
+      encoder_(tokenizer.make_encoder()) {
+  for (auto& [text, token] : tokenizer.special_tokens()) special_tokens_.emplace(text, token);
+}
 
 void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
   out.tokens.clear(token_bytes_);
   out.stretches.clear();
+  for (auto& segments : out.segments) segments.clear();
   out.documents = out.text_bytes = 0;
   // More than most texts become: memory of one size is used again.
   out.tokens.reserve(std::max(kChunkBytes, chunk.bytes.size() / 2));
+  form_.example ? tokenize_examples(chunk, out) : tokenize_texts(chunk, out);
+}
+
+void ChunkTokenizer::tokenize_texts(const Chunk& chunk, TokenizedChunk& out) {
   const EndOfText policy = chunk.json ? rule_.of_records : rule_.of_texts;
-  for_each_text(chunk, template_, [&](const Piece& piece, std::string_view text) {
+  const uint32_t end_of_text = end_of_text_.value_or(0);
+  for_each_text(chunk, *form_.text, [&](const Piece& piece, std::string_view text) {
     const size_t before = out.tokens.size();
-    if (piece.begins && policy == EndOfText::before) out.tokens.append({&end_of_text_, 1});
+    if (piece.begins && policy == EndOfText::before) out.tokens.append({&end_of_text, 1});
     encoder_->encode(text, out.tokens);
-    if (piece.ends && policy == EndOfText::after) out.tokens.append({&end_of_text_, 1});
+    if (piece.ends && policy == EndOfText::after) out.tokens.append({&end_of_text, 1});
     out.text_bytes += static_cast<int64_t>(text.size());
     out.documents += piece.begins && !piece.is_rest;
-    if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
-        out.stretches.back().part != piece.part)
-      out.stretches.push_back({0, piece.ends, piece.part});
-    out.stretches.back().tokens += out.tokens.size() - before;
+    add_to_stretch(piece, out.tokens.size() - before, out);
   });
+}
+
+void ChunkTokenizer::tokenize_examples(const Chunk& chunk, TokenizedChunk& out) {
+  for_each_piece(chunk, [&](const Piece& piece, std::string_view record) {
+    const auto parts = form_.example->fill(record);
+    const size_t before = out.tokens.size();
+    append_example(parts, out, out.segments[static_cast<int>(piece.part)]);
+    for (const ExamplePart& part : parts) out.text_bytes += static_cast<int64_t>(part.text.size());
+    ++out.documents;
+    add_to_stretch(piece, out.tokens.size() - before, out);
+  });
+}
+
+// Texts that follow one another become tokens as one text, as a prompt does when the model is used;
+// where learning begins or ends, and beside special tokens, tokens end.
+void ChunkTokenizer::append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
+                                    std::vector<uint32_t>& segments) {
+  std::string text;
+  size_t begin = out.tokens.size();
+  bool is_learned = false;
+  const auto end_text = [&] {
+    if (!text.empty()) encoder_->encode(text, out.tokens);
+    text.clear();
+  };
+  const auto end_segment = [&](bool ends_example) {
+    end_text();
+    const auto tokens = static_cast<int64_t>(out.tokens.size() - begin);
+    if (tokens >= kMostSegmentTokens) throw Error("has too many tokens for an example");
+    if (tokens > 0 || ends_example) segments.push_back(to_word({tokens, is_learned, ends_example}));
+    begin = out.tokens.size();
+  };
+  for (const ExamplePart& part : parts) {
+    if (part.is_learned != is_learned) end_segment(false);
+    is_learned = part.is_learned;
+    std::optional<uint32_t> token;
+    if (part.kind == ExamplePart::Kind::end_of_text) token = end_of_text_;
+    if (part.kind == ExamplePart::Kind::special)
+      if (const auto found = special_tokens_.find(part.text); found != special_tokens_.end())
+        token = found->second;
+    if (!token) {
+      text += part.text;
+      continue;
+    }
+    end_text();
+    out.tokens.append({&*token, 1});
+  }
+  end_segment(true);
+}
+
+void ChunkTokenizer::add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const {
+  if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
+      out.stretches.back().part != piece.part)
+    out.stretches.push_back({0, piece.ends, piece.part});
+  out.stretches.back().tokens += tokens;
 }
 
 namespace fs = std::filesystem;
@@ -146,9 +229,7 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
-      : job_(job),
-        rule_(end_of_text_rule(job)),
-        template_(job.options.text_template, job.options.fallback_template) {}
+      : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {}
 
   TokenizedSources run() {
     const ChunkOptions options = chunk_options(job_);
@@ -158,7 +239,7 @@ class Tokenizing {
         job_.threads,
         [this] {
           auto tokenizer = std::make_shared<ChunkTokenizer>(
-              job_.tokenizer, template_, rule_,
+              job_.tokenizer, form_, rule_,
               job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_parts);
           return [tokenizer](Batch batch) {
             tokenizer->tokenize(batch.text, batch.tokens);
@@ -268,6 +349,8 @@ class Tokenizing {
       writer_->append(stretch.part, rest.first(stretch.tokens), stretch.ends);
       rest = rest.without_first(stretch.tokens);
     }
+    for (const Part part : {Part::train, Part::validation})
+      writer_->append_segments(part, chunk.segments[static_cast<int>(part)]);
     ++counts_.chunks;
     counts_.documents += chunk.documents;
     counts_.text_bytes += chunk.text_bytes;
@@ -307,6 +390,8 @@ class Tokenizing {
     data.fingerprint = job_.inputs.fingerprint(read.content);
     data.train = writer_->finish(Part::train);
     data.validation = writer_->finish(Part::validation);
+    data.train_segments = writer_->finish_segments(Part::train);
+    data.validation_segments = writer_->finish_segments(Part::validation);
     refuse_empty_split(job_.dataset, job_.options,
                        {token_count(data.train), token_count(data.validation), counts_.documents,
                         counts_.text_bytes});
@@ -323,7 +408,7 @@ class Tokenizing {
 
   const TokenizeJob& job_;
   EndOfTextRule rule_;
-  RecordTemplate template_;
+  TextForm form_;
   std::optional<ShardSetWriter> writer_;
   Counts counts_;
   std::vector<Batch> spare_;

@@ -30,7 +30,7 @@ std::vector<std::string> evaluations_of(const Table& root, const std::string& ty
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
   const bool none = !has_validation(input.root) || input.dataset_info.validation_tokens == 0;
   if (!none || !text_at(input.root, "dataset.type")) return;
-  const bool text = text_at(input.root, "dataset.type") == "text";
+  const bool text = text_at(input.root, "dataset.type") != "token_shards";
   for (const std::string& path : evaluations_of(input.root, "val_loss"))
     diagnostics.push_back({place_of(input.root, join_path(path, "type")),
                            "[" + path + "] has no validation data",
@@ -119,6 +119,7 @@ void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diag
 }
 
 void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
+  if (text_at(input.root, "dataset.type") == "instruction") return;  // it names a template
   const auto has_field = [](const std::string& text) {
     const auto parts = template_parts(text);
     return std::any_of(parts.begin(), parts.end(),

@@ -1,11 +1,40 @@
 #include "engine/dataset.h"
 
+#include <stdexcept>
+
 namespace exprun {
 
 Batch Batch::on(at::Device device) const {
-  const at::TensorOptions there(device);
-  return {inputs.to(there, /*non_blocking=*/true), targets.to(there, /*non_blocking=*/true),
-          largest_token, counted_targets};
+  const auto there = [&](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(at::TensorOptions(device), /*non_blocking=*/true) : tensor;
+  };
+  return {there(inputs), there(targets),   largest_token, counted_targets,
+          packs,         there(positions), there(learned)};
+}
+
+Batch Batch::part(int64_t first, int64_t count) const {
+  if (!is_packed()) return {inputs.narrow(0, first, count), targets.narrow(0, first, count)};
+  int64_t tokens_before = 0, learned_before = 0, tokens = 0, places = 0;
+  for (int64_t i = 0; i < first + count; ++i) {
+    const Pack& pack = packs.at(static_cast<size_t>(i));
+    (i < first ? tokens_before : tokens) += pack.tokens;
+    (i < first ? learned_before : places) += pack.learned;
+  }
+  return {inputs.narrow(1, tokens_before, tokens),
+          targets.narrow(1, tokens_before, tokens),
+          0,
+          0,
+          {packs.begin() + first, packs.begin() + first + count},
+          positions.narrow(0, tokens_before, tokens),
+          learned.narrow(0, learned_before, places).sub(tokens_before)};
+}
+
+Documents Batch::documents() const {
+  if (!is_packed()) throw std::logic_error("batch: it has no documents");
+  Documents documents{{}, positions, learned};
+  for (const Pack& pack : packs)
+    documents.lengths.insert(documents.lengths.end(), pack.documents.begin(), pack.documents.end());
+  return documents;
 }
 
 }  // namespace exprun

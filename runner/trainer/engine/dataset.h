@@ -6,7 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "engine/documents.h"
 #include "engine/registry.h"
 #include "recipe/section.h"
 #include "text/prepared_data.h"
@@ -15,14 +18,32 @@ namespace exprun {
 
 enum class Split { train, validation };
 
+// A sample of documents, of any length.
+struct Pack {
+  std::vector<int64_t> documents;  // the length of each
+  int64_t tokens = 0;              // in all
+  int64_t learned = 0;             // targets that count
+};
+
 struct Batch {
   at::Tensor inputs;            // (B, T) int64, on the device that the dataset was made for
   at::Tensor targets;           // (B, T) int64, there too
   int64_t largest_token = 0;    // over both: the engine compares it with the vocabulary
   int64_t counted_targets = 0;  // those that are not kIgnoredTarget (engine/model.h)
 
+  // Of packed samples, which lie behind one another: inputs and targets are (1, N) then.
+  std::vector<Pack> packs = {};
+  at::Tensor positions = {}, learned = {};  // as Documents has them, on the same device
+
   // The same on a device; from pinned memory the copy does not wait for what runs there.
   Batch on(at::Device device) const;
+
+  bool is_packed() const { return !packs.empty(); }
+  int64_t tokens() const { return inputs.numel(); }
+  // Of its samples [first, first + count): views, and neither largest_token nor counted_targets.
+  Batch part(int64_t first, int64_t count) const;
+  // Of packed samples.
+  Documents documents() const;
 };
 
 struct DatasetContext {
@@ -48,8 +69,17 @@ class Dataset {
   // short: its targets behind the end do not count. 0 if passes have no meaning (random offsets).
   virtual int64_t samples_per_epoch(Split split) const = 0;
 
-  // Targets of a whole sample that count: its length, or one less where its last predicts nothing.
+  // Targets of a whole sample that count: its length, or one less where its last predicts nothing;
+  // of packed samples the most that there may be.
   virtual int64_t targets_per_sample() const = 0;
+
+  // Targets that count in the first `samples` of validation, whole ones.
+  virtual int64_t validation_targets(int64_t samples) const {
+    return samples * targets_per_sample();
+  }
+
+  // What those who start a run should know of its samples; empty if nothing.
+  virtual std::string remark() const { return ""; }
 };
 
 }  // namespace exprun

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "engine/dataset.h"
 #include "engine/key_value_cache.h"
 #include "engine/parameter.h"
 #include "engine/registry.h"
@@ -29,6 +30,12 @@ class Model {
   // divides by the number of valid tokens of the global batch.
   virtual at::Tensor loss_sum(const at::Tensor& inputs,        // (B, T) int64, on its device
                               const at::Tensor& targets) = 0;  // (B, T) int64, there too
+
+  // The same of documents that lie behind one another, inputs and targets (1, N): no token attends
+  // to another document, positions begin anew with each.
+  virtual at::Tensor packed_loss_sum(const at::Tensor&, const at::Tensor&, const Documents&) {
+    throw std::logic_error("model: it does not keep packed documents apart");
+  }
 
   // (B, T) on its device -> (B, T, V), for sampling and evaluation.
   virtual at::Tensor logits(const at::Tensor& inputs) = 0;
@@ -83,5 +90,11 @@ class Model {
   double loss_gradient_ = 1;
   at::Device device_ = at::kCPU;
 };
+
+// Of a batch as its dataset gives it, packed or not.
+inline at::Tensor loss_sum_of(Model& model, const Batch& batch) {
+  return batch.is_packed() ? model.packed_loss_sum(batch.inputs, batch.targets, batch.documents())
+                           : model.loss_sum(batch.inputs, batch.targets);
+}
 
 }  // namespace exprun

@@ -109,8 +109,9 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   const Batch batch = pipeline_.read(
       Split::train, (k + passed_over) * plan.batch.stride + share.first, share.count);
   const int64_t first_sample = (k + passed_over) * plan.batch.sequences + share.first;
-  const double valid_tokens =
-      sum_over_ranks(*pipeline_.group, {static_cast<double>(batch.counted_targets)})[0];
+  const auto counts = sum_over_ranks(*pipeline_.group, {static_cast<double>(batch.counted_targets),
+                                                        static_cast<double>(batch.tokens())});
+  const double valid_tokens = counts[0];
   timer_.lap(&StepTimes::data);
 
   StepResult result = gradients(k, first_sample, batch, valid_tokens);
@@ -134,6 +135,7 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   end_round_of_cpu_memory();
   timer_.lap(&StepTimes::update);
   result.times = timer_.times();
+  result.tokens = static_cast<int64_t>(counts[1]);
   return result;
 }
 
@@ -169,8 +171,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
     const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
     const bool is_last = first + count == share.count;
     seed_generator(device, plan.seed, k, first_sample + first);
-    const at::Tensor loss = pipeline_.model().loss_sum(batch.inputs.narrow(0, first, count),
-                                                       batch.targets.narrow(0, first, count));
+    const at::Tensor loss = loss_sum_of(pipeline_.model(), batch.part(first, count));
     loss_sum.add_(loss.detach());
     timer_.lap(&StepTimes::forward);
     if (is_last) optimizers.begin_gradient_reduction();

@@ -21,6 +21,7 @@ struct StepResult {
   double loss = 0;       // mean over the valid tokens of the global batch, before the update
   double grad_norm = 0;  // before clipping
   double lr = 0;         // used by this update, of the first group
+  int64_t tokens = 0;    // computed: fewer than the batch's in packed samples
   std::optional<StepTimes> times = std::nullopt;
 };
 

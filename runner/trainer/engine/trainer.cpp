@@ -286,9 +286,8 @@ void Trainer::record(const StepResult& result, double seconds) {
     return counted ? std::optional(count) : std::nullopt;
   };
   links_.recorder.step(
-      {position_.step + 1, result.loss, result.lr, result.grad_norm, seconds,
-       pipeline_.plan.batch.tokens(), result.times,
-       if_counted(policy == OnDivergence::skip, state.skipped),
+      {position_.step + 1, result.loss, result.lr, result.grad_norm, seconds, result.tokens,
+       result.times, if_counted(policy == OnDivergence::skip, state.skipped),
        // A fork goes on behind what its origin has passed over.
        if_counted(policy == OnDivergence::rollback || state.passed_over > 0, state.passed_over)});
 }

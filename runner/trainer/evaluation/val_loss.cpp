@@ -27,14 +27,14 @@ class ValidationLoss : public Evaluation {
     const int64_t size = std::max(context.micro_batch, kFewestTokens / context.sequence_length);
     const int64_t ranks = context.group->world_size();
     std::vector<double> loss_and_tokens{0, 0};
-    const int64_t targets = context.dataset.targets_per_sample();
-    context.report({0, samples * targets});
+    const auto targets = [&](int64_t first) { return context.dataset.validation_targets(first); };
+    context.report({0, targets(samples)});
     // The ranks take the batches in turn.
     for (int64_t round = 0; round < samples; round += size * ranks) {
       const int64_t first = round + size * context.group->rank();
       if (first < samples)
         add_batch(loss_and_tokens, context, first, std::min(size, samples - first));
-      context.report({std::min(round + size * ranks, samples) * targets, samples * targets});
+      context.report({targets(std::min(round + size * ranks, samples)), targets(samples)});
       if (context.stop_requested()) return std::nullopt;
     }
     const auto sums = sum_over_ranks(*context.group, loss_and_tokens);
@@ -46,16 +46,23 @@ class ValidationLoss : public Evaluation {
                  int64_t first, int64_t count) const {
     Batch batch = context.read(Split::validation, first, count);
     if (tokens_ > 0)
-      ignore_behind(batch.targets, tokens_ - first * context.dataset.targets_per_sample());
-    loss_and_tokens[0] += context.model.loss_sum(batch.inputs, batch.targets).item<double>();
+      ignore_behind(batch.targets, tokens_ - context.dataset.validation_targets(first));
+    loss_and_tokens[0] += loss_sum_of(context.model, batch).item<double>();
     loss_and_tokens[1] += batch.targets.ne(kIgnoredTarget).sum().item<double>();
   }
 
   int64_t sample_count(const EvaluationContext& context) const {
     const int64_t all = context.dataset.samples_per_epoch(Split::validation);
     if (tokens_ == 0) return all;
-    const int64_t targets = context.dataset.targets_per_sample();
-    return std::min((tokens_ + targets - 1) / targets, all);
+    const auto has_enough = [&](int64_t samples) {
+      return context.dataset.validation_targets(samples) >= tokens_;
+    };
+    int64_t few = 0, enough = all;  // bisection
+    while (few < enough) {
+      const int64_t middle = few + (enough - few) / 2;
+      has_enough(middle) ? enough = middle : few = middle + 1;
+    }
+    return enough;
   }
 
   // Exactly so many that count: of the last sequence a part may be too much.

@@ -1,11 +1,13 @@
 #include "kernels/attention.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/attention_head.h"
@@ -27,6 +29,29 @@ struct Heads {
   }
 };
 
+// Positions that attend to one another: a row of the batch, or a document in its only row.
+struct Sequence {
+  int64_t batch;
+  int64_t first;
+  int64_t length;
+};
+
+std::vector<Sequence> rows_of_batch(const at::Tensor& query) {
+  std::vector<Sequence> rows;
+  for (int64_t batch = 0; batch < query.size(0); ++batch) rows.push_back({batch, 0, query.size(1)});
+  return rows;
+}
+
+std::vector<Sequence> documents_of(const std::vector<int64_t>& lengths) {
+  std::vector<Sequence> documents;
+  int64_t first = 0;
+  for (const int64_t length : lengths) {
+    documents.push_back({0, first, length});
+    first += length;
+  }
+  return documents;
+}
+
 // Where the rows of a head's matrix are.
 struct Layout {
   float* data;
@@ -36,11 +61,12 @@ struct Layout {
   explicit Layout(const at::Tensor& heads)
       : data(heads.data_ptr<float>()), batch_stride(heads.stride(0)), stride(heads.stride(1)) {}
 
-  WritableHeadRows at(int64_t batch, int64_t head, int64_t width) const {
-    return {data + batch * batch_stride + head * width, stride};
+  WritableHeadRows at(const Sequence& sequence, int64_t head, int64_t width) const {
+    return {data + sequence.batch * batch_stride + sequence.first * stride + head * width, stride};
   }
-  HeadRows rows(int64_t batch, int64_t head, int64_t width) const {
-    return {data + batch * batch_stride + head * width, stride};
+  HeadRows rows(const Sequence& sequence, int64_t head, int64_t width) const {
+    const auto [begin, distance] = at(sequence, head, width);
+    return {begin, distance};
   }
 };
 
@@ -49,87 +75,123 @@ at::Tensor side_by_side(const at::Tensor& heads) {
   return heads.stride(3) == 1 && heads.stride(2) == heads.size(3) ? heads : heads.contiguous();
 }
 
-HeadShape shape_of(const Heads& heads) {
+HeadShape shape_of(const Heads& heads, int64_t length) {
   const int64_t width = heads.query.size(3);
-  return {heads.query.size(1), width, heads.query.size(2) / heads.key.size(2),
+  return {length, width, heads.query.size(2) / heads.key.size(2),
           1 / std::sqrt(static_cast<float>(width))};
 }
 
-// Calls work(batch, head of keys, scratch) for all of them.
+HeadShape longest_shape(const Heads& heads, const std::vector<Sequence>& sequences) {
+  int64_t longest = 0;
+  for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.length);
+  return shape_of(heads, longest);
+}
+
+// Calls work(sequence, head of keys, scratch) for all of them.
 template <class Work>
-void for_each_key_head(const Heads& heads, int64_t scratch_size, const Work& work) {
+void for_each_key_head(const Heads& heads, const std::vector<Sequence>& sequences,
+                       int64_t scratch_size, const Work& work) {
   const int64_t num_heads = heads.key.size(2);
-  at::parallel_for(0, heads.key.size(0) * num_heads, 1, [&](int64_t begin, int64_t end) {
+  const auto count = static_cast<int64_t>(sequences.size());
+  at::parallel_for(0, count * num_heads, 1, [&](int64_t begin, int64_t end) {
     const auto scratch = at::empty({scratch_size}, at::kFloat);
     for (int64_t i = begin; i < end; ++i)
-      work(i / num_heads, i % num_heads, scratch.mutable_data_ptr<float>());
+      work(sequences[static_cast<size_t>(i / num_heads)], i % num_heads,
+           scratch.mutable_data_ptr<float>());
   });
 }
 
-RowSoftmax* rows_of(const at::Tensor& softmax, const HeadShape& shape, int64_t first_head) {
-  return reinterpret_cast<RowSoftmax*>(softmax.data_ptr<float>()) + first_head * shape.length;
+// Of a sequence's heads from `head` on: all heads of a sequence lie behind one another.
+RowSoftmax* rows_of(const at::Tensor& softmax, const Heads& heads, const Sequence& sequence,
+                    int64_t head) {
+  const int64_t before = sequence.batch * heads.query.size(1) + sequence.first;
+  return reinterpret_cast<RowSoftmax*>(softmax.data_ptr<float>()) + before * heads.query.size(2) +
+         head * sequence.length;
 }
 
-// `out` (B, T, H D), `softmax` (B, H, T, 2)
+// `out` (B, T, H D), `softmax` (B T H, 2)
 struct Attended {
   at::Tensor out;
   at::Tensor softmax;
 };
 
-Attended attend(const Heads& heads) {
-  const auto shape = shape_of(heads);
-  const int64_t batch_size = heads.query.size(0), num_heads = heads.query.size(2);
-  Attended result{at::empty({batch_size, shape.length, num_heads * shape.width}, at::kFloat),
-                  at::empty({batch_size, num_heads, shape.length, 2}, at::kFloat)};
+Attended attend(const Heads& heads, const std::vector<Sequence>& sequences) {
+  const auto longest = longest_shape(heads, sequences);
+  const int64_t batch_size = heads.query.size(0), length = heads.query.size(1);
+  const int64_t num_heads = heads.query.size(2), width = longest.width;
+  Attended result{at::empty({batch_size, length, num_heads * width}, at::kFloat),
+                  at::empty({batch_size * length * num_heads, 2}, at::kFloat)};
   const Layout query(heads.query), key(heads.key), value(heads.value), out(result.out);
-  for_each_key_head(heads, shape.forward_scratch(), [&](int64_t b, int64_t h, float* scratch) {
-    const int64_t first = h * shape.num_queries, width = shape.width;
-    attention_heads(
-        shape, {query.rows(b, first, width), key.rows(b, h, width), value.rows(b, h, width)},
-        out.at(b, first, width), rows_of(result.softmax, shape, b * num_heads + first), scratch);
-  });
+  for_each_key_head(heads, sequences, longest.forward_scratch(),
+                    [&](const Sequence& sequence, int64_t h, float* scratch) {
+                      const int64_t first = h * longest.num_queries;
+                      attention_heads(
+                          shape_of(heads, sequence.length),
+                          {query.rows(sequence, first, width), key.rows(sequence, h, width),
+                           value.rows(sequence, h, width)},
+                          out.at(sequence, first, width),
+                          rows_of(result.softmax, heads, sequence, first), scratch);
+                    });
   return result;
 }
 
-void attend_backward(const Heads& heads, const Attended& attended, const at::Tensor& of_out,
-                     const Heads& gradients) {
-  const auto shape = shape_of(heads);
-  const int64_t num_heads = heads.query.size(2);
+void attend_backward(const Heads& heads, const std::vector<Sequence>& sequences,
+                     const Attended& attended, const at::Tensor& of_out, const Heads& gradients) {
+  const auto longest = longest_shape(heads, sequences);
+  const int64_t width = longest.width;
   const Layout query(heads.query), key(heads.key), value(heads.value), out(attended.out),
       given(of_out), of_query(gradients.query), of_key(gradients.key), of_value(gradients.value);
-  for_each_key_head(heads, shape.backward_scratch(), [&](int64_t b, int64_t h, float* scratch) {
-    const int64_t first = h * shape.num_queries, width = shape.width;
-    attention_heads_gradient(
-        shape, {query.rows(b, first, width), key.rows(b, h, width), value.rows(b, h, width)},
-        out.rows(b, first, width), rows_of(attended.softmax, shape, b * num_heads + first),
-        given.rows(b, first, width),
-        {of_query.at(b, first, width), of_key.at(b, h, width), of_value.at(b, h, width)}, scratch);
-  });
+  for_each_key_head(heads, sequences, longest.backward_scratch(),
+                    [&](const Sequence& sequence, int64_t h, float* scratch) {
+                      const int64_t first = h * longest.num_queries;
+                      attention_heads_gradient(
+                          shape_of(heads, sequence.length),
+                          {query.rows(sequence, first, width), key.rows(sequence, h, width),
+                           value.rows(sequence, h, width)},
+                          out.rows(sequence, first, width),
+                          rows_of(attended.softmax, heads, sequence, first),
+                          given.rows(sequence, first, width),
+                          {of_query.at(sequence, first, width), of_key.at(sequence, h, width),
+                           of_value.at(sequence, h, width)},
+                          scratch);
+                    });
 }
 
 Differentiable joined(const at::Tensor& input, HeadCounts counts) {
   const auto query_key_value = input.contiguous();
-  const auto [out, softmax] = attend(Heads::of_joined(query_key_value, counts));
+  const auto heads = Heads::of_joined(query_key_value, counts);
+  const auto [out, softmax] = attend(heads, rows_of_batch(heads.query));
   return {out, {query_key_value, out, softmax}, [counts](const Backward& given) -> Tensors {
             auto gradient = at::empty_like(given.kept[0]);
-            attend_backward(Heads::of_joined(given.kept[0], counts), {given.kept[1], given.kept[2]},
+            const auto heads = Heads::of_joined(given.kept[0], counts);
+            attend_backward(heads, rows_of_batch(heads.query), {given.kept[1], given.kept[2]},
                             given.gradient.contiguous(), Heads::of_joined(gradient, counts));
             return {gradient};
           }};
 }
 
-Tensors separate_gradients(const Backward& given) {
+Tensors separate_gradients(const Backward& given, const std::vector<Sequence>& sequences) {
   const auto like = [](const at::Tensor& heads) { return at::empty(heads.sizes(), at::kFloat); };
   const Heads heads{given.kept[0], given.kept[1], given.kept[2]};
   const Heads gradients{like(heads.query), like(heads.key), like(heads.value)};
-  attend_backward(heads, {given.kept[3], given.kept[4]}, given.gradient.contiguous(), gradients);
+  attend_backward(heads, sequences, {given.kept[3], given.kept[4]}, given.gradient.contiguous(),
+                  gradients);
   return {gradients.query, gradients.key, gradients.value};
 }
 
-Differentiable separate(const Tensors& inputs) {
+Differentiable separate(const Tensors& inputs, const std::vector<Sequence>& sequences) {
   const Heads heads{side_by_side(inputs[0]), side_by_side(inputs[1]), side_by_side(inputs[2])};
-  const auto [out, softmax] = attend(heads);
-  return {out, {heads.query, heads.key, heads.value, out, softmax}, separate_gradients};
+  const auto [out, softmax] = attend(heads, sequences);
+  return {out,
+          {heads.query, heads.key, heads.value, out, softmax},
+          [sequences](const Backward& given) { return separate_gradients(given, sequences); }};
+}
+
+at::Tensor separate_ours(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const std::vector<Sequence>& sequences) {
+  const Tensors inputs = {query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat)};
+  return with_custom_gradient(inputs, [&] { return separate(inputs, sequences); })
+      .to(query.scalar_type());
 }
 
 bool may_be_ours(const at::Tensor& tensor, double dropout) {
@@ -166,6 +228,25 @@ at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
   return mixed.transpose(1, 2).flatten(2);
 }
 
+at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value, const std::vector<int64_t>& lengths,
+                              int64_t window, double dropout) {
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const bool windowed = window > 0 && window < longest;
+  if (!windowed && may_be_ours(query, dropout) && has_our_kernels())
+    return separate_ours(query, key, value, documents_of(lengths));
+  Tensors mixed;
+  for (const auto& [batch, first, length] : documents_of(lengths)) {
+    const auto part = [first = first, length = length](const at::Tensor& heads) {
+      return heads.narrow(1, first, length);
+    };
+    mixed.push_back(window > 0 && window < length
+                        ? windowed_attention(part(query), part(key), part(value), window, dropout)
+                        : causal_attention_reference(part(query), part(key), part(value), dropout));
+  }
+  return at::cat(mixed, 1);
+}
+
 at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value) {
   const bool shared = key.size(1) != query.size(2);
@@ -183,8 +264,7 @@ at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCou
 
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value) {
-  const Tensors inputs = {query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat)};
-  return with_custom_gradient(inputs, [&] { return separate(inputs); }).to(query.scalar_type());
+  return separate_ours(query, key, value, rows_of_batch(query));
 }
 
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads) {

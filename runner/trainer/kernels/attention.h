@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 namespace exprun {
 
 // How many heads a layer has; those of keys and values divide those of queries.
@@ -27,6 +29,12 @@ at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, cons
 // The same where a position sees itself and the `window` - 1 positions before it; by ATen.
 at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, int64_t window, double dropout);
+
+// Of documents of these lengths behind one another, each by itself: query (1, N, H, D), key and
+// value (1, N, H', D) -> (1, N, H D). `window`: as in windowed_attention; 0: all positions before.
+at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& value, const std::vector<int64_t>& lengths,
+                              int64_t window, double dropout);
 
 // One position a text against all that came before it: query (B, 1, H, D), key and value
 // (B, H', T, D), where H' divides H -> (B, 1, H D). No autograd.

@@ -43,8 +43,9 @@ Attention Attention::declare(ParameterList& parameters, const std::string& name,
   return layer;
 }
 
-at::Tensor Attention::operator()(const at::Tensor& x, bool training) const {
-  const auto out = mixed(x, training ? settings_.dropout : 0);
+at::Tensor Attention::operator()(const at::Tensor& x, bool training,
+                                 const Documents* documents) const {
+  const auto out = mixed(x, training ? settings_.dropout : 0, documents);
   return at::dropout(projected(out), settings_.dropout, training);
 }
 
@@ -70,8 +71,12 @@ at::Tensor Attention::projected(const at::Tensor& mixed) const {
   return output_projection_ ? (*output_projection_)(mixed) : mixed;
 }
 
-at::Tensor Attention::mixed(const at::Tensor& x, double dropout) const {
+at::Tensor Attention::mixed(const at::Tensor& x, double dropout, const Documents* documents) const {
   const auto& s = settings_;
+  if (documents) {
+    const auto [query, key, value] = placed(project(x), 0, documents);
+    return document_attention(query, key, value, documents->lengths, s.sliding_window, dropout);
+  }
   const bool windowed = s.sliding_window > 0 && s.sliding_window < x.size(1);
   const bool unplaced = s.qk_norm == AttentionSettings::QkNorm::none && !s.rotary;
   if (s.fused && unplaced && !windowed)
@@ -102,11 +107,13 @@ Attention::Heads Attention::project(const at::Tensor& x) const {
 }
 
 // Queries and keys normalised and turned to their positions, of which the first is `first`.
-Attention::Heads Attention::placed(const Heads& heads, int64_t first) const {
+Attention::Heads Attention::placed(const Heads& heads, int64_t first,
+                                   const Documents* documents) const {
   const auto place = [&](const at::Tensor& part, const Norm& norm) {
     const auto normal =
         settings_.qk_norm == AttentionSettings::QkNorm::per_head ? norm(part) : part;
-    return settings_.rotary ? rotary_(normal, first) : normal;
+    if (!settings_.rotary) return normal;
+    return documents ? rotary_(normal, *documents) : rotary_(normal, first);
   };
   return {place(heads.query, query_norm_), place(heads.key, key_norm_), heads.value};
 }

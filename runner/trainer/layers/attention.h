@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/documents.h"
 #include "engine/key_value_cache.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
@@ -41,7 +42,9 @@ class Attention {
   static Attention declare(ParameterList& parameters, const std::string& name,
                            const AttentionSettings& settings, const InitialWeights& weights);
 
-  at::Tensor operator()(const at::Tensor& x, bool training) const;  // (B, T, C)
+  // (B, T, C); with documents (1, N, C), where each is attended to by itself.
+  at::Tensor operator()(const at::Tensor& x, bool training,
+                        const Documents* documents = nullptr) const;
 
   // The same without dropout, for tokens behind the `length` that the cache has of this layer,
   // which gets theirs: all tokens of a text at first, then one at a time.
@@ -54,10 +57,10 @@ class Attention {
     at::Tensor key;    // (B, T, H', D)
     at::Tensor value;
   };
-  at::Tensor mixed(const at::Tensor& x, double dropout) const;
+  at::Tensor mixed(const at::Tensor& x, double dropout, const Documents* documents) const;
   at::Tensor among(const Heads& heads, double dropout) const;
   Heads project(const at::Tensor& x) const;
-  Heads placed(const Heads& heads, int64_t first = 0) const;
+  Heads placed(const Heads& heads, int64_t first = 0, const Documents* documents = nullptr) const;
   at::Tensor projected(const at::Tensor& mixed) const;
 
   AttentionSettings settings_;

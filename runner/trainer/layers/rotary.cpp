@@ -53,10 +53,22 @@ const Rotary::Table& Rotary::table(int64_t length, at::Device device) const {
 at::Tensor Rotary::operator()(const at::Tensor& x, int64_t first) const {
   const int64_t length = x.size(1);
   const auto& [cosine, sine] = table(first + length, x.device());
+  return turned(x, cosine.narrow(1, first, length), sine.narrow(1, first, length));
+}
+
+at::Tensor Rotary::operator()(const at::Tensor& x, const Documents& documents) const {
+  const auto& lengths = documents.lengths;
+  const auto& [cosine, sine] = table(*std::max_element(lengths.begin(), lengths.end()), x.device());
+  return turned(x, cosine.index_select(1, documents.positions),
+                sine.index_select(1, documents.positions));
+}
+
+at::Tensor Rotary::turned(const at::Tensor& x, const at::Tensor& cosine,
+                          const at::Tensor& sine) const {
   const auto pairs = settings_.layout == RotarySettings::Layout::half_split
                          ? ChannelPairs::halves
                          : ChannelPairs::neighbours;
-  return rotate(x, cosine.narrow(1, first, length), sine.narrow(1, first, length), pairs);
+  return rotate(x, cosine, sine, pairs);
 }
 
 }  // namespace exprun

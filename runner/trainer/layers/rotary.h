@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "engine/documents.h"
+
 namespace exprun {
 
 // How the frequencies that a model was trained with are stretched to a longer context.
@@ -40,6 +42,8 @@ class Rotary {
 
   // (B, T, H, D), position `first` + t in row t; in the format of x. Differentiable.
   at::Tensor operator()(const at::Tensor& x, int64_t first = 0) const;
+  // (1, N, H, D), where the documents place each row.
+  at::Tensor operator()(const at::Tensor& x, const Documents& documents) const;
 
  private:
   struct Table {
@@ -48,6 +52,7 @@ class Rotary {
   };
   // For positions 0 to length - 1 at least; kept.
   const Table& table(int64_t length, at::Device device) const;
+  at::Tensor turned(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine) const;
 
   RotarySettings settings_;
   int64_t width_ = 0;

@@ -143,8 +143,10 @@ at::Tensor TransformerBlock::around(const at::Tensor& x, bool training, const Mi
   return at::add(mixed, feed_forward_norm_(feed_forward_(mixed, training)));
 }
 
-at::Tensor TransformerBlock::operator()(const at::Tensor& x, bool training) const {
-  return around(x, training, [&](const at::Tensor& in) { return attention_(in, training); });
+at::Tensor TransformerBlock::operator()(const at::Tensor& x, bool training,
+                                        const Documents* documents) const {
+  return around(x, training,
+                [&](const at::Tensor& in) { return attention_(in, training, documents); });
 }
 
 at::Tensor TransformerBlock::operator()(const at::Tensor& x, KeyValueCache::Layer& layer,

@@ -32,7 +32,9 @@ class TransformerBlock {
   TransformerBlock(ParameterList& parameters, const std::string& name,
                    const BlockSettings& settings, const InitialWeights& weights);
 
-  at::Tensor operator()(const at::Tensor& x, bool training) const;  // (B, T, C)
+  // (B, T, C); (1, N, C) of documents.
+  at::Tensor operator()(const at::Tensor& x, bool training,
+                        const Documents* documents = nullptr) const;
 
   // As Attention does it with a cache.
   at::Tensor operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,

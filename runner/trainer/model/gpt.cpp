@@ -4,6 +4,7 @@
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -67,6 +68,15 @@ class Gpt final : public Model {
                           expected_loss_gradient());
   }
 
+  // The head computes what is learned and nothing else.
+  at::Tensor packed_loss_sum(const at::Tensor& inputs, const at::Tensor& targets,
+                             const Documents& documents) override {
+    const auto all = hidden(inputs, &documents).view({-1, settings_.hidden_size});
+    return head_.loss_sum(all.index_select(0, documents.learned),
+                          targets.view({-1}).index_select(0, documents.learned),
+                          expected_loss_gradient());
+  }
+
   at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }
 
   bool has_cache() const override { return true; }
@@ -108,24 +118,30 @@ class Gpt final : public Model {
   }
 
  private:
-  // (B, T) -> (B, T, C); the first token is at position `first`.
-  at::Tensor embedded(const at::Tensor& inputs, int64_t first) const {
-    const int64_t length = inputs.size(1);
+  // (B, T) -> (B, T, C); the first token is at position `first`, or where the documents say.
+  at::Tensor embedded(const at::Tensor& inputs, int64_t first,
+                      const Documents* documents = nullptr) const {
+    const int64_t length =
+        documents ? *std::max_element(documents->lengths.begin(), documents->lengths.end())
+                  : inputs.size(1);
     if (first + length > settings_.context_length)
       throw std::logic_error("gpt: a sequence is longer than context_length");
     auto x = at::embedding(token_embedding_, inputs);
-    if (settings_.learned_positions) x = at::add(x, position_embedding_.narrow(0, first, length));
+    if (settings_.learned_positions)
+      x = at::add(x, documents ? at::embedding(position_embedding_, documents->positions)
+                               : position_embedding_.narrow(0, first, length));
     x = at::dropout(x, settings_.dropout, training());
     return settings_.embedding_norm ? embedding_norm_(x) : x;
   }
 
-  at::Tensor hidden(const at::Tensor& inputs) const {  // (B, T) -> (B, T, C)
+  // (B, T) -> (B, T, C)
+  at::Tensor hidden(const at::Tensor& inputs, const Documents* documents = nullptr) const {
     auto declared = declared_.begin();
     about_to_use(*declared);
-    auto x = embedded(inputs, 0);
+    auto x = embedded(inputs, 0, documents);
     for (const auto& block : blocks_) {
       about_to_use(*++declared);
-      x = block(x, training());
+      x = block(x, training(), documents);
     }
     about_to_use(*++declared);
     return final_norm_(x);

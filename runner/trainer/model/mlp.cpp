@@ -32,6 +32,12 @@ class Mlp final : public Model {
                                    vocab_size_);
   }
 
+  // Each token is by itself in any case.
+  at::Tensor packed_loss_sum(const at::Tensor& inputs, const at::Tensor& targets,
+                             const Documents&) override {
+    return loss_sum(inputs, targets);
+  }
+
   at::Tensor logits(const at::Tensor& inputs) override {  // (B, T) -> (B, T, V)
     const auto x = at::embedding(token_embedding_, inputs);
     const auto up = activation(up_projection_(x), ActivationForm::gelu);

@@ -148,6 +148,12 @@ TEST_CASE("parallel: with frozen parameters") {
   check_agreement({2, 3}, {R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 2, 8);
 }
 
+TEST_CASE("parallel: packed examples count the same targets on any number of ranks") {
+  Words examples = kOfExamples;
+  examples.push_back("evaluation.val_loss.tokens=50");
+  check_agreement({2, 3}, examples, 2, 8);
+}
+
 TEST_CASE("parallel: separate blocks count the same targets on any number of ranks") {
   check_agreement({2, 3}, {"dataset.blocks='separate'", "evaluation.val_loss.tokens=50"}, 2, 8);
 }

@@ -36,6 +36,10 @@ TEST_CASE("resume: with frozen parameters") {
   check_exact({R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 1);
 }
 
+TEST_CASE("resume: with packed examples") {
+  check_exact(kOfExamples, 2);
+}
+
 TEST_CASE("resume: an early stop comes at the same step") {
   check_exact({"run.early_stop={patience=3, min_delta=0.5}", "evaluation.val_loss.every='2 steps'"},
               1);

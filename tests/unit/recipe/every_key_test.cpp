@@ -55,6 +55,7 @@ std::vector<std::vector<std::string>> bases() {
       {"evaluation.hellaswag.path=h.jsonl"},
       {"model={type = \"mlp\", hidden_size = 32, context_length = 16}"},
       {"dataset={type = \"token_shards\", train = \"a.bin\"}", "vocab_size=256"},
+      {"dataset={type = \"instruction\", path = \"a.json\"}"},
       {"+optimizer.groups.x={match = [\"*\"], type = \"muon\", lr = 1}"},
       {"length=2 epochs", "run.early_stop={patience = 3}"},
       {"batch.tokens=64"},

@@ -268,20 +268,28 @@ std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& s
   return content.hex();
 }
 
-void for_each_text(const Chunk& chunk, const RecordTemplate& text,
-                   const std::function<void(const Piece&, std::string_view)>& visit) {
+void for_each_piece(const Chunk& chunk,
+                    const std::function<void(const Piece&, std::string_view)>& visit) {
   std::string_view rest = chunk.bytes;
-  RecordRoom room;
   int64_t place = chunk.first_place;
   for (const Piece& piece : chunk.pieces) try {
       const std::string_view bytes = rest.substr(0, piece.size);
       rest.remove_prefix(piece.size);
       prefetch(rest, piece.size);
-      chunk.json ? visit(piece, text.fill(bytes, room)) : visit(piece, bytes);
+      visit(piece, bytes);
       place += piece.ends;
     } catch (const Error& error) {
       throw wrong(chunk, place, piece.line, error);
     }
+}
+
+void for_each_text(const Chunk& chunk, const RecordTemplate& text,
+                   const std::function<void(const Piece&, std::string_view)>& visit) {
+  if (!chunk.json) return for_each_piece(chunk, visit);
+  RecordRoom room;
+  for_each_piece(chunk, [&](const Piece& piece, std::string_view record) {
+    visit(piece, text.fill(record, room));
+  });
 }
 
 }  // namespace exprun

@@ -87,10 +87,14 @@ size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
                     const ShowBytes& show);
 
-// The texts of a chunk: JSON records are filled in a template, what is text already stays.
-
-// What is wrong with a text, found here or by `visit`, is a RecipeError at the path that named the
+// What is wrong with a piece, found here or by `visit`, is a RecipeError at the path that named the
 // file; of a JSON record it names the record.
+
+// The pieces of a chunk as they were read.
+void for_each_piece(const Chunk& chunk,
+                    const std::function<void(const Piece&, std::string_view)>& visit);
+
+// The texts of a chunk: JSON records are filled in a template, what is text already stays.
 void for_each_text(const Chunk& chunk, const RecordTemplate& text,
                    const std::function<void(const Piece&, std::string_view)>& visit);
 

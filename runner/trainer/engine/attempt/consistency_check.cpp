@@ -136,7 +136,7 @@ constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large m
 void warm_up(const Pipeline& pipeline) {
   const Batch batch = pipeline.read(Split::train, 0, pipeline.plan.batch.micro_batch);
   pipeline.model().set_training(true);
-  pipeline.model().loss_sum(batch.inputs, batch.targets).backward();
+  loss_sum_of(pipeline.model(), batch).backward();
 }
 
 }  // namespace

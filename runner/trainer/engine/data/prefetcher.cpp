@@ -16,8 +16,9 @@ Batch DeviceCopy::arrived() && {
   copied_->block(computing);
   // Their memory belongs to the stream that copied: without this it would be given to the next copy
   // while the computation still reads it.
-  for (const at::Tensor* tensor : {&batch_.inputs, &batch_.targets})
-    of_type.recordDataPtrOnStream(tensor->storage().data_ptr(), computing);
+  for (const at::Tensor* tensor :
+       {&batch_.inputs, &batch_.targets, &batch_.positions, &batch_.learned})
+    if (tensor->defined()) of_type.recordDataPtrOnStream(tensor->storage().data_ptr(), computing);
   return std::move(batch_);
 }
 

@@ -33,6 +33,9 @@ class TokenReader {
   Batch read(std::span<const int64_t> offsets, int64_t length,
              Blocks blocks = Blocks::overlapping) const;
 
+  // Widens tokens [begin, begin + count) to `out`; the largest of them. Any thread.
+  int64_t copy(int64_t begin, int64_t count, int64_t* out) const;
+
   // Tells the kernel that tokens are read in order.
   void expect_sequential() const;
 
@@ -44,9 +47,6 @@ class TokenReader {
     int64_t (*read)(const std::byte* data, int64_t begin, int64_t count, int64_t* out);
     int64_t begin, end;  // places in the joined split
   };
-
-  // Widens tokens [begin, begin + count) to `out`; the largest of them.
-  int64_t copy(int64_t begin, int64_t count, int64_t* out) const;
 
   std::vector<Piece> pieces_;
   bool pins_memory_;

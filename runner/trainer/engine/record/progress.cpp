@@ -257,6 +257,8 @@ std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedD
                                  data_line(pipeline, data)};
   const at::Device device = pipeline.model().device();
   if (!device.is_cpu()) lines.push_back(gpu_line(device));
+  if (const std::string remark = pipeline.dataset->remark(); !remark.empty())
+    lines.push_back(remark);
   return lines;
 }
 

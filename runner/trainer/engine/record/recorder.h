@@ -26,7 +26,7 @@ struct StepRecord {
   double lr = 0;
   double grad_norm = 0;
   double seconds = 0;  // of this update alone
-  int64_t tokens = 0;
+  int64_t tokens = 0;  // computed in it
   std::optional<StepTimes> times = std::nullopt;
   // So far, where the recipe allows it.
   std::optional<int64_t> skipped_updates = std::nullopt;

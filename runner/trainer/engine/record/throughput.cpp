@@ -122,7 +122,8 @@ void TimerRecorder::step(const StepRecord& record) {
   ++count_;
   if (record.step % plan_.metrics_every != 0) return;
   const int64_t epoch = plan_.timeline.tokens_per_epoch;
-  const int64_t done = epoch > 0 ? record.step * record.tokens % epoch : 0;
+  const int64_t tokens = plan_.batch.tokens();
+  const int64_t done = epoch > 0 ? record.step * tokens % epoch : 0;
   const DeviceMemory memory = device_memory(device_);
   const std::array<MetricWriter::Point, 11> points{{
       {total_, times_.total() / count_},
@@ -132,7 +133,7 @@ void TimerRecorder::step(const StepRecord& record) {
       {update_, times_.update / count_},
       {running_loss_, loss_ / count_},
       {progress_, epoch > 0 ? static_cast<double>(done) / static_cast<double>(epoch) : 0},
-      {remaining_, static_cast<double>((epoch - done) / record.tokens)},
+      {remaining_, static_cast<double>((epoch - done) / tokens)},
       {total_gb_, memory.total / kGigabyte},
       {allocated_gb_, memory.allocated / kGigabyte},
       {peak_gb_, memory.peak / kGigabyte},

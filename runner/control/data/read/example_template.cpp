@@ -1,0 +1,197 @@
+#include "control/data/read/example_template.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "base/diagnostic.h"
+#include "base/json_text.h"
+#include "base/utf8.h"
+
+namespace exprun {
+
+struct Message {
+  std::string role;  // system, user or assistant
+  std::string content;
+  std::string input;  // of Alpaca's records: it belongs to the content
+};
+
+struct Conversation {
+  std::vector<Message> messages;
+};
+
+namespace {
+
+using nlohmann::json;
+using Parts = std::vector<ExamplePart>;
+using Kind = ExamplePart::Kind;
+
+constexpr std::array kRoles = {"system", "user", "assistant"};
+
+// --- from records -------------------------------------------------------------------------------
+
+std::string names_of(const json& record) {
+  std::string names;
+  for (const auto& [name, value] : record.items())
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  return names.empty() ? "no fields" : names;
+}
+
+std::string text_in(const json& value, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  throw Error("has " + std::string(value.type_name()) + " where text is expected, in " + where);
+}
+
+std::string field(const json& record, const char* name) {
+  const auto found = record.find(name);
+  if (found == record.end())
+    throw Error("has no field '" + std::string(name) + "'; it has " + names_of(record));
+  return text_in(*found, "its field '" + std::string(name) + "'");
+}
+
+std::string optional_field(const json& record, const char* name) {
+  const auto found = record.find(name);
+  return found == record.end() || found->is_null() ? "" : field(record, name);
+}
+
+Message message_of(const json& value, size_t place) {
+  const std::string where = "its message " + std::to_string(place);
+  if (!value.is_object()) throw Error("has no object in " + where);
+  for (const char* name : {"role", "content"})
+    if (!value.contains(name)) throw Error("has no '" + std::string(name) + "' in " + where);
+  Message message{text_in(value["role"], "the role of " + where),
+                  text_in(value["content"], "the content of " + where), ""};
+  if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
+    throw Error("has the role '" + message.role + "' in " + where +
+                "; the roles are system, user and assistant");
+  return message;
+}
+
+Conversation messages_of(const json& list) {
+  if (!list.is_array()) throw Error("has no array in its field 'messages'");
+  Conversation conversation;
+  for (const json& value : list)
+    conversation.messages.push_back(message_of(value, conversation.messages.size() + 1));
+  const auto& messages = conversation.messages;
+  if (std::none_of(messages.begin(), messages.end(),
+                   [](const Message& message) { return message.role == "assistant"; }))
+    throw Error("has no message of the assistant, so there is nothing to learn");
+  return conversation;
+}
+
+Conversation conversation_of(const json& record) {
+  if (record.contains("messages")) return messages_of(record["messages"]);
+  if (record.contains("instruction"))
+    return {{{"user", field(record, "instruction"), optional_field(record, "input")},
+             {"assistant", field(record, "output"), ""}}};
+  if (record.contains("prompt"))
+    return {{{"user", field(record, "prompt"), ""},
+             {"assistant", field(record, record.contains("completion") ? "completion" : "response"),
+              ""}}};
+  throw Error("has none of the fields 'messages', 'instruction' and 'prompt'; it has " +
+              names_of(record));
+}
+
+json parsed(std::string_view record) {
+  json value;
+  try {
+    value = parse_json<json>(record);
+  } catch (const json::exception& error) {
+    throw Error("is not JSON: " + to_valid_utf8(json_problem(error)));
+  }
+  if (!value.is_object()) throw Error("is not a JSON object");
+  return value;
+}
+
+// --- to parts -----------------------------------------------------------------------------------
+
+bool is_response(const Message& message) {
+  return message.role == "assistant";
+}
+
+// A user's content, with the input behind it.
+std::string whole(const Message& message) {
+  return message.input.empty() ? message.content : message.content + "\n\n" + message.input;
+}
+
+void add(Parts& parts, Kind kind, std::string text, bool is_learned = false) {
+  parts.push_back({kind, std::move(text), is_learned});
+}
+
+void plain(const Conversation& conversation, Parts& parts) {
+  for (const Message& message : conversation.messages) {
+    add(parts, Kind::text, whole(message), is_response(message));
+    if (is_response(message)) add(parts, Kind::end_of_text, "", true);
+  }
+}
+
+constexpr const char* kOfInstruction =
+    "Below is an instruction that describes a task. Write a response that appropriately completes "
+    "the request.";
+constexpr const char* kOfInput =
+    "Below is an instruction that describes a task, paired with an input that provides further "
+    "context. Write a response that appropriately completes the request.";
+
+void alpaca(const Conversation& conversation, Parts& parts) {
+  const auto& messages = conversation.messages;
+  const bool has_input = std::any_of(messages.begin(), messages.end(),
+                                     [](const Message& message) { return !message.input.empty(); });
+  if (messages.front().role != "system")
+    add(parts, Kind::text, std::string(has_input ? kOfInput : kOfInstruction) + "\n\n");
+  for (const Message& message : messages) {
+    if (message.role == "system") add(parts, Kind::text, message.content + "\n\n");
+    if (message.role == "user")
+      add(parts, Kind::text,
+          "### Instruction:\n" + message.content + "\n\n" +
+              (message.input.empty() ? "" : "### Input:\n" + message.input + "\n\n"));
+    if (!is_response(message)) continue;
+    add(parts, Kind::text, "### Response:");
+    add(parts, Kind::text, message.content, true);
+    add(parts, Kind::end_of_text, "", true);
+  }
+}
+
+void chatml(const Conversation& conversation, Parts& parts) {
+  for (const Message& message : conversation.messages) {
+    add(parts, Kind::special, "<|im_start|>");
+    add(parts, Kind::text, message.role + "\n");
+    add(parts, Kind::text, whole(message), is_response(message));
+    add(parts, Kind::special, "<|im_end|>", is_response(message));
+    add(parts, Kind::text, "\n");
+  }
+}
+
+void llama3(const Conversation& conversation, Parts& parts) {
+  add(parts, Kind::special, "<|begin_of_text|>");
+  for (const Message& message : conversation.messages) {
+    add(parts, Kind::special, "<|start_header_id|>");
+    add(parts, Kind::text, message.role);
+    add(parts, Kind::special, "<|end_header_id|>");
+    add(parts, Kind::text, "\n\n");
+    add(parts, Kind::text, whole(message), is_response(message));
+    add(parts, Kind::special, "<|eot_id|>", is_response(message));
+  }
+}
+
+}  // namespace
+
+ExampleTemplate::ExampleTemplate(const std::string& name) {
+  using Named = std::pair<const char*, Form>;
+  static constexpr std::array<Named, 4> kForms = {
+      {{"plain", plain}, {"alpaca", alpaca}, {"chatml", chatml}, {"llama3", llama3}}};
+  const auto* found = std::find_if(kForms.begin(), kForms.end(),
+                                   [&](const Named& form) { return form.first == name; });
+  if (found == kForms.end())
+    throw std::logic_error("example template: none is named '" + name + "'");
+  form_ = found->second;
+}
+
+std::vector<ExamplePart> ExampleTemplate::fill(std::string_view record) const {
+  Parts parts;
+  form_(conversation_of(parsed(record)), parts);
+  return parts;
+}
+
+}  // namespace exprun

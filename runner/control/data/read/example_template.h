@@ -1,0 +1,40 @@
+// The text of an example of instructions, from a JSON record: what is given, and what is learned.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exprun {
+
+// A stretch of an example.
+struct ExamplePart {
+  enum class Kind {
+    text,         // encoded as it is: what looks like a special token is text
+    special,      // of the template: the special token where the tokenizer has it, else text
+    end_of_text,  // the tokenizer's end-of-text token, where it has one
+  };
+  Kind kind = Kind::text;
+  std::string text;
+  bool is_learned = false;  // part of a response
+
+  bool operator==(const ExamplePart&) const = default;
+};
+
+// A record is {"messages": [{"role": "user", "content": "..."}, ...]} with the roles system, user
+// and assistant, or {"instruction", "input", "output"}, where an input may be missing or empty, or
+// {"prompt", "response"} (or "completion").
+class ExampleTemplate {
+ public:
+  // "plain", "alpaca", "chatml" or "llama3": what each writes is in the schema of the dataset.
+  explicit ExampleTemplate(const std::string& name);
+
+  // Throws Error for a record of another shape, one without a response among them.
+  std::vector<ExamplePart> fill(std::string_view record) const;
+
+ private:
+  using Form = void (*)(const struct Conversation& conversation, std::vector<ExamplePart>& parts);
+  Form form_;
+};
+
+}  // namespace exprun

@@ -1,0 +1,114 @@
+#include "text/examples.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/random.h"
+
+namespace exprun {
+namespace {
+
+Error damaged(const std::string& what) {
+  return Error("prepared data: the segments of the examples " + what +
+               "; move the data away and run the recipe again");
+}
+
+}  // namespace
+
+uint32_t to_word(const Segment& segment) {
+  if (segment.tokens < 0 || segment.tokens >= kMostSegmentTokens)
+    throw std::logic_error("examples: a segment of that many tokens has no word");
+  return static_cast<uint32_t>(segment.tokens) * 4 + (segment.is_learned ? 2 : 0) +
+         (segment.ends_example ? 1 : 0);
+}
+
+Segment segment_of(uint32_t word) {
+  return {word / 4, (word & 2) != 0, (word & 1) != 0};
+}
+
+ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most_tokens,
+                         bool truncates) {
+  segments.reserve(words.size());
+  int64_t place = 0, begin = 0, learned_end = 0, learned = 0;
+  size_t first_segment = 0;
+  for (const uint32_t word : words) {
+    const Segment segment = segment_of(word);
+    segments.push_back(segment);
+    const int64_t last = std::min(place + segment.tokens, begin + most_tokens + 1);
+    if (segment.is_learned && last > place) {
+      learned += last - std::max(place, begin + 1);  // nothing predicts the first token of all
+      learned_end = last;
+    }
+    place += segment.tokens;
+    if (!segment.ends_example) continue;
+    const bool is_longer = place - begin > most_tokens + 1;
+    longer += is_longer;
+    if (learned <= 0)
+      ++unlearned;
+    else if (!is_longer || truncates)
+      examples.push_back({begin, learned_end - begin - 1, learned, first_segment});
+    begin = place;
+    learned = 0;
+    first_segment = segments.size();
+  }
+  if (place != tokens)
+    throw damaged("describe " + std::to_string(place) + " tokens, but there are " +
+                  std::to_string(tokens));
+  if (begin != place) throw damaged("end within an example");
+}
+
+std::vector<std::vector<size_t>> packed_examples(const std::vector<Example>& examples,
+                                                 int64_t most_tokens, int64_t seed) {
+  static const uint64_t kStream = random_word("packed_examples");
+  struct Placed {
+    int64_t tokens;
+    uint64_t tie;
+    size_t index;
+  };
+  std::vector<Placed> order;
+  for (size_t i = 0; i < examples.size(); ++i)
+    order.push_back(
+        {examples[i].tokens, random_bits({kStream, static_cast<uint64_t>(seed), i}), i});
+  std::sort(order.begin(), order.end(), [](const Placed& a, const Placed& b) {
+    return a.tokens != b.tokens ? a.tokens > b.tokens
+                                : std::pair(a.tie, a.index) < std::pair(b.tie, b.index);
+  });
+  std::vector<std::vector<size_t>> packs;
+  std::set<std::pair<int64_t, size_t>> room;  // left in each pack
+  for (const Placed& next : order) {
+    const auto best = room.lower_bound({next.tokens, 0});
+    const size_t pack = best == room.end() ? packs.size() : best->second;
+    const int64_t left = (best == room.end() ? most_tokens : best->first) - next.tokens;
+    if (left < 0) throw std::logic_error("examples: one is longer than a pack");
+    if (best == room.end())
+      packs.emplace_back();
+    else
+      room.erase(best);
+    packs[pack].push_back(next.index);
+    if (left > 0) room.emplace(left, pack);
+  }
+  return packs;
+}
+
+std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards) {
+  std::vector<uint32_t> words;
+  for (const TokenShard& shard : shards) {
+    const MappedFile file(shard.path);
+    if (shard.token_bytes != sizeof(uint32_t) ||
+        static_cast<int64_t>(file.bytes().size()) != shard.file_bytes())
+      throw damaged("in '" + shard.path + "' are not as they were prepared");
+    const size_t before = words.size();
+    words.resize(before + static_cast<size_t>(shard.tokens));
+    std::memcpy(words.data() + before, file.bytes().data() + shard.first_byte,
+                static_cast<size_t>(shard.tokens) * sizeof(uint32_t));
+  }
+  return words;
+}
+
+}  // namespace exprun

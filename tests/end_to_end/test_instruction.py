@@ -1,0 +1,51 @@
+"""Fine-tuning data: records of instructions are trained on, shown and refused with their place."""
+import json
+import unittest
+
+from support import TINY, ExprunTest
+
+RECIPE = TINY.replace('path = "text.txt"\ntokenizer = "char"', 'path = "examples.jsonl"\ntemplate = "chatml"') \
+             .replace('type = "text"', 'type = "instruction"').replace("context_length = 16", "context_length = 96")
+
+
+class Instruction(ExprunTest):
+    def setUp(self):
+        super().setUp()
+        self.write_records(self.records(60))
+        self.write("ft.toml", RECIPE)
+
+    def write_records(self, records):
+        self.write("examples.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+
+    @staticmethod
+    def records(count):
+        return [{"instruction": f"Add {n} and {n}.", "output": str(2 * n)} for n in range(count)]
+
+    def test_examples_are_trained_on(self):
+        self.write_records([*self.records(59), {"instruction": "Tell a long story." * 20, "output": "No."}])
+        ended = self.exprun("ft.toml", "validation_every=10")
+        self.assertIn("54 examples in ", ended.err)
+        losses = [value for (value,) in self.rows("SELECT value FROM metrics WHERE name = 'train/loss' ORDER BY step")]
+        self.assertEqual(len(losses), 40)
+        self.assertLess(losses[-1], losses[0] - 1)
+        self.assertEqual(self.state(), "finished")
+
+    def test_the_examples_of_a_step_are_shown(self):
+        self.exprun("ft.toml", "steps=2", "validation_fraction=0", "sequences=50")
+        shown = self.exprun("data", "head", "--run", "tiny", "--step", "1").out
+        self.assertEqual(shown.count("==> sample"), 50)
+        self.assertEqual(shown.count("<|im_start|>assistant\n"), 50)
+
+    def test_a_record_that_is_wrong_is_named(self):
+        self.write_records([*self.records(2), {"instruction": "Go."}])
+        refused = self.exprun("ft.toml", code=2)
+        self.assertIn("record 3 of 'examples.jsonl' (line 3) has no field 'output'; it has 'instruction'", refused.err)
+        self.assertIn("ft.toml:", refused.err)
+
+    def test_sequences_without_room_for_a_response_are_refused(self):
+        refused = self.exprun("ft.toml", "sequence_length=16", code=2)
+        self.assertIn("no example has a response within sequence_length, 16 tokens", refused.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,197 @@
+// Records of instructions into tokens and segments: what each template writes, and what of it is
+// learned.
+#include <doctest/doctest.h>
+
+#include "base/diagnostic.h"
+#include "control/data/read/example_template.h"
+#include "control/data/shard_set_writer.h"
+#include "support/temporary_folder.h"
+#include "support/text_preparation.h"
+#include "text/examples.h"
+
+using namespace exprun;
+namespace fs = std::filesystem;
+
+namespace {
+
+// The text of an example with what is learned in brackets, and "$" for the end-of-text token.
+std::string written(const std::string& name, const std::string& record) {
+  std::string text;
+  bool is_learned = false;
+  for (const ExamplePart& part : ExampleTemplate(name).fill(record)) {
+    if (part.is_learned != is_learned) text += part.is_learned ? "[" : "]";
+    is_learned = part.is_learned;
+    text += part.kind == ExamplePart::Kind::end_of_text ? "$" : part.text;
+  }
+  return text + (is_learned ? "]" : "");
+}
+
+std::string problem(const std::string& record) {
+  try {
+    ExampleTemplate("plain").fill(record);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const std::string kPrompt = R"({"prompt": "1+1=", "response": "2"})";
+const std::string kInstruction =
+    R"({"instruction": "Translate.", "input": "chat", "output": "cat"})";
+const std::string kTalk =
+    R"({"messages": [{"role": "system", "content": "Be short."}, {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"},
+        {"role": "assistant", "content": "d"}]})";
+
+ResolvedRecipe instruction_recipe(const fs::path& path, const std::string& more) {
+  const std::string text =
+      "run.steps = 1\n[model]\ntype = \"gpt\"\nnum_layers = 1\nnum_heads = 1\nhidden_size = 8\n"
+      "context_length = 4\nvocab_size = 50304\n[batch]\nsequences = 2\n[optimizer]\ntype = "
+      "\"adamw\"\nlr = 1e-3\n[evaluation]\n[dataset]\ntype = \"instruction\"\npath = '" +
+      path.string() + "'\n" + more;
+  return resolve({{std::make_shared<SourceFile>(SourceFile{"test.toml", text})}, {}}, {});
+}
+
+PreparedData prepared(const fs::path& path, const fs::path& store, const std::string& more,
+                      const PrepareOptions& options = {}) {
+  const auto recipe = instruction_recipe(path, more);
+  return prepare_text(recipe.section("dataset"), *recipe.find("dataset")->as<Table>(), store,
+                      options);
+}
+
+// As written(), of prepared bytes; examples one a line.
+std::string shown(const std::vector<TokenShard>& shards, const std::vector<TokenShard>& segments) {
+  const auto tokens = tokens_of(shards);
+  std::string text;
+  size_t place = 0;
+  for (const uint32_t word : read_segment_words(segments)) {
+    const Segment segment = segment_of(word);
+    if (segment.is_learned) text += "[";
+    for (int64_t i = 0; i < segment.tokens; ++i) text += static_cast<char>(tokens.at(place++));
+    if (segment.is_learned) text += "]";
+    if (segment.ends_example) text += "\n";
+  }
+  CHECK(place == tokens.size());
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("instruction: plain writes the contents and nothing else") {
+  CHECK(written("plain", kPrompt) == "1+1=[2$]");
+  CHECK(written("plain", R"({"prompt": "1+1=", "completion": "2"})") == "1+1=[2$]");
+  CHECK(written("plain", kInstruction) == "Translate.\n\nchat[cat$]");
+  CHECK(written("plain", R"({"instruction": "Go.", "input": null, "output": "x"})") == "Go.[x$]");
+  CHECK(written("plain", kTalk) == "Be short.a[b$]c[d$]");
+}
+
+TEST_CASE("instruction: alpaca writes its headings") {
+  CHECK(written("alpaca", kInstruction) ==
+        "Below is an instruction that describes a task, paired with an input that provides further "
+        "context. Write a response that appropriately completes the request.\n\n"
+        "### Instruction:\nTranslate.\n\n### Input:\nchat\n\n### Response:[cat$]");
+  CHECK(written("alpaca", R"({"instruction": "Go.", "input": "", "output": "x"})") ==
+        "Below is an instruction that describes a task. Write a response that appropriately "
+        "completes the request.\n\n### Instruction:\nGo.\n\n### Response:[x$]");
+  CHECK(written("alpaca", kTalk) ==
+        "Be short.\n\n### Instruction:\na\n\n### Response:[b$]"
+        "### Instruction:\nc\n\n### Response:[d$]");
+}
+
+TEST_CASE("instruction: chatml and llama3 mark each message, and what ends a response is learned") {
+  CHECK(written("chatml", kTalk) ==
+        "<|im_start|>system\nBe short.<|im_end|>\n<|im_start|>user\na<|im_end|>\n"
+        "<|im_start|>assistant\n[b<|im_end|>]\n<|im_start|>user\nc<|im_end|>\n"
+        "<|im_start|>assistant\n[d<|im_end|>]\n");
+  CHECK(written("llama3", kPrompt) ==
+        "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n1+1=<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n[2<|eot_id|>]");
+}
+
+TEST_CASE("instruction: what is wrong with a record is said") {
+  CHECK(problem("[1]") == "is not a JSON object");
+  CHECK(problem("{\"prompt\": ").starts_with("is not JSON: "));
+  CHECK(problem(R"({"text": "a"})") ==
+        "has none of the fields 'messages', 'instruction' and 'prompt'; it has 'text'");
+  CHECK(problem(R"({"prompt": "a"})") == "has no field 'response'; it has 'prompt'");
+  CHECK(problem(R"({"instruction": "a", "output": 3})") ==
+        "has number where text is expected, in its field 'output'");
+  CHECK(problem(R"({"messages": {}})") == "has no array in its field 'messages'");
+  CHECK(problem(R"({"messages": [{"role": "user"}]})") == "has no 'content' in its message 1");
+  CHECK(problem(R"({"messages": [{"role": "tool", "content": ""}]})") ==
+        "has the role 'tool' in its message 1; the roles are system, user and assistant");
+  CHECK(problem(R"({"messages": [{"role": "user", "content": "a"}]})") ==
+        "has no message of the assistant, so there is nothing to learn");
+}
+
+TEST_CASE("instruction: records become tokens and segments, and a set keeps both") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.jsonl", kPrompt + "\n\n" + kInstruction + "\n" +
+                                                R"({"prompt": "3", "response": ""})" + "\n");
+  const auto data = prepared(file, folder.path() / "store", "validation_every = 3\n");
+  CHECK(shown(data.train, data.train_segments) == "1+1=[2]\nTranslate.\n\nchat[cat]\n");
+  CHECK(shown(data.validation, data.validation_segments) == "3[]\n");
+  const auto again = prepared(file, folder.path() / "store", "validation_every = 3\n");
+  CHECK(again.to_json() == data.to_json());
+  CHECK(fs::exists(again.train_segments.at(0).path));
+  const auto other =
+      prepared(file, folder.path() / "store", "validation_every = 3\ntemplate = \"chatml\"\n");
+  CHECK(other.fingerprint != data.fingerprint);
+  const DatasetInfo facts = facts_of(data);
+  CHECK_FALSE(facts.train_tokens);
+  CHECK_FALSE(facts.validation_tokens);
+  CHECK(facts.vocab_size == 256);
+}
+
+TEST_CASE("instruction: special tokens of the template are tokens, those in contents are text") {
+  const auto keys = gpt2_keys();
+  if (!keys) return;
+  const TemporaryFolder folder;
+  const auto file =
+      folder.write("a.jsonl", R"({"prompt": "Hi <|endoftext|> there", "response": "yes"})");
+  const auto data = prepared(file, folder.path() / "store", *keys + "validation_fraction = 0.0\n");
+  const auto tokens = tokens_of(data.train);
+  CHECK(std::count(tokens.begin(), tokens.end(), 50256) == 1);
+  CHECK(tokens.back() == 50256);
+  const auto words = read_segment_words(data.train_segments);
+  REQUIRE(words.size() == 2);
+  CHECK(segment_of(words[1]) == Segment{2, true, true});  // "yes" and the end
+}
+
+TEST_CASE("instruction: the record that is wrong is named, and a file that is no JSON") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.jsonl", kPrompt + "\n\n{\"prompt\": \"a\"}\n");
+  const auto problem_of = [&](const fs::path& path) {
+    try {
+      prepared(path, folder.path() / "store", "");
+    } catch (const RecipeError& error) {
+      return error.diagnostics().at(0).message;
+    }
+    return std::string();
+  };
+  CHECK(problem_of(file) == "data: record 2 of '" + file.string() +
+                                "' (line 3) has no field 'response'; it has 'prompt'");
+  const auto text = folder.write("a.txt", "hello");
+  CHECK(problem_of(text) == "'" + text.string() + "' does not look like JSON by its name");
+}
+
+TEST_CASE("instruction: segments that were begun are gone on with") {
+  const TemporaryFolder folder;
+  const ShardSetOptions options{2, 4};
+  const std::vector<uint32_t> tokens{1, 2, 3}, first{to_word({3, true, true})},
+      second{to_word({1, false, false}), to_word({2, true, true})};
+  nlohmann::json state;
+  {
+    ShardSetWriter writer(folder.path(), options);
+    writer.append(Part::train, PackedTokens(2, tokens).all(), true);
+    writer.append_segments(Part::train, first);
+    state = writer.save();
+  }
+  ShardSetWriter writer(folder.path(), options);
+  writer.restore(state);
+  writer.append(Part::train, PackedTokens(2, tokens).all(), true);
+  writer.append_segments(Part::train, second);
+  auto segments = writer.finish_segments(Part::train);
+  for (TokenShard& shard : segments) shard.path = (folder.path() / shard.path).string();
+  CHECK(read_segment_words(segments) == std::vector<uint32_t>{first[0], second[0], second[1]});
+}
