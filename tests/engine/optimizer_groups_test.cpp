@@ -113,6 +113,40 @@ TEST_CASE("frozen parameters: the first gradients of the others are those of the
   }
 }
 
+// Two blocks of width 32 and a tied head of 61 rows: 6 operations a trained parameter and token, 4
+// a frozen one that gradients pass, 2 where there is no backward; 12 or 4 of attention.
+TEST_CASE("frozen parameters: neither operations nor activations that are not there are counted") {
+  const auto costs = [](const std::vector<std::string>& overrides) {
+    const TinyRun run(overrides);
+    const TrainState state = build_train_state(run.recipe, at::kMeta);
+    return std::pair{state.model->flops_per_token(16), state.model->activation_bytes(16)};
+  };
+  const TinyRun run;
+  const TrainState state = build_train_state(run.recipe, at::kMeta);
+  std::map<std::string, double> count;  // "blocks.0", "token_embedding"
+  for (const Parameter& parameter : state.parameters->items()) {
+    const auto end = parameter.name.find('.', parameter.name.starts_with("blocks.") ? 7 : 0);
+    count[parameter.name.substr(0, end)] += static_cast<double>(parameter.tensor.numel());
+  }
+  const double attention = 32 * 16;
+  const double rest = 6 * count["final_norm"];
+  const auto [all, all_bytes] = costs({});
+  CHECK(all == 6 * (count["token_embedding"] + count["blocks.0"] + count["blocks.1"]) + rest +
+                   24 * attention);
+  // The embedding is the head as well: gradients pass it.
+  const auto [bottom, bottom_bytes] = costs({R"(optimizer.frozen=["*embedding*", "blocks.0.*"])"});
+  CHECK(bottom == 4 * count["token_embedding"] + 2 * count["blocks.0"] + 6 * count["blocks.1"] +
+                      rest + (4 + 12) * attention);
+  CHECK(bottom_bytes < 0.6 * all_bytes);
+  const auto [top, top_bytes] = costs({R"(optimizer.frozen=["blocks.1.*"])"});
+  CHECK(top == 6 * (count["token_embedding"] + count["blocks.0"]) + 4 * count["blocks.1"] + rest +
+                   24 * attention);
+  CHECK(top_bytes == all_bytes);
+  CHECK(costs({"model.checkpoint_activations=true"}).first == all);
+  CHECK(costs({"model.checkpoint_activations=true", "model.num_layers=6"}).second <
+        0.4 * costs({"model.num_layers=6"}).second);
+}
+
 TEST_CASE("frozen parameters: mistakes are named, with a suggestion") {
   CHECK(mistake({R"(optimizer.frozen=["token_embeding.weight"])"})
             .starts_with("no parameter matches 'token_embeding.weight'"));

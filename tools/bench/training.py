@@ -15,6 +15,7 @@ BF16_EAGER, BF16_COMPILED = "PyTorch eager, bf16 autocast", "PyTorch compiled, b
 TORCH = {EAGER: [], FUSED: ["--optimizer", "fused"], COMPILED: ["--optimizer", "fused", "--compile"],
          BF16_EAGER: ["--optimizer", "fused", "--bf16"], BF16_COMPILED: ["--optimizer", "fused", "--compile", "--bf16"]}
 OURS, OURS_BF16 = "exprun", "exprun, bf16"
+OURS_CHECKPOINTED = "exprun, checkpoint_activations"
 ADAMW = {"type": "adamw", "lr": 1e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "max_grad_norm": 1.0}
 MODERN = {"bias": False, "position": {"type": "rotary"}, "tie_embeddings": False}
 RECORD_8 = {"max_grad_norm": 0.0, "groups": {
@@ -32,8 +33,10 @@ def size(layers, heads, width, context, vocabulary, **more):
 class Case:
     """`goals`: the most that our step may take of a contestant's, by instruction set."""
 
-    def __init__(self, title, sequences, model, optimizer=None, goals=None, peers=(EAGER, FUSED, COMPILED), bf16=()):
-        self.title, self.peers, self.bf16 = title, peers, bf16
+    def __init__(self, title, sequences, model, optimizer=None, goals=None, peers=(EAGER, FUSED, COMPILED), bf16=(),
+                 checkpointed=False):
+        self.title, self.bf16 = title, bf16
+        self.peers = (OURS_CHECKPOINTED, *peers) if checkpointed else peers
         self.tables = {"model": {"type": "gpt", **model}, "batch": {"sequences": sequences}, "optimizer": optimizer or ADAMW}
         self.goals = {EAGER: 1.05, **(goals or {})}
 
@@ -43,7 +46,7 @@ class Case:
 
 def context_case(context):
     return Case(f"context {context:,}, {4096 // context} sequences, width 256", 4096 // context,
-                size(2, 4, 256, context, 256, bias=False), peers=(EAGER, FUSED))
+                size(2, 4, 256, context, 256, bias=False), peers=(EAGER, FUSED), checkpointed=context == 1024)
 
 
 MODERN_GOAL = {"avx512": 0.67, "avx2": 0.87}
@@ -52,7 +55,7 @@ CASES = {
                  goals={EAGER: {"avx512": 0.53, "avx2": 0.77}}, bf16={EAGER: 0.4, BF16_COMPILED: None}),
     "gpt2": Case("GPT-2 124M, 4 x 256", 4, size(12, 12, 768, 256, 50304),
                  goals={EAGER: {"avx512": 0.48, "avx2": 0.87}, COMPILED: {"avx512": None, "avx2": 0.87}},
-                 bf16={BF16_EAGER: None, BF16_COMPILED: 0.625}),
+                 bf16={BF16_EAGER: None, BF16_COMPILED: 0.625}, checkpointed=True),
     "llama": Case("Llama-like, 8 heads on 2, 4 x 256", 4,
                   size(4, 8, 512, 256, 8192, num_key_value_heads=2, feed_forward_size=1408, activation="swiglu",
                        norm={"type": "rms_norm"}, **MODERN), goals={EAGER: MODERN_GOAL}),
@@ -109,9 +112,12 @@ class Contest:
 
     def command(self, name):
         """Ours first: it draws the weights that the others begin with."""
-        if name in (OURS, OURS_BF16):
-            file = self.folder / f"{'bf16' if name == OURS_BF16 else 'fp32'}.toml"
-            file.write_text(recipe(self.case.tables, file.stem))
+        if name in (OURS, OURS_BF16, OURS_CHECKPOINTED):
+            tables, compute = self.case.tables, "bf16" if name == OURS_BF16 else "fp32"
+            if name == OURS_CHECKPOINTED:
+                tables = {**tables, "model": {**tables["model"], "checkpoint_activations": True}}
+            file = self.folder / f"{name.replace(', ', '_')}.toml"
+            file.write_text(recipe(tables, compute))
             # GOMP_SPINCOUNT: what exprun gives its trainer (runner/control/launch/trainer_program.cpp). Kernels are chosen anew.
             return ([self.build / "step_speed", file, "tokens.bin", "weights.safetensors"],
                     {"GOMP_SPINCOUNT": "5000", "XDG_CACHE_HOME": str(self.folder / "cache")})

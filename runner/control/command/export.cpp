@@ -54,6 +54,7 @@ std::string dtype_called(const std::string& name) {
 // What --huggingface makes of one run.
 struct FolderRequest {
   std::string folder, step = "last", dtype = "fp32";
+  bool adapter_only = false;
 };
 
 void export_folder(const std::string& reference, const FolderRequest& request,
@@ -72,12 +73,24 @@ void export_folder(const std::string& reference, const FolderRequest& request,
   const ResolvedRecipe recipe = resolve(text, facts_of(data));
   const CheckpointFolder checkpoint =
       chosen_checkpoint(globals.store, run.folder, choice, "export");
+  if (request.adapter_only && !recipe.find("model.lora"))
+    throw Error("export: the model of " + run.folder +
+                    " has no adapter: its recipe has no "
+                    "[model.lora]",
+                ExitCode::bad_recipe);
   const ModelConfig config = model_config(recipe.section("model"), dtype);
   const ReportedRun reported = reported_run(store, run);
   AtomicFolder writing(target);
-  const auto written = export_weights(
-      globals.store, run, text,
-      {checkpoint.path, writing.path(), dtype, config.obstacles.empty() ? config.model_type : ""});
+  const auto written =
+      export_weights(globals.store, run, text,
+                     {checkpoint.path, writing.path(), dtype,
+                      config.obstacles.empty() ? config.model_type : "", request.adapter_only});
+  if (request.adapter_only) {
+    writing.commit();
+    log_info("wrote the adapter of step " + std::to_string(checkpoint.step) + ", " +
+             pluralize(written.at("tensors").get<int64_t>(), "tensor") + ", to " + request.folder);
+    return;
+  }
   const auto warning = write_huggingface_files(
       {reported, recipe, data, config, checkpoint.step, dtype, globals.command_line},
       writing.path());
@@ -121,6 +134,9 @@ int run_export(const Words& words, const Globals& globals) {
       .option("--dtype", "TYPE", folder.dtype,
               "with --huggingface: the number format of the weights, fp32, bf16 or fp16 (default: "
               "fp32)")
+      .flag("--adapter", folder.adapter_only,
+            "with --huggingface: write only the adapter of a run with [model.lora], as peft keeps "
+            "it; without this it is merged into the weights")
       .note(
           "A model without an architecture in transformers is written with exprun's names for its "
           "tensors; README.md in the folder lists the keys that are the reason.")
@@ -131,6 +147,8 @@ int run_export(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);
+  if (folder.adapter_only && folder.folder.empty())
+    throw Error("export: --adapter goes with --huggingface DIR", ExitCode::bad_recipe);
   if (!folder.folder.empty()) {
     if (references.size() != 1)
       throw Error("export: --huggingface takes one run", ExitCode::bad_recipe);

@@ -203,7 +203,8 @@ ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const 
   const ordered_json asked{{"recipe", parse_json<ordered_json>(text.to_json())},
                            {"folder", wanted.folder.string()},
                            {"dtype", wanted.dtype},
-                           {"model_type", type}};
+                           {"model_type", type},
+                           {"adapter", wanted.adapter_only}};
   const Captured captured =
       capture({trainer_program().string(), "--export-weights", "--run-folder",
                folder.run(run.folder).path.string(), "--resume-from", wanted.checkpoint.string()},

@@ -98,6 +98,7 @@ struct WeightExport {
   std::filesystem::path folder;
   std::string dtype;
   std::string model_type;
+  bool adapter_only = false;
 };
 nlohmann::ordered_json export_weights(const StoreFolder& folder, const RunRow& run,
                                       const RecipeText& text, const WeightExport& wanted);

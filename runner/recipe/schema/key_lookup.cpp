@@ -1,5 +1,7 @@
 #include "recipe/schema/key_lookup.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/table_schema.h"
@@ -92,6 +94,25 @@ std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& r
   return paths_of(declared(schemas, root, false));
 }
 
+namespace {
+
+// Of several the one whose table is there, if only one is: a table without a default, such as
+// [model.lora], is there where it is written.
+std::vector<std::string> without_absent(const SchemaSet& schemas, const Table& root,
+                                        std::vector<std::string> matches) {
+  std::vector<std::string> there;
+  for (const std::string& path : matches) {
+    const std::string parent = parent_path(path);
+    const Schema* table = schema_at(schemas, root, parent);
+    const bool is_optional =
+        table != nullptr && parent.find('.') != parent.npos && !table->contains("default");
+    if (!is_optional || find_path(root, parent) != nullptr) there.push_back(path);
+  }
+  return matches.size() > 1 && there.size() == 1 ? there : matches;
+}
+
+}  // namespace
+
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key) {
   if (split_path(key).empty()) return {};
@@ -99,7 +120,7 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
   for (const bool tables : {false, true}) {
     std::vector<std::string> matches = paths_of(declared(schemas, root, tables));
     std::erase_if(matches, [&](const std::string& path) { return !names(key, path); });
-    if (!matches.empty()) return preferred_paths(std::move(matches));
+    if (!matches.empty()) return without_absent(schemas, root, preferred_paths(std::move(matches)));
   }
   return {};
 }

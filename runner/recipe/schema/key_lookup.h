@@ -19,7 +19,8 @@ bool is_user_named(const SchemaSet& schemas, const Table& root, const std::strin
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root);
 
 // The declared paths of a recipe that `key` may mean: itself, or those that end in it; of these the
-// one outside of evaluations and groups, if only one is.
+// one outside of evaluations and groups, or of tables that the recipe could have and has not, if
+// only one is.
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key);
 

@@ -172,6 +172,10 @@ RecipeText text_in(const json& request, const char* key) {
   return RecipeText::from_json(json_text(request.at(key)));
 }
 
+int64_t average_bytes(const TrainState& train_state) {
+  return train_state.average ? train_state.average->bytes() : 0;
+}
+
 }  // namespace
 
 MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch) {
@@ -179,14 +183,15 @@ MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch) {
   int64_t gradients = 0;
   for (const Parameter& parameter : train_state.parameters->items())
     if (!parameter.is_frozen()) gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
-  return {weights, gradients, train_state.optimizers->state_size().bytes_here,
+  return {weights, gradients,
+          train_state.optimizers->state_size().bytes_here + average_bytes(train_state),
           static_cast<int64_t>(train_state.model->activation_bytes(batch.sequence_length) *
                                static_cast<double>(batch.micro_batch))};
 }
 
 int64_t checkpoint_bytes(const TrainState& train_state) {
   return bytes_of(train_state.optimizers->parameter_tensors()) +
-         train_state.optimizers->state_size().bytes;
+         train_state.optimizers->state_size().bytes + average_bytes(train_state);
 }
 
 json describe(const std::string& request) {

@@ -55,6 +55,7 @@ LoadedModel::LoadedModel(const nlohmann::json& request, const RunFolder& run,
       build_evaluations(recipe_, data_, device, only.is_null() ? "" : only.get<std::string>()));
   if (state) {
     load_weights(*checkpoint, pipeline_->train_state);
+    load_averages(*checkpoint, pipeline_->train_state);
     step_ = state->position.step;
   } else {
     import_all(recipe_, pipeline_->train_state);

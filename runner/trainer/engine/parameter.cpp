@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "base/random.h"
@@ -77,9 +78,18 @@ at::Tensor ParameterList::add(std::string name, ParameterClass kind, at::IntArra
   if (!places_.emplace(name, items_.size()).second)
     throw std::logic_error("parameter: '" + name + "' is declared twice");
   auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(precision_.of(kind)));
-  tensor.set_requires_grad(true);
+  tensor.set_requires_grad(!lora_ || is_adapter(name));
   items_.push_back({std::move(name), kind, tensor, initialization});
   return tensor;
+}
+
+std::pair<at::Tensor, at::Tensor> ParameterList::add_adapter(const std::string& layer, int64_t in,
+                                                             int64_t out) {
+  const auto bound = 1 / std::sqrt(static_cast<double>(in));
+  return {add(layer + std::string(kLoraA), ParameterClass::matrix, {lora_->rank, in},
+              Initialization::uniform(bound)),
+          add(layer + std::string(kLoraB), ParameterClass::matrix, {out, lora_->rank},
+              Initialization::constant(0))};
 }
 
 std::vector<std::string> ParameterList::start_at_zero(const std::vector<std::string>& globs) {

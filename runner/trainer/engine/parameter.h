@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "engine/lora.h"
 #include "engine/parameter_class.h"
 #include "engine/precision/precision.h"
 
@@ -49,10 +52,18 @@ class ParameterList {
   // What the model's layers compute in.
   const Precision& precision() const { return precision_; }
 
+  // From now on parameters are declared frozen, and layers that are targets have adapters.
+  void adapt(std::optional<LoraSettings> lora) { lora_ = std::move(lora); }
+  const std::optional<LoraSettings>& lora() const { return lora_; }
+
   // Declares a parameter, uninitialised, and returns the tensor to keep in the model. A tied
   // parameter is declared once. A name that is taken is a programming error.
   at::Tensor add(std::string name, ParameterClass kind, at::IntArrayRef shape,
                  Initialization initialization);
+
+  // Declares the matrices of a layer's adapter and returns them, A (rank, in) and B (out, rank): A
+  // starts as in PyTorch's linear layers, B at zero.
+  std::pair<at::Tensor, at::Tensor> add_adapter(const std::string& layer, int64_t in, int64_t out);
 
   // Parameters that match a glob start at zero. A glob without a match is returned.
   std::vector<std::string> start_at_zero(const std::vector<std::string>& globs);
@@ -68,6 +79,7 @@ class ParameterList {
  private:
   at::Device device_;
   Precision precision_;
+  std::optional<LoraSettings> lora_;
   std::vector<Parameter> items_;
   std::unordered_map<std::string, size_t> places_;  // in items_
 };

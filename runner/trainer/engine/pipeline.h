@@ -10,6 +10,7 @@
 
 #include "dist/process_group.h"
 #include "engine/buffers/optimizers.h"
+#include "engine/buffers/weight_average.h"
 #include "engine/dataset.h"
 #include "engine/device/machine.h"
 #include "engine/divergence/divergence.h"
@@ -81,6 +82,7 @@ struct TrainState {
   std::unique_ptr<ParameterList> parameters;
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizers> optimizers;  // null where nothing is trained
+  std::unique_ptr<WeightAverage> average;  // null without [optimizer] ema
 
   // What a checkpoint stores as model.safetensors.
   std::vector<NamedTensor> weights() const;

@@ -130,6 +130,10 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   result.lr = pipeline_.optimizers().lr(factor);
   clip(result.grad_norm);
   pipeline_.optimizers().step(factor, k + 1 - optimizer_start_);
+  if (const auto& average = pipeline_.train_state.average) {
+    pipeline_.optimizers().await_values();
+    average->update(k + 1 - optimizer_start_);
+  }
   if (!pipeline_.model().announces_use()) pipeline_.optimizers().await_values();
   if (plan.scales_loss) loss_scale_.updated();
   end_round_of_cpu_memory();

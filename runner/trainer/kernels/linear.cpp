@@ -99,7 +99,10 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
   const auto matrix = flat(x);
   auto shape = x.sizes().vec();
   shape.back() = weight.size(0);
-  return {linear_forward(matrix, weight, bias).view(shape), {matrix, weight}, gradients};
+  // A frozen weight has no gradient, for which alone x is kept.
+  return {linear_forward(matrix, weight, bias).view(shape),
+          {weight.requires_grad() ? matrix : at::Tensor(), weight},
+          gradients};
 }
 
 }  // namespace

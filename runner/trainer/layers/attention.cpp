@@ -45,8 +45,8 @@ Attention Attention::declare(ParameterList& parameters, const std::string& name,
 
 at::Tensor Attention::operator()(const at::Tensor& x, bool training,
                                  const Documents* documents) const {
-  const auto out = mixed(x, training ? settings_.dropout : 0, documents);
-  return at::dropout(projected(out), settings_.dropout, training);
+  const auto out = mixed(x, training, documents);
+  return at::dropout(projected(out, training), settings_.dropout, training);
 }
 
 at::Tensor Attention::operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,
@@ -67,21 +67,23 @@ at::Tensor Attention::operator()(const at::Tensor& x, KeyValueCache::Layer& laye
                                       layer.values.narrow(2, all - seen, seen)));
 }
 
-at::Tensor Attention::projected(const at::Tensor& mixed) const {
-  return output_projection_ ? (*output_projection_)(mixed) : mixed;
+at::Tensor Attention::projected(const at::Tensor& mixed, bool training) const {
+  return output_projection_ ? (*output_projection_)(mixed, training) : mixed;
 }
 
-at::Tensor Attention::mixed(const at::Tensor& x, double dropout, const Documents* documents) const {
+at::Tensor Attention::mixed(const at::Tensor& x, bool training, const Documents* documents) const {
   const auto& s = settings_;
+  const double dropout = training ? s.dropout : 0;
   if (documents) {
-    const auto [query, key, value] = placed(project(x), 0, documents);
+    const auto [query, key, value] = placed(project(x, training), 0, documents);
     return document_attention(query, key, value, documents->lengths, s.sliding_window, dropout);
   }
   const bool windowed = s.sliding_window > 0 && s.sliding_window < x.size(1);
   const bool unplaced = s.qk_norm == AttentionSettings::QkNorm::none && !s.rotary;
   if (s.fused && unplaced && !windowed)
-    return causal_attention(query_key_value_(x), {s.num_heads, s.num_key_value_heads}, dropout);
-  return among(placed(project(x)), dropout);
+    return causal_attention(query_key_value_(x, training), {s.num_heads, s.num_key_value_heads},
+                            dropout);
+  return among(placed(project(x, training)), dropout);
 }
 
 at::Tensor Attention::among(const Heads& heads, double dropout) const {
@@ -91,7 +93,7 @@ at::Tensor Attention::among(const Heads& heads, double dropout) const {
              : causal_attention(heads.query, heads.key, heads.value, dropout);
 }
 
-Attention::Heads Attention::project(const at::Tensor& x) const {
+Attention::Heads Attention::project(const at::Tensor& x, bool training) const {
   const auto heads = [&](const at::Tensor& part) {
     return part.unflatten(-1, {-1, settings_.head_dim});
   };
@@ -100,9 +102,10 @@ Attention::Heads Attention::project(const at::Tensor& x) const {
     return heads(whole ? norm(part) : part);
   };
   if (!settings_.fused)
-    return {normal(query_(x), query_norm_), normal(key_(x), key_norm_), heads(value_(x))};
+    return {normal(query_(x, training), query_norm_), normal(key_(x, training), key_norm_),
+            heads(value_(x, training))};
   const int64_t wide = settings_.query_width(), narrow = settings_.key_value_width();
-  const auto parts = query_key_value_(x).split_with_sizes({wide, narrow, narrow}, -1);
+  const auto parts = query_key_value_(x, training).split_with_sizes({wide, narrow, narrow}, -1);
   return {normal(parts[0], query_norm_), normal(parts[1], key_norm_), heads(parts[2])};
 }
 

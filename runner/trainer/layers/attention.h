@@ -57,11 +57,11 @@ class Attention {
     at::Tensor key;    // (B, T, H', D)
     at::Tensor value;
   };
-  at::Tensor mixed(const at::Tensor& x, double dropout, const Documents* documents) const;
+  at::Tensor mixed(const at::Tensor& x, bool training, const Documents* documents) const;
   at::Tensor among(const Heads& heads, double dropout) const;
-  Heads project(const at::Tensor& x) const;
+  Heads project(const at::Tensor& x, bool training = false) const;
   Heads placed(const Heads& heads, int64_t first = 0, const Documents* documents = nullptr) const;
-  at::Tensor projected(const at::Tensor& mixed) const;
+  at::Tensor projected(const at::Tensor& mixed, bool training = false) const;
 
   AttentionSettings settings_;
   Linear query_key_value_;  // ((H + 2 H') D, C): queries, keys, values; or

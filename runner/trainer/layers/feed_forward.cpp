@@ -9,8 +9,8 @@
 namespace exprun {
 namespace {
 
-at::Tensor activated(const FeedForward& layer, const at::Tensor& x) {
-  const auto up = layer.up_projection(x);
+at::Tensor activated(const FeedForward& layer, const at::Tensor& x, bool training) {
+  const auto up = layer.up_projection(x, training);
   switch (layer.activation) {
     case Activation::gelu:
       return activation(up, ActivationForm::gelu);
@@ -19,7 +19,7 @@ at::Tensor activated(const FeedForward& layer, const at::Tensor& x) {
     case Activation::relu_squared:
       return activation(up, ActivationForm::relu_squared);
     case Activation::swiglu:
-      return swiglu(layer.gate_projection(x), up);
+      return swiglu(layer.gate_projection(x, training), up);
   }
   throw std::logic_error("feed_forward: no such activation");
 }
@@ -44,7 +44,7 @@ FeedForward FeedForward::declare(ParameterList& parameters, const std::string& n
 }
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, bool training) const {
-  return at::dropout(down_projection(activated(*this, x)), dropout, training);
+  return at::dropout(down_projection(activated(*this, x, training), training), dropout, training);
 }
 
 }  // namespace exprun

@@ -15,18 +15,26 @@ struct Linear {
   at::Tensor bias;    // (out), or undefined
   at::ScalarType compute = at::kFloat;
 
+  // Of a layer with an adapter (engine/lora.h).
+  at::Tensor lora_a;  // (rank, in), or undefined
+  at::Tensor lora_b;  // (out, rank)
+  double lora_scale = 0;
+  double lora_dropout = 0;
+
   struct Shape {
     int64_t in;
     int64_t out;
     bool bias;
   };
 
-  // Declares "<name>.weight" and, if it has one, "<name>.bias".
+  // Declares "<name>.weight" and, if it has one, "<name>.bias"; the adapter of a layer that is to
+  // have one.
   static Linear declare(ParameterList& parameters, const std::string& name, Shape shape,
                         const InitialWeights& weights);
 
-  // (..., in) -> (..., out); x and the weights are cast to `compute`.
-  at::Tensor operator()(const at::Tensor& x) const;
+  // (..., in) -> (..., out); x and the weights are cast to `compute`. Of an adapter's input some is
+  // dropped in training.
+  at::Tensor operator()(const at::Tensor& x, bool training = false) const;
 };
 
 }  // namespace exprun

@@ -1,16 +1,19 @@
 // A decoder-only transformer, composed from its recipe: GPT-2 (Radford et al. 2019) by default,
 // with the norms, positions, attention and activations of its successors.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engine/model.h"
+#include "kernels/recompute.h"
 #include "layers/loss.h"
 #include "layers/norm.h"
 #include "layers/transformer_block.h"
@@ -29,6 +32,7 @@ struct Settings {
   bool tie_embeddings;
   double dropout;
   double logit_softcap;
+  bool checkpoint_activations;
   BlockSettings block;
   InitialWeights weights;
   std::vector<std::string> zero;
@@ -58,7 +62,7 @@ class Gpt final : public Model {
                                                s.weights.matrix(s.hidden_size)),
              s.vocab_size, s.logit_softcap, parameters.precision().compute};
     declared_.push_back(parameters.items().size());
-    count_ = parameters.count();
+    for (const Parameter& parameter : parameters.items()) tensors_.push_back(parameter.tensor);
   }
 
   bool announces_use() const override { return true; }
@@ -93,17 +97,31 @@ class Gpt final : public Model {
   int64_t context_length() const override { return settings_.context_length; }
   int64_t vocab_size() const override { return settings_.vocab_size; }
 
+  // Of a frozen parameter there is no gradient (2 of 6 operations); of blocks below all that is
+  // trained there is no backward at all (4 of 6, 8 of attention's 12).
   double flops_per_token(int64_t sequence_length) const override {
-    const int64_t positions = settings_.learned_positions ? position_embedding_.numel() : 0;
-    return 6 * static_cast<double>(count_ - positions) +
-           12.0 * static_cast<double>(settings_.num_layers) *
-               static_cast<double>(settings_.block.attention.query_width()) *
-               static_cast<double>(sequence_length);
+    const double attention = static_cast<double>(settings_.block.attention.query_width()) *
+                             static_cast<double>(sequence_length);
+    double flops = 0;
+    for (size_t part = 0; part < declared_.size(); ++part) {
+      const bool has_backward = is_trained_up_to(part);
+      for (size_t i = part == 0 ? 0 : declared_[part - 1]; i < declared_[part]; ++i) {
+        const at::Tensor& tensor = tensors_[i];
+        if (tensor.is_same(position_embedding_)) continue;
+        // The head's weight too, where they are tied.
+        const bool is_passed = has_backward || (settings_.tie_embeddings && part == 0);
+        const double each = tensor.requires_grad() ? 6 : is_passed ? 4 : 2;
+        flops += each * static_cast<double>(tensor.numel());
+      }
+      if (part > 0 && part + 1 < declared_.size()) flops += (has_backward ? 12 : 4) * attention;
+    }
+    return flops;
   }
 
   // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values,
-  // attention's output, the non-linearity's slope and value. The loss keeps the gradient of the
-  // hidden state; its logits exist in chunks only.
+  // attention's output, the non-linearity's slope and value; one without a backward keeps nothing.
+  // With checkpoint_activations they keep their inputs, and one at a time all of that. The loss
+  // keeps the gradient of the hidden state; its logits exist in chunks only.
   double activation_bytes(int64_t sequence_length) const override {
     const auto& s = settings_;
     const auto width = static_cast<double>(s.hidden_size);
@@ -112,12 +130,32 @@ class Gpt final : public Model {
         static_cast<double>(2 * attention.query_width() + 2 * attention.key_value_width());
     const double a_block =
         4 * width + of_heads + 2 * static_cast<double>(s.block.feed_forward.hidden);
-    const double a_token = a_block * static_cast<double>(s.num_layers) + 3 * width;
+    int64_t blocks = 0;  // with a backward
+    for (size_t part = 1; part + 1 < declared_.size(); ++part) blocks += is_trained_up_to(part);
+    const double of_blocks = s.checkpoint_activations && blocks > 0
+                                 ? width * static_cast<double>(blocks) + a_block
+                                 : a_block * static_cast<double>(blocks);
+    const double a_token = of_blocks + 3 * width;
     return static_cast<double>(at::elementSize(head_.compute)) * a_token *
            static_cast<double>(sequence_length);
   }
 
  private:
+  // Whether backward comes to a part: 0 the embeddings, then the blocks, and the head.
+  bool is_trained_up_to(size_t part) const {
+    const auto end = tensors_.begin() + static_cast<std::ptrdiff_t>(declared_[part]);
+    return std::any_of(tensors_.begin(), end,
+                       [](const at::Tensor& tensor) { return tensor.requires_grad(); });
+  }
+
+  // What is trained of block `number`.
+  Tensors trained_of(size_t number) const {
+    Tensors trained;
+    for (size_t i = declared_[number]; i < declared_[number + 1]; ++i)
+      if (tensors_[i].requires_grad()) trained.push_back(tensors_[i]);
+    return trained;
+  }
+
   // (B, T) -> (B, T, C); the first token is at position `first`, or where the documents say.
   at::Tensor embedded(const at::Tensor& inputs, int64_t first,
                       const Documents* documents = nullptr) const {
@@ -139,9 +177,17 @@ class Gpt final : public Model {
     auto declared = declared_.begin();
     about_to_use(*declared);
     auto x = embedded(inputs, 0, documents);
-    for (const auto& block : blocks_) {
+    const bool keeps_inputs = settings_.checkpoint_activations && at::GradMode::is_enabled();
+    for (size_t i = 0; i < blocks_.size(); ++i) {
       about_to_use(*++declared);
-      x = block(x, training(), documents);
+      if (!keeps_inputs) {
+        x = blocks_[i](x, training(), documents);
+        continue;
+      }
+      const auto once_more = documents ? std::optional(*documents) : std::nullopt;
+      x = recomputed(x, trained_of(i), [this, i, once_more](const at::Tensor& in) {
+        return blocks_[i](in, training(), once_more ? &*once_more : nullptr);
+      });
     }
     about_to_use(*++declared);
     return final_norm_(x);
@@ -155,7 +201,7 @@ class Gpt final : public Model {
   Norm final_norm_;
   Head head_;
   std::vector<size_t> declared_;  // parameters up to the first block, each block, and the head
-  int64_t count_ = 0;
+  Tensors tensors_;               // all parameters, as declared
 };
 
 InitialWeights read_weights(const Section& section, int64_t num_layers) {
@@ -179,6 +225,7 @@ Settings read(const Section& section) {
   s.tie_embeddings = section.get<bool>("tie_embeddings");
   s.dropout = section.get<double>("dropout");
   s.logit_softcap = section.get<double>("logit_softcap");
+  s.checkpoint_activations = section.get<bool>("checkpoint_activations");
   s.block = BlockSettings::read(section);
   const auto initialization = section.table("initialization");
   s.weights = read_weights(initialization, s.num_layers);
@@ -186,14 +233,33 @@ Settings read(const Section& section) {
   return s;
 }
 
+void check_targets(const Section& section, const ParameterList& parameters) {
+  if (!parameters.lora()) return;
+  for (const std::string& target : parameters.lora()->targets) {
+    const LoraSettings alone{1, 1, 0, {target}};
+    const auto& items = parameters.items();
+    if (std::none_of(items.begin(), items.end(), [&](const Parameter& parameter) {
+          return parameter.name.ends_with(kLoraA) &&
+                 alone.adapts(std::string_view(parameter.name)
+                                  .substr(0, parameter.name.size() - kLoraA.size()));
+        }))
+      throw section.table("lora").error(
+          "targets", "no linear layer of the blocks matches '" + target + "'",
+          "layers are named 'blocks.0.attention.output_projection' and so on; a target is a glob "
+          "of such a name or one of its words, such as \"attention\"");
+  }
+}
+
 std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) {
   const Settings settings = read(section);
+  parameters.adapt(LoraSettings::read(section));
   auto model = std::make_unique<Gpt>(settings, parameters);
   const auto unmatched = parameters.start_at_zero(settings.zero);
   if (!unmatched.empty())
     throw section.table("initialization")
         .error("zero", "no parameter of the model matches '" + unmatched.front() + "'",
                "one parameter is named '" + parameters.items().back().name + "'");
+  check_targets(section, parameters);
   return model;
 }
 

@@ -24,7 +24,7 @@ class Mlp final : public Model {
     down_projection_ =
         Linear::declare(parameters, "down_projection", {4 * width, width, true}, weights);
     head_ = Linear::declare(parameters, "head", {width, vocab_size_, true}, weights);
-    count_ = parameters.count();
+    for (const Parameter& parameter : parameters.items()) tensors_.push_back(parameter.tensor);
   }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
@@ -47,7 +47,16 @@ class Mlp final : public Model {
   int64_t context_length() const override { return context_length_; }
   int64_t vocab_size() const override { return vocab_size_; }
 
-  double flops_per_token(int64_t) const override { return 6 * static_cast<double>(count_); }
+  double flops_per_token(int64_t) const override {
+    double flops = 0;
+    bool has_backward = false;
+    for (const at::Tensor& tensor : tensors_) {
+      has_backward = has_backward || tensor.requires_grad();
+      const double each = tensor.requires_grad() ? 6 : has_backward ? 4 : 2;
+      flops += each * static_cast<double>(tensor.numel());
+    }
+    return flops;
+  }
 
   // The embedded token, each GELU's slope and value, and the logits with their softmax.
   double activation_bytes(int64_t sequence_length) const override {
@@ -59,11 +68,11 @@ class Mlp final : public Model {
  private:
   int64_t context_length_;
   int64_t vocab_size_;
-  at::Tensor token_embedding_;  // (V, C)
-  Linear up_projection_;        // (4C, C)
-  Linear down_projection_;      // (C, 4C)
-  Linear head_;                 // (V, C)
-  int64_t count_ = 0;
+  at::Tensor token_embedding_;       // (V, C)
+  Linear up_projection_;             // (4C, C)
+  Linear down_projection_;           // (C, 4C)
+  Linear head_;                      // (V, C)
+  std::vector<at::Tensor> tensors_;  // all parameters, as declared
 };
 
 std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) {

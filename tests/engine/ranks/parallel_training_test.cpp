@@ -148,6 +148,15 @@ TEST_CASE("parallel: with frozen parameters") {
   check_agreement({2, 3}, {R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 2, 8);
 }
 
+TEST_CASE("parallel: with adapters, and with activations that are computed again") {
+  check_agreement({2, 3}, {"model.lora={rank=2}"}, 2, 8);
+  check_agreement({2}, {"model.checkpoint_activations=true"}, 2, 8);
+}
+
+TEST_CASE("parallel: evaluations of averaged weights") {
+  check_agreement({2, 3}, {"optimizer.ema=0.9"}, 2, 8);
+}
+
 TEST_CASE("parallel: packed examples count the same targets on any number of ranks") {
   Words examples = kOfExamples;
   examples.push_back("evaluation.val_loss.tokens=50");

@@ -36,6 +36,11 @@ TEST_CASE("resume: with frozen parameters") {
   check_exact({R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 1);
 }
 
+TEST_CASE("resume: with adapters, and with activations that are computed again") {
+  check_exact({"model.lora={rank=2, dropout=0.2}"}, 1);
+  check_exact({"model.checkpoint_activations=true"}, 1);
+}
+
 TEST_CASE("resume: with packed examples") {
   check_exact(kOfExamples, 2);
 }

@@ -58,6 +58,7 @@ std::vector<std::vector<std::string>> bases() {
       {"dataset={type = \"instruction\", path = \"a.json\"}"},
       {"+optimizer.groups.x={match = [\"*\"], type = \"muon\", lr = 1}"},
       {"length=2 epochs", "run.early_stop={patience = 3}"},
+      {"model.lora={rank = 2}"},
       {"batch.tokens=64"},
       {"schedule.type=cosine_annealing", "half_period=5 steps"}};
   for (const char* type : {"adam", "lion", "muon", "sgd"})

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/diagnostic.h"
 #include "recipe/toml/write.h"
 #include "recipes.h"
 
@@ -31,6 +32,13 @@ TEST_CASE("overrides: a short key is that of no evaluation and no group, if one 
   const auto recipe = resolve_tiny({group, "lr=0.5"});
   CHECK(value_at(recipe, "optimizer.lr") == "0.5");
   CHECK(value_at(recipe, "optimizer.groups.all.lr") == "1.0");
+}
+
+TEST_CASE("overrides: a short key is that of no table that could be there and is not") {
+  CHECK(value_at(resolve_tiny({"dropout=0.5"}), "model.dropout") == "0.5");
+  CHECK_THROWS_AS(resolve_tiny({"model.lora={rank = 2}", "dropout=0.5"}), RecipeError);
+  CHECK(value_at(resolve_tiny({"model.lora={rank = 2}", "lora.dropout=0.5"}),
+                 "model.lora.dropout") == "0.5");
 }
 
 TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings") {

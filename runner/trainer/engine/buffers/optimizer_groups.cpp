@@ -79,19 +79,10 @@ RecipeError takes_nothing(const Section& group, const std::string& name,
   for (const Parameter& parameter : parameters)
     if (matches_any(globs, parameter.name))
       return group.error("match", "all parameters that match group '" + name + "' are frozen",
-                         "remove the group, or match less in 'frozen' of [optimizer]");
+                         "remove the group, or match less in 'frozen' of [optimizer]; with "
+                         "[model.lora] only the adapters are trained");
   return group.error("match", "no parameter matches group '" + name + "'",
                      "one parameter is named '" + parameters[parameters.size() / 2].name + "'");
-}
-
-std::vector<Parameter> not_frozen(const Section& optimizer,
-                                  const std::vector<Parameter>& parameters) {
-  const auto globs = optimizer.find<std::vector<std::string>>("frozen");
-  if (!globs) return parameters;
-  std::vector<Parameter> rest;
-  for (const Parameter& parameter : parameters)
-    if (!matches_any(*globs, parameter.name)) rest.push_back(parameter);
-  return rest;
 }
 
 std::string suggested_for(const std::string& glob, const std::vector<Parameter>& parameters) {
@@ -123,19 +114,19 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
 
 }  // namespace
 
-std::vector<Parameter> frozen_parameters(const Section& optimizer,
-                                         const std::vector<Parameter>& parameters) {
+std::vector<Parameter> freeze(const Section& optimizer, const std::vector<Parameter>& parameters) {
   const auto globs = optimizer.find<std::vector<std::string>>("frozen");
-  if (!globs) return {};
-  for (const std::string& glob : *globs)
+  for (const std::string& glob : globs.value_or(std::vector<std::string>()))
     if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
           return glob_matches(glob, parameter.name);
         }))
       throw optimizer.error("frozen", "no parameter matches '" + glob + "'",
                             suggested_for(glob, parameters));
   std::vector<Parameter> frozen;
-  for (const Parameter& parameter : parameters)
-    if (matches_any(*globs, parameter.name)) frozen.push_back(parameter);
+  for (const Parameter& parameter : parameters) {
+    if (globs && matches_any(*globs, parameter.name)) parameter.tensor.set_requires_grad(false);
+    if (parameter.is_frozen()) frozen.push_back(parameter);
+  }
   if (frozen.size() == parameters.size())
     throw optimizer.error("frozen", "all parameters are frozen: there is nothing to train",
                           "leave at least one parameter unmatched");
@@ -144,7 +135,9 @@ std::vector<Parameter> frozen_parameters(const Section& optimizer,
 
 std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
                                              const std::vector<Parameter>& parameters) {
-  std::vector<Parameter> left = not_frozen(optimizer, parameters);
+  std::vector<Parameter> left;
+  for (const Parameter& parameter : parameters)
+    if (!parameter.is_frozen()) left.push_back(parameter);
   std::vector<OptimizerGroup> result;
   if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
   if (optimizer.has("type") && !left.empty()) {

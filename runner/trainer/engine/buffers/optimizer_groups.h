@@ -17,10 +17,10 @@ struct OptimizerGroup {
   std::vector<Parameter> undecayed;
 };
 
-// The parameters that `frozen` of [optimizer] matches. Throws RecipeError where a glob matches
-// none, or where they match all.
-std::vector<Parameter> frozen_parameters(const Section& optimizer,
-                                         const std::vector<Parameter>& parameters);
+// Freezes the parameters that `frozen` of [optimizer] matches, and returns all that are frozen:
+// beside an adapter the model's own already were. Throws RecipeError where a glob matches none, or
+// where nothing is left to train.
+std::vector<Parameter> freeze(const Section& optimizer, const std::vector<Parameter>& parameters);
 
 // Puts each parameter that is not frozen into exactly one group. Throws RecipeError that names a
 // parameter in none or in two, a group that matches nothing, and a matrix-wise optimizer that would

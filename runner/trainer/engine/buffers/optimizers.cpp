@@ -77,10 +77,9 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
                        Parallelism parallelism, const UpdatePrecision& precision)
     : parallelism_(std::move(parallelism)),
       precision_(precision),
-      frozen_(frozen_parameters(section, parameters)),
+      frozen_(freeze(section, parameters)),
       groups_(optimizer_groups(section, parameters)) {
   share_values(*parallelism_.group, parameters);
-  for (const Parameter& parameter : frozen_) parameter.tensor.set_requires_grad(false);
   for (const OptimizerGroup& each : groups_) stepped_groups_.push_back(build(each));
   std::vector<const ShardedBuffer*> buffers;
   for (const SteppedGroup& stepped_group : stepped_groups_)

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr int kFormatVersion = 1;
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kAverageFile = "average.safetensors";
 constexpr const char* kStateFile = "state.json";
 
 // A device makes all of them at once.
@@ -138,6 +139,15 @@ class StoredTensors {
   Safetensors stored_;
 };
 
+void load_average(const fs::path& folder, WeightAverage& average) {
+  if (!fs::exists(folder / kAverageFile)) return average.forget();
+  const StoredTensors stored(folder / kAverageFile);
+  const auto averages = average.begin();
+  for (const auto& [name, target] : averages)
+    target.copy_(stored.tensor(name, target.sizes(), target.scalar_type()));
+  stored.require_count(averages.size());
+}
+
 std::string text_of(at::IntArrayRef shape, at::ScalarType dtype) {
   std::string text = "[";
   for (const int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -196,16 +206,20 @@ TensorDifferences differences_from(const fs::path& folder, const TrainState& tra
 Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const RunPlan& plan = pipeline.plan;
   give_back_idle_cpu_memory();  // the copies take as much as the model
-  return {{position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
-           pipeline.data_fingerprint, pipeline.machine(), autotune::save()},
-          copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
-          pipeline.optimizers().gathered_state()};
+  const auto& average = pipeline.train_state.average;
+  return {
+      {position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
+       pipeline.data_fingerprint, pipeline.machine(), autotune::save()},
+      copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
+      pipeline.optimizers().gathered_state(),
+      copies(average ? average->tensors() : std::vector<NamedTensor>(), pipeline.model().device())};
 }
 
 void write_checkpoint(const Snapshot& snapshot, const fs::path& folder) {
   AtomicFolder writing(folder);
   write_safetensors(writing.path() / kModelFile, snapshot.parameters);
   write_safetensors(writing.path() / kOptimizerFile, snapshot.optimizer);
+  if (!snapshot.average.empty()) write_safetensors(writing.path() / kAverageFile, snapshot.average);
   write_file_atomically(writing.path() / kStateFile, json_text(to_json(snapshot.state), 1) + "\n");
   writing.commit();
 }
@@ -222,6 +236,22 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
   }
 }
 
+std::optional<Safetensors> averages_of(const fs::path& folder) {
+  const fs::path file = folder / kAverageFile;
+  return fs::exists(file) ? std::optional<Safetensors>(file) : std::nullopt;
+}
+
+void load_averages(const fs::path& folder, const TrainState& train_state) {
+  const at::NoGradGuard no_grad;
+  const auto averages = averages_of(folder);
+  if (!averages) return;
+  for (const std::string& name : averages->names())
+    if (const Parameter* parameter = train_state.parameters->find(name)) {
+      at::Tensor weight = parameter->tensor;
+      weight.copy_(averages->tensor(name));
+    }
+}
+
 void load_weights(const fs::path& folder, const TrainState& train_state) {
   const at::NoGradGuard no_grad;
   const StoredTensors model(folder / kModelFile);
@@ -234,6 +264,7 @@ void load_weights(const fs::path& folder, const TrainState& train_state) {
 void load_tensors(const fs::path& folder, const Pipeline& pipeline) {
   const at::NoGradGuard no_grad;
   load_weights(folder, pipeline.train_state);
+  if (const auto& average = pipeline.train_state.average) load_average(folder, *average);
   if (!fs::exists(folder / kOptimizerFile)) return;
   const StoredTensors state(folder / kOptimizerFile);
   pipeline.optimizers().load_state([&](const auto& name, const auto& shape, auto dtype) {

@@ -1,11 +1,13 @@
 // A checkpoint: a folder with model.safetensors (by parameter), optimizer.safetensors
-// ("<parameter>/<state>"), state.json, and MANIFEST.json last. Without optimizer.safetensors the
-// optimizer's state begins there, as a fork may ask.
+// ("<parameter>/<state>"), average.safetensors (by parameter, where the recipe asks for averages),
+// state.json, and MANIFEST.json last. Without optimizer.safetensors the optimizer's state begins
+// there, as a fork may ask; averages without theirs.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct Snapshot {
   CheckpointState state;
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> optimizer;
+  std::vector<NamedTensor> average;
 };
 
 // As rank 0, while all others call Optimizers::gathered_state.
@@ -48,6 +51,12 @@ void load_tensors(const std::filesystem::path& folder, const Pipeline& pipeline)
 
 // The weights alone.
 void load_weights(const std::filesystem::path& folder, const TrainState& train_state);
+
+// The averages of a checkpoint that has some, to be evaluated or sent out in place of the weights
+// of their names.
+std::optional<Safetensors> averages_of(const std::filesystem::path& folder);
+// Copies them over the weights, which nothing trains on.
+void load_averages(const std::filesystem::path& folder, const TrainState& train_state);
 
 // Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
 struct TensorDifferences {

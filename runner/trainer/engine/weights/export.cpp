@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/pipeline.h"
+#include "engine/weights/adapter.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -109,23 +110,35 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   const ResolvedRecipe recipe = resolve(text, facts_of(PreparedData::load(run.data())));
   const CheckpointState state = read_checkpoint_state(checkpoint);
   const Safetensors stored(checkpoint / "model.safetensors");
+  const auto averages = averages_of(checkpoint);
   const TrainState shapes = build_weights(recipe, at::kMeta);
   const auto& parameters = shapes.parameters->items();
   const json& type = asked.at("model_type");
-  const TensorPlan plan = type.is_null() ? own_plan(parameters)
-                                         : foreign_plan(*tensor_names(type.get<std::string>()),
-                                                        parameters, recipe.section("model"));
+  const auto own = without_adapters(parameters);
+  const TensorPlan plan = type.is_null() ? own_plan(own)
+                                         : foreign_plan(*tensor_names(type.get<std::string>()), own,
+                                                        recipe.section("model"));
   if (!plan.unplanned.empty())
     throw std::logic_error("export: no name for " + listed(plan.unplanned));
   const ByName ours = [&](const std::string& name) {
-    const at::Tensor tensor = stored.tensor(name);
+    const at::Tensor tensor =
+        averages && averages->has(name) ? averages->tensor(name) : stored.tensor(name);
     if (tensor.sizes() != shapes.parameters->find(name)->tensor.sizes())
       throw Error("export: '" + name + "' in '" + checkpoint.string() +
                   "' has another shape than the recipe's model");
     return tensor;
   };
-  const auto files = write_weights(plan, ours, dtype_called(asked.at("dtype").get<std::string>()),
-                                   asked.at("folder").get<std::string>(), kMostBytes);
+  const fs::path folder = asked.at("folder").get<std::string>();
+  if (asked.value("adapter", false)) {
+    const auto base = recipe.section("model").find<std::string>("init_from").value_or("");
+    const auto files = write_adapter(plan, ours, *shapes.parameters, base, folder);
+    return {{"step", state.position.step},
+            {"tensors", parameters.size() - own.size()},
+            {"files", files}};
+  }
+  const auto files =
+      write_weights(plan, merged(ours, *shapes.parameters),
+                    dtype_called(asked.at("dtype").get<std::string>()), folder, kMostBytes);
   return {{"step", state.position.step},
           {"tensors", std::count_if(plan.tensors.begin(), plan.tensors.end(), is_written)},
           {"files", files}};

@@ -19,8 +19,9 @@ std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& our
                                        size_t most_bytes);
 
 // From {"recipe": RecipeText, "folder": DIR, "dtype": "float32" | "bfloat16" | "float16",
-// "model_type": TYPE, or null for the names of ours} to {"step": N, "tensors": N, "files": [NAME]}.
-// Throws RecipeError, Error.
+// "model_type": TYPE, or null for the names of ours, "adapter": whether the adapter alone is
+// written (engine/weights/adapter.h); it is merged otherwise} to {"step": N, "tensors": N, "files":
+// [NAME]}. Throws RecipeError, Error.
 nlohmann::json export_weights(const RunFolder& run, const std::filesystem::path& checkpoint,
                               const std::string& request);
 

@@ -219,6 +219,14 @@ std::vector<std::string> other_than_config(const ResolvedRecipe& recipe, const M
   return warnings;
 }
 
+// Adapters begin as they are where the source has none.
+std::vector<Parameter> sought_in(const WeightFiles& files, const TrainState& state) {
+  std::vector<Parameter> sought;
+  for (const Parameter& parameter : state.parameters->items())
+    if (!is_adapter(parameter.name) || files.has(parameter.name)) sought.push_back(parameter);
+  return sought;
+}
+
 struct Opened {
   TensorPlan plan;
   std::string system;  // for people
@@ -227,11 +235,12 @@ struct Opened {
 
 // What a file without a config.json has: the names of ours, or those that fit best.
 Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
-  Opened best{own_plan(state.parameters->items()), "exprun", {}};
+  const auto parameters = sought_in(files, state);
+  Opened best{own_plan(parameters), "exprun", {}};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {
-    TensorPlan plan = foreign_plan(*tensor_names(type), state.parameters->items(), model);
+    TensorPlan plan = foreign_plan(*tensor_names(type), parameters, model);
     const size_t count = Source(files, plan).found();
     if (count <= found) continue;
     found = count;
@@ -252,7 +261,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
                     model.type() + "\"",
                 ExitCode::bad_recipe);
   const std::string type = model_type_of(config);
-  return {foreign_plan(*tensor_names(type), state.parameters->items(), model), type,
+  return {foreign_plan(*tensor_names(type), sought_in(files, state), model), type,
           other_than_config(recipe, keys)};
 }
 

@@ -1,0 +1,78 @@
+#include "kernels/recompute.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/Generator.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <mutex>
+
+namespace exprun {
+namespace {
+
+at::Generator generator_of(const at::Tensor& x) {
+  return at::globalContext().defaultGenerator(x.device());
+}
+
+at::Tensor state_of(at::Generator generator) {
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
+
+// Draws as from a state that was, and then goes on as if it had not.
+class Replayed {
+ public:
+  Replayed(at::Generator generator, const at::Tensor& state)
+      : generator_(std::move(generator)), now_(state_of(generator_)) {
+    set(state);
+  }
+  ~Replayed() { set(now_); }
+  Replayed(const Replayed&) = delete;
+  Replayed& operator=(const Replayed&) = delete;
+
+ private:
+  void set(const at::Tensor& state) {
+    const std::lock_guard<std::mutex> lock(generator_.mutex());
+    generator_.set_state(state);
+  }
+
+  at::Generator generator_;
+  at::Tensor now_;
+};
+
+// Of those inputs whose gradient is needed, in their places.
+Tensors gradients(const at::Tensor& value, const at::Tensor& of_value, const Tensors& inputs,
+                  const std::vector<bool>& needed) {
+  Tensors wanted;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (needed[i]) wanted.push_back(inputs[i]);
+  const auto found = torch::autograd::grad({value}, wanted, {of_value});
+  Tensors result(inputs.size());
+  auto next = found.begin();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (needed[i]) result[i] = *next++;
+  return result;
+}
+
+}  // namespace
+
+// Parameters are inputs, so that their gradients go the way of all others: what waits for them
+// cannot tell how they were made.
+at::Tensor recomputed(const at::Tensor& x, const Tensors& parameters,
+                      const std::function<at::Tensor(const at::Tensor&)>& part) {
+  Tensors inputs{x};
+  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+  return with_custom_gradient(inputs, [&]() -> Differentiable {
+    const at::Tensor state = state_of(generator_of(x));
+    return {part(x), {x}, [state, parameters, part](const Backward& given) {
+              const at::AutoGradMode recording(true);
+              const at::Tensor& kept = given.kept[0];
+              const Replayed replayed(generator_of(kept), state);
+              Tensors inputs{kept.detach().set_requires_grad(given.needed[0])};
+              inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+              return gradients(part(inputs[0]), given.gradient, inputs, given.needed);
+            }};
+  });
+}
+
+}  // namespace exprun

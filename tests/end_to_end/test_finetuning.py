@@ -1,0 +1,68 @@
+"""Adapters and averaged weights through the commands: trained, evaluated, exported."""
+import json
+import struct
+import unittest
+
+from support import ExprunTest
+
+
+def tensors(file):
+    """{name: (shape, floats)} of a safetensors file in fp32."""
+    data = file.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    found = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            found[name] = entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin:8 + size + end])
+    return found
+
+
+class FineTuning(ExprunTest):
+    def checkpoint(self):
+        return max(self.folder.glob("runs/tiny-*/checkpoints/step_*"))
+
+    def last_val_loss(self):
+        ((value,),) = self.rows("SELECT value FROM metrics WHERE name = 'val/loss' ORDER BY run DESC, step DESC LIMIT 1")
+        return value
+
+    def test_an_adapter_is_trained_and_goes_out_merged_or_alone(self):
+        self.exprun("tiny.toml", "model.lora={rank=2, alpha=4}", "+evaluation.val_loss.every='40 steps'")
+        self.assertEqual(self.state(), "finished")
+        kept = tensors(self.checkpoint() / "model.safetensors")
+        module = "blocks.0.attention.query_key_value"
+        self.exprun("export", "tiny", "--huggingface", "merged")
+        merged = tensors(self.folder / "merged/model.safetensors")
+        self.assertFalse([name for name in merged if "lora" in name])
+        self.exprun("export", "tiny", "--huggingface", "adapter", "--adapter")
+        self.assertEqual(sorted(path.name for path in (self.folder / "adapter").iterdir()),
+                         ["MANIFEST.json", "adapter_config.json", "adapter_model.safetensors"]
+                         if (self.folder / "adapter/MANIFEST.json").exists() else
+                         ["adapter_config.json", "adapter_model.safetensors"])
+        config = json.loads((self.folder / "adapter/adapter_config.json").read_text())
+        self.assertEqual((config["peft_type"], config["r"], config["lora_alpha"]), ("LORA", 2, 4))
+        adapter = tensors(self.folder / "adapter/adapter_model.safetensors")
+        self.assertEqual(len(adapter), 2 * len(config["target_modules"]))
+        name = next(name for name in adapter if "c_attn.lora_A" in name or module + ".lora_A" in name)
+        self.assertEqual(adapter[name], kept[module + ".lora_a"])
+
+    def test_without_an_adapter_there_is_none_to_export(self):
+        self.exprun("tiny.toml", "steps=1")
+        refused = self.exprun("export", "tiny", "--huggingface", "adapter", "--adapter", code=2)
+        self.assertIn("has no adapter: its recipe has no [model.lora]", refused.err)
+
+    def test_averages_are_evaluated_and_exported(self):
+        self.exprun("tiny.toml", "optimizer.ema=0.9", "+evaluation.val_loss.every='40 steps'")
+        self.assertIn(f"{self.last_val_loss():.4f}"[:5], self.exprun("eval", "tiny").out)
+        averages, weights = (tensors(self.checkpoint() / f"{name}.safetensors") for name in ("average", "model"))
+        self.assertEqual(averages.keys(), weights.keys())
+        self.exprun("export", "tiny", "--huggingface", "out")
+        exported = tensors(self.folder / "out/model.safetensors")
+        ((_, norm),) = [value for name, value in exported.items() if name.endswith(("ln_f.weight", "final_norm.weight"))]
+        self.assertEqual(norm, averages["final_norm.weight"][1])
+        self.assertNotEqual(norm, weights["final_norm.weight"][1])
+
+
+if __name__ == "__main__":
+    unittest.main()
