@@ -115,7 +115,7 @@ class Sweep(SweepCrashes):
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
                                    r"exprun: next:\n"
                                    r"  exprun tiny.toml lr=1e-2 max_grad_norm=0 'evaluation.val_loss.every=1 steps' steps=10"
-                                   r"   trains the best point longer\n"
+                                   r"   trains the best point anew, twice as long\n"
                                    r"  exprun sweep show 1   shows every trial, and how much each axis matters\n"
                                    r"  exprun report --sweep 1   compares the runs\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
@@ -143,7 +143,7 @@ class Sweep(SweepCrashes):
         said = self.finish(process)
         self.assertEqual(said.code, 6, said.err)
         self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same command continues it\n"
-                                   r"exprun: best: lr=2e-2, ")
+                                   r"exprun: best so far: lr=2e-2, ")
 
     def test_what_an_earlier_call_has_finished_is_not_told_again(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2")
@@ -164,7 +164,7 @@ class Sweep(SweepCrashes):
         self.assertRegex(said, r"exprun: the points, best first \(mean ± standard deviation over seeds\):\n *lr  val/loss\n"
                                rf" *0.0\d  {mean:.3f}\d* ± [\d.e-]+ \(2\)\n")
         self.assertRegex(said, rf"exprun: best: {best}, val/loss {mean:.3f}\d* ± [\d.e-]+ over 2 seeds\n")
-        self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point longer\n", said)
+        self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point anew, twice as long\n", said)
         self.assertEqual(last, "lr=1e-4")
 
     def test_a_trial_that_runs_on_another_host_is_left_to_it(self):
@@ -198,7 +198,7 @@ class Sweep(SweepCrashes):
         process = self.start(*line)
         self.wait_for_step(20, process)
         said = self.exprun(*line).err
-        self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best: steps=2, ")
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best so far: steps=2, ")
 
     def test_its_result_is_a_table_for_a_script(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=2")

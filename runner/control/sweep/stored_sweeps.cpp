@@ -34,14 +34,20 @@ StoredTrial stored_trial(const Store& store, const StoreFolder& folder, const Sw
   return trial;
 }
 
+bool has_any(const StoredSweep& sweep, std::initializer_list<const char*> states) {
+  return std::any_of(states.begin(), states.end(),
+                     [&](const char* state) { return sweep.count(state) > 0; });
+}
+
+// Trials that the same command goes on with.
+bool has_unfinished(const StoredSweep& sweep) {
+  return has_any(sweep, {"waiting", "interrupted", "preempted", "killed", "crashed"});
+}
+
 std::string state_of(const StoredSweep& sweep) {
-  const auto any = [&](std::initializer_list<const char*> states) {
-    return std::any_of(states.begin(), states.end(),
-                       [&](const char* state) { return sweep.count(state) > 0; });
-  };
-  if (!sweep.processes.empty() || any({"running"})) return "running";
-  if (any({"waiting", "interrupted", "preempted", "killed", "crashed"})) return "interrupted";
-  return any({"failed", "diverged"}) ? "failed" : "finished";
+  if (!sweep.processes.empty() || has_any(sweep, {"running"})) return "running";
+  if (has_unfinished(sweep)) return "interrupted";
+  return has_any(sweep, {"failed", "diverged"}) ? "failed" : "finished";
 }
 
 template <typename Condition>
@@ -94,7 +100,9 @@ std::vector<ScoredPoint> StoredSweep::finished_points() const {
 }
 
 std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
-  const std::string text = "best: " + best.changes + ", " + sweep.plan.metric + ' ';
+  const bool so_far = has_unfinished(sweep) || has_any(sweep, {"running"});
+  const std::string text =
+      (so_far ? "best so far: " : "best: ") + best.changes + ", " + sweep.plan.metric + ' ';
   if (best.mean)
     return text + mean_text(*best.mean) + " over " +
            pluralize(static_cast<int64_t>(best.mean->count), "seed");
