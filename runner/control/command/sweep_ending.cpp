@@ -96,7 +96,8 @@ std::string longer_command(const std::string& recipe, const Trial& trial, bool a
 std::string next_commands(const StoreFolder& folder, const std::string& longer, int64_t sweep) {
   const std::string where = store_option(folder), number = std::to_string(sweep);
   std::string next = "next:";
-  if (!longer.empty()) next += "\n  " + longer + where + "   trains the best point anew, twice as long";
+  if (!longer.empty())
+    next += "\n  " + longer + where + "   trains the best point anew, twice as long";
   return next + "\n  exprun sweep show " + number + where +
          "   shows every trial, and how much each axis matters\n  exprun report --sweep " + number +
          where + "   compares the runs";
