@@ -45,9 +45,12 @@ std::optional<int64_t> world_size(const Table& root) {
   return positive_at(root, "parallelism.world_size");
 }
 
+bool is_made_of_text(std::string_view dataset_type) {
+  return dataset_type == "text" || dataset_type == "instruction";
+}
+
 std::optional<int64_t> vocabulary_of_bytes(const Table& root) {
-  const auto type = text_at(root, "dataset.type");
-  const bool raw = type == "text" || type == "instruction";
+  const bool raw = is_made_of_text(text_at(root, "dataset.type").value_or(""));
   const bool bytes = raw && text_at(root, "dataset.tokenizer") == "byte";
   return bytes ? std::optional<int64_t>(256) : std::nullopt;
 }

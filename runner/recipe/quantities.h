@@ -26,6 +26,9 @@ std::optional<Period> period_at(const Table& root, std::string_view path);
 // Ranks of the run; 1 where the machine decides.
 std::optional<int64_t> world_size(const Table& root);
 
+// Whether datasets of this type are text that becomes token shards, and not token shards already.
+bool is_made_of_text(std::string_view dataset_type);
+
 // What the recipe's tokenizer alone says, before any data are read: there are 256 bytes.
 std::optional<int64_t> vocabulary_of_bytes(const Table& root);
 

@@ -63,14 +63,14 @@ class Extend(LaterTraining):
                   "step 2 on, its learning rates would have been others\n  ")
         fork = "`exprun fork NAME run.steps=40` starts a new run from here with the new schedule\n"
         self.assertEqual(said, cannot + "it ends at a learning rate of 0; " + fork.replace("NAME", name))
+        self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
+        self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
         self.exprun("tiny.toml", "steps=20", "schedule.type=cosine", "min_lr_factor=0.1", "name=floor")
         floor = self.newest().name
         self.assertEqual(self.refused("resume", "floor", "run.steps=40"),
                          cannot.replace(name, floor) + f"`exprun resume {floor} run.steps=40 "
                          "'schedule.decay_until=\"20 steps\"'` keeps the rates so far and trains on at the last one; " +
                          fork.replace("NAME", floor))
-        self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
-        self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
 
     def test_what_follows_from_the_length_is_that_of_the_new_length_from_then_on(self):
         self.exprun("tiny.toml", "steps=20")
@@ -138,7 +138,8 @@ class Fork(LaterTraining):
         self.assertIn(f"exprun: error: fork: the checkpoint of step 40 of {self.origin.name} does not fit the changed recipe:\n"
                       "  model.hidden_size: 16 -> 32\n  run.steps: 40 -> 50\nparameters:\n  ", said)
         self.assertRegex(said, r"\n  \S+: \[\d+, 32\] Float here, \[\d+, 16\] Float there\n")
-        self.assertRegex(said, r"\n  and \d+ more\n\Z")
+        self.assertRegex(said, r"\n  and \d+ more\nmodel.init_from with model.init_partial=true begins a new run with the weights "
+                               r"that fit: see exprun schema model/gpt\n\Z")
         said = self.refused("fork", "@last", "num_layers=2", "run.steps=50")
         self.assertRegex(said, r"\n  blocks\.1\.\S+: \[\d+(, \d+)*\] Float here, not in the checkpoint\n")
 

@@ -77,7 +77,7 @@ class Help(ExprunTest):
         (self.folder / "recipes").symlink_to(ROOT / "recipes")
         for name in ("notes.txt", "a.txt", "notes/b.md"):
             self.write(name, "little ships\n\n" * 100)
-        self.write("models/gpt2/config.json", '{"model_type": "gpt2"}')
+        self.exprun("export", "quickstart", "--huggingface", "models/gpt2")
         self.exprun("data", "prepare", "path=text.txt", "--out", "data/corpus")
         examples = [line for command in COMMANDS for line in self.examples("help", *command.split())]
         examples += self.examples("--help")

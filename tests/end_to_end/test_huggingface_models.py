@@ -64,7 +64,7 @@ class HuggingFaceModels(ExprunTest):
         self.assertEqual(self.exprun("sample", "model", *greedy).out, self.exprun("sample", "tiny", *greedy).out)
         self.exprun("new", "again", "--from", "model", "--path", "text.txt")
         self.exprun("again.toml", "steps=1", "batch.sequences=1", "warmup=0 steps", "evaluation.val_loss.tokens=8",
-                    "evaluation.sample.tokens=1")
+                    "evaluation.sample.tokens=1", "evaluation.sample.prompt=7")
 
     def test_a_model_of_no_architecture_has_names_of_its_own(self):
         self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "activation=relu_squared")

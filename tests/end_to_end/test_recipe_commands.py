@@ -228,7 +228,12 @@ class Schema(ExprunTest):
   dropout             float >= 0, < 1; default 0.0
                       probability that an activation is dropped during training;
                       evaluations never drop [probability]
-""")
+""" + ("""
+[model.lora]  of model "gpt"
+  dropout             float >= 0, < 1; default 0.0
+                      probability that an input of an adapter is dropped during
+                      training [probability]
+""" if name == "dropout" else ""))
         text = self.exprun("schema", "betas").out
         self.assertIn('[optimizer]  of optimizer "adam" or "adamw"\n  betas ', text)
         self.assertIn('\n\n[optimizer]  of optimizer "lion"\n  betas ', text)
@@ -289,7 +294,8 @@ class New(ExprunTest):
     def test_every_model_and_kind_of_data_pass_check_together(self):
         shards = ["path=text.txt", "shard_tokens=10_000", "validation_tokens=10_000"]
         self.exprun("data", "prepare", *shards, "--out", "shards")
-        paths = {"text": "text.txt", "token_shards": "shards/train_*.bin"}
+        self.write("examples.jsonl", '{"prompt": "How many ships?", "response": "Nine."}\n' * 2000)
+        paths = {"instruction": "examples.jsonl", "text": "text.txt", "token_shards": "shards/train_*.bin"}
         self.assertEqual(DATASETS, sorted(paths))
         for model in MODELS:
             for data, path in paths.items():

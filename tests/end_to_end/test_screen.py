@@ -125,7 +125,7 @@ exprun: next:
                 self.assertRegex(" ".join(command), rf"^{verb} tiny-\w{{8}} run\.steps=8$")
                 self.exprun(*command)
                 self.assertEqual(self.rows("SELECT steps, last_step, state FROM runs ORDER BY run DESC LIMIT 1"), [(8, 8, "finished")])
-        command = self.offered("tiny.toml", "~run.steps", "length=256 tokens", "schedule.type=cosine", "schedule.decay_until=1 step",
+        command = self.offered("tiny.toml", "~run.steps", "length=256 tokens", "schedule.type=cosine", "schedule.decay_until=1 step", "min_lr_factor=0.1",
                                "--store", "other")
         self.assertRegex(" ".join(command), r"^resume tiny-\w{8} run\.length=\d+ tokens --store other$")
         self.exprun(*command)

@@ -61,6 +61,8 @@ class Contestant {
               .vocab_size = std::nullopt,
               .train = {inspect_shard(tokens, ShardFormat::raw_uint16)},
               .validation = {},
+              .train_segments = {},
+              .validation_segments = {},
               .store = "",
               .made_from = nullptr},
         bytes_before_(resident_bytes("VmRSS")),

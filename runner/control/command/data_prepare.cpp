@@ -10,6 +10,7 @@
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"
 #include "recipe/paths.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -91,7 +92,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
                 ExitCode::bad_recipe);
   const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
-  if (dataset.type() == "token_shards")
+  if (!is_made_of_text(dataset.type()))
     throw dataset.error("type", "the data is already in token shards",
                         "there is nothing to prepare");
   PrepareOptions options;

@@ -87,7 +87,7 @@ int run_eval(const Words& words, const Globals& globals) {
       .example("exprun eval @last --step best", "the same of the checkpoint with the best value")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe")
-      .example("exprun eval models/gpt2 evaluation.hellaswag.path=hellaswag_val.jsonl",
+      .example("exprun eval models/gpt2 evaluation.perplexity.path=text.txt",
                "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
@@ -95,12 +95,14 @@ int run_eval(const Words& words, const Globals& globals) {
   const WeightsArgument weights("eval", word, step, globals);
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());
-  if (resolved_aloud(text, globals).section("evaluation").keys().empty())
+  const bool is_empty = resolved_aloud(text, globals).section("evaluation").keys().empty();
+  const EvaluatedWeights located = weights.located(text);
+  if (is_empty)
     throw Error(
         "eval: there is no evaluation; name one, such as evaluation.perplexity.path=FILE "
         "(exprun schema evaluation lists them)",
         ExitCode::bad_recipe);
-  auto results = evaluate(weights.located(text));
+  auto results = evaluate(located);
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
   if (weights.run()) record(globals, *weights.run(), *results);

@@ -262,7 +262,9 @@ ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, c
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
-  if (asked.top && rows.are_runs && places.empty() && !asked.all_parameters)
+  const bool for_people = !asked.format.is_for_programs();
+  if (for_people && asked.top && order.size() > 1 && rows.are_runs && places.empty() &&
+      !asked.all_parameters)
     drop_equal_parameters(rows.columns, order);
   const bool curves = wants_curves(asked, rows, order.size());
   ResultTable table =

@@ -10,6 +10,7 @@
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
 #include "control/data/sources.h"
+#include "recipe/quantities.h"
 #include "recipe/value.h"
 #include "text/prepared_data.h"
 
@@ -64,7 +65,7 @@ const Table& dataset_table(const ResolvedRecipe& recipe) {
 
 // Of sources that become token shards, not of token shards.
 bool is_raw(const ResolvedRecipe& recipe) {
-  return recipe.section("dataset").type() != "token_shards";
+  return is_made_of_text(recipe.section("dataset").type());
 }
 
 // Files that evaluations read: HellaSwag's examples.

@@ -30,7 +30,7 @@ std::vector<std::string> evaluations_of(const Table& root, const std::string& ty
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
   const bool none = !has_validation(input.root) || input.dataset_info.validation_tokens == 0;
   if (!none || !text_at(input.root, "dataset.type")) return;
-  const bool text = text_at(input.root, "dataset.type") != "token_shards";
+  const bool text = is_made_of_text(*text_at(input.root, "dataset.type"));
   for (const std::string& path : evaluations_of(input.root, "val_loss"))
     diagnostics.push_back({place_of(input.root, join_path(path, "type")),
                            "[" + path + "] has no validation data",

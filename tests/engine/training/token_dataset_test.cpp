@@ -91,7 +91,7 @@ TEST_CASE("token reader: a shard that changed its size is an error, not a crash"
       TokenReader{shards},
       ("token shard: '" + shards[0].path +
        "' has 1100 bytes, but had 1124 when it was prepared; restore it, or start a "
-       "new run with --new")
+       "new run: exprun RECIPE --new")
           .c_str(),
       Error);
 }

@@ -39,15 +39,11 @@ void for_all_keys(const std::function<void(const std::string&, const Schema&)>& 
   for (const auto& [path, schema] : SchemaSet::embedded().files()) visit_keys(path, *schema, visit);
 }
 
-// A valid table of a component: its defaults, and the schema's examples for keys that have none or
-// are "auto".
-Table example_table(const SchemaSet& schemas, std::string_view kind, std::string_view type) {
-  const Schema* schema = schemas.find(kind, type);
-  if (schema == nullptr)
-    throw std::logic_error("schema: there is no " + std::string(kind) + " " + std::string(type));
+// A valid table: the schema's examples, else its defaults; of a table that is there only where it
+// is written, the same.
+Table example_of(const Schema& schema) {
   Table table;
-  table.set("type", {}, Value(std::string(type), {}, Origin::file));
-  for (const auto& [key, property] : (*schema)["properties"].items()) {
+  for (const auto& [key, property] : schema["properties"].items()) {
     const auto example = property.find("examples");
     const auto usual = property.find("default");
     const Schema* value = example != property.end() ? &example->front()
@@ -55,7 +51,19 @@ Table example_table(const SchemaSet& schemas, std::string_view kind, std::string
                                                     : nullptr;
     if (value != nullptr)
       table.set(key, {}, normalized(property, value_of_json(*value, Origin::file)));
+    else if (property.contains("properties"))
+      table.set(key, {}, Value(example_of(property), {}, Origin::file));
   }
+  return table;
+}
+
+// The same of a component, with its type.
+Table example_table(const SchemaSet& schemas, std::string_view kind, std::string_view type) {
+  const Schema* schema = schemas.find(kind, type);
+  if (schema == nullptr)
+    throw std::logic_error("schema: there is no " + std::string(kind) + " " + std::string(type));
+  Table table = example_of(*schema);
+  table.set("type", {}, Value(std::string(type), {}, Origin::file));
   return table;
 }
 

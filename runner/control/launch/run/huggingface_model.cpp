@@ -44,10 +44,13 @@ std::optional<fs::path> tokenizer_of(const fs::path& folder) {
 RecipeText recipe_of(const fs::path& folder, std::vector<std::string> overrides) {
   std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
   for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";
-  text += "[dataset]\ntype = \"text\"\npath = " + toml_quoted((folder / kConfigFile).string()) +
-          "\nvalidation_fraction = 0.0\n[batch]\nsequences = 1\n[optimizer]\ntype = \"adamw\"\nlr "
-          "= 1e-3\n"
-          "[schedule]\ntype = \"constant\"\n";
+  text += "[dataset]\ntype = \"text\"\npath = " + toml_quoted((folder / kConfigFile).string());
+  if (const auto tokenizer = tokenizer_of(folder))
+    text += "\ntokenizer = \"huggingface\"\nvocabulary = " + toml_quoted(tokenizer->string());
+  text +=
+      "\nvalidation_fraction = 0.0\n[batch]\nsequences = 1\n[optimizer]\ntype = \"adamw\"\nlr "
+      "= 1e-3\n"
+      "[schedule]\ntype = \"constant\"\n";
   return {{std::make_shared<SourceFile>(SourceFile{folder.string(), std::move(text)})},
           std::move(overrides)};
 }
