@@ -6,7 +6,7 @@ import sqlite3
 import time
 import unittest
 
-from support import TIMEOUT, ExprunTest
+from support import TIMEOUT, ExprunTest, children
 
 ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every=1000000 steps")
 
@@ -27,8 +27,14 @@ class Background(ExprunTest):
             time.sleep(0.05)
 
     def end_process(self, process):
-        if self.lives(process):
-            os.kill(process, signal.SIGKILL)
+        """With its trainer, which would save, and make the folder of the test anew."""
+        pids = [*children(process), process]
+        for pid in pids:
+            if self.lives(pid):
+                os.kill(pid, signal.SIGKILL)
+        late = time.monotonic() + TIMEOUT
+        while any(map(self.lives, pids)) and time.monotonic() < late:
+            time.sleep(0.02)
 
     @staticmethod
     def lives(process):
