@@ -20,6 +20,7 @@
 #include "engine/answer_prompts.h"
 #include "engine/attempt/attempt.h"
 #include "engine/describe.h"
+#include "engine/device/autotune.h"
 #include "engine/device/gpu.h"
 #include "engine/device/machine.h"
 #include "engine/device/torch_error.h"
@@ -59,6 +60,7 @@ ExitCode print_evaluations(const TrainerOptions& options) {
   const LoadedModel loaded(parse_json<nlohmann::json>(request), options.run.folder,
                            options.checkpoint);
   std::cout << json_text(evaluate_run(loaded)) << std::endl;
+  autotune::save();  // what was measured, for the next time
   return ExitCode::done;
 }
 
@@ -78,6 +80,7 @@ ExitCode print_texts(const TrainerOptions& options) {
   };
   answer_prompts(loaded, next_prompt,
                  [](const nlohmann::json& said) { std::cout << json_text(said) << std::endl; });
+  autotune::save();  // what was measured, for the next time
   return ExitCode::done;
 }
 

@@ -26,6 +26,7 @@
 #include "kernels/linear.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotation.h"
+#include "kernels/row_product.h"
 #include "layers/loss.h"
 
 using namespace exprun;
@@ -163,6 +164,18 @@ TEST_CASE("kernels: linear agrees with ATen's, forward and gradients, with and w
   for (size_t i = 0; i < 3; ++i)
     CHECK(at::allclose(ours.gradients[i], reference.gradients[i], 1e-5, 1e-5));
   CHECK(at::allclose(exprun::linear(x, weight), linear_reference(x, weight, {}), 1e-5, 1e-5));
+}
+
+TEST_CASE("kernels: one row through a linear layer is what a double product gives") {
+  with_each_instruction_set([] {
+    for (const int64_t in : {1, 5, 8, 64, 771})
+      for (const int64_t out : {1, 3, 4, 6, 333}) {
+        const auto x = at::randn({1, in}), weight = at::randn({out, in}), bias = at::randn({out});
+        const auto product = x.to(at::kDouble).mm(weight.t().to(at::kDouble));
+        CHECK(largest(row_product(x, weight, {}) - product) < 1e-4);
+        CHECK(largest(row_product(x, weight, bias) - product - bias) < 1e-4);
+      }
+  });
 }
 
 TEST_CASE("kernels: both backends compute the same product in full fp32") {

@@ -7,13 +7,15 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
-#include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include "engine/device/autotune.h"
 #include "kernels/custom_function.h"
+#include "kernels/instruction_set.h"
+#include "kernels/row_product.h"
 
 namespace exprun {
 namespace {
@@ -47,13 +49,14 @@ at::Tensor onednn(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 // processors without such a product, and twice as long on some that have one: there the factors,
 // widened, are multiplied in fp32, and the result is rounded once. That is never the slower by
 // much, so it comes first: it is taken where nothing may be measured.
-enum class Way { aten, onednn, fp32 };
+enum class Way { aten, onednn, fp32, ours };
 
 using Compute = std::function<at::Tensor(Way)>;
 
-at::Tensor fastest_of(const autotune::Key& key, autotune::Names names, std::array<Way, 2> ways,
-                      const Compute& compute) {
-  return compute(ways[autotune::choose(key, names, [&](size_t index) { compute(ways[index]); })]);
+at::Tensor fastest_of(const autotune::Key& key, autotune::Names names,
+                      std::initializer_list<Way> ways, const Compute& compute) {
+  const Way* const all = ways.begin();
+  return compute(all[autotune::choose(key, names, [&](size_t index) { compute(all[index]); })]);
 }
 
 at::Tensor fastest_product(const autotune::Key& key, const at::Tensor& operand,
@@ -105,6 +108,14 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
           gradients};
 }
 
+// What row_product takes.
+bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  static const bool has_kernels = !usable_instruction_sets().empty();
+  const bool is_plain =
+      x.is_contiguous() && weight.is_contiguous() && (!bias.defined() || bias.is_contiguous());
+  return has_kernels && x.is_cpu() && x.scalar_type() == at::kFloat && x.size(0) == 1 && is_plain;
+}
+
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -112,11 +123,16 @@ at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const a
     return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
   };
   const auto key = key_of(x, "forward", "forward_bf16", x.size(0), weight.size(1), weight.size(0));
-  return fastest_product(key, x, [&](Way way) {
+  const auto compute = [&](Way way) {
+    if (way == Way::ours) return row_product(x, weight, bias);
     if (way == Way::onednn) return onednn(x, weight, bias);
     if (way == Way::aten) return by_aten(x, weight, bias);
     return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias).to(x.scalar_type());
-  });
+  };
+  if (is_single_row(x, weight, bias) && onednn_operator())
+    return fastest_of(key, {"aten", "onednn", "ours"}, {Way::aten, Way::onednn, Way::ours},
+                      compute);
+  return fastest_product(key, x, compute);
 }
 
 at::Tensor linear_input_gradient(const at::Tensor& gradient, const at::Tensor& weight) {
