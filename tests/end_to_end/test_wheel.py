@@ -58,8 +58,9 @@ class Wheel(unittest.TestCase):
         self.assertIn("mine-", self.exprun("ls").stdout)
 
     def test_its_programs_look_for_libraries_in_the_environment(self):
-        expected = (ROOT / "tools/setup/wheel_rpath").read_text().strip()
+        whole = (ROOT / "tools/setup/wheel_rpath").read_text().strip()
         for program in sorted(self.environment.glob("bin/exprun*")):
+            expected = whole.split(":")[0] if program.name == "exprun" else whole
             with self.subTest(program=program.name):
                 dynamic = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
                 self.assertEqual([line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "PATH)" in line], [expected])

@@ -133,13 +133,13 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
 
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
                                   std::vector<RunRow> rows) {
-  const auto val_loss = store.series_by_run("val/loss");
-  const auto train_loss = store.series_by_run("train/loss");
-  const auto of = [](const auto& series, int64_t run) -> std::optional<SeriesRow> {
+  auto val_loss = store.series_by_run("val/loss"), train_loss = store.series_by_run("train/loss");
+  const auto of = [](auto& series, int64_t run) -> std::optional<SeriesRow> {
     const auto found = series.find(run);
-    return found == series.end() ? std::nullopt : std::optional(found->second);
+    return found == series.end() ? std::nullopt : std::optional(std::move(found->second));
   };
   std::vector<ReportedRun> runs;
+  runs.reserve(rows.size());
   for (RunRow& row : rows) {
     const int64_t id = row.id;
     runs.push_back(
