@@ -123,9 +123,13 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
   DataGlance glance;
   collect(glance.problems, [&] {
     const Section dataset = recipe.section("dataset");
-    glance.dataset_info =
-        is_raw(recipe) ? glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch)
-                       : facts_of(find_shards(recipe, libtorch));
+    if (is_raw(recipe)) {
+      TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
+      glance.dataset_info = std::move(text.dataset_info);
+      glance.prepared = std::move(text.prepared);
+    } else {
+      glance.dataset_info = facts_of(find_shards(recipe, libtorch));
+    }
     glance.problems = doubts_of_sources(recipe, libtorch);
   });
   return glance;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/dataset_info.h"
@@ -22,13 +23,15 @@ PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::p
 
 // Says where a file is read into both splits, and which keys are about no source, as prepare_data
 // does at its start. Throws RecipeError.
-void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch);
+void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch = libtorch_folder());
 
 // What is known of the data at first sight: of prepared data and of shards all, of a text the
 // tokenizer, unless it takes the characters of a large one.
 struct DataGlance {
   Diagnostics problems;  // what prepare_data would say: missing files, damaged headers; warnings
   DatasetInfo dataset_info;
+  // What prepare_data would give, where these files, unchanged since, are prepared already.
+  std::optional<PreparedData> prepared = {};
 };
 
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.

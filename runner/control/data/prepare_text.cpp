@@ -72,15 +72,16 @@ class Preparation {
                                : in_output_directory(output_directory(how_.folder));
   }
 
-  DatasetInfo glance(const fs::path& data_folder) {
+  TextGlance glance(const fs::path& data_folder) {
     refuse_empty_files();
-    if (const auto data = known_data(data_folder)) return facts_of(*data);
+    if (auto data = known_data(data_folder)) return {facts_of(*data), std::move(data)};
     const bool large = inputs_.source_bytes() > kLookedThrough;
-    if (const auto data = large ? std::nullopt : same_data(data_folder)) return facts_of(*data);
+    if (const auto data = large ? std::nullopt : same_data(data_folder))
+      return {facts_of(*data), std::nullopt};
     if (options_.tokenizer == "char" && large) return {};
     DatasetInfo dataset_info = facts_of(*tokenizer());
     limit_tokens(dataset_info);
-    return dataset_info;
+    return {std::move(dataset_info), std::nullopt};
   }
 
  private:
@@ -325,8 +326,8 @@ PreparedData prepare_text(const Section& dataset, const Table& table, const fs::
   return Preparation(dataset, table, options).run(data_folder);
 }
 
-DatasetInfo glance_at_text(const Section& dataset, const Table& table, const fs::path& data_folder,
-                           const std::string& libtorch) {
+TextGlance glance_at_text(const Section& dataset, const Table& table, const fs::path& data_folder,
+                          const std::string& libtorch) {
   PrepareOptions options;
   options.libtorch = libtorch;
   return Preparation(dataset, table, options).glance(data_folder);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/dataset_info.h"
@@ -25,9 +26,14 @@ PreparedData prepare_text(const Section& dataset, const Table& table,
                           const std::filesystem::path& data_folder, const PrepareOptions& options);
 
 // What is known before: of data that are there all, else the tokenizer's, unless it takes the
-// characters of a large text. Throws RecipeError for what shows at first sight: options, missing
-// files, the vocabulary.
-DatasetInfo glance_at_text(const Section& dataset, const Table& table,
-                           const std::filesystem::path& data_folder, const std::string& libtorch);
+// characters of a large text.
+struct TextGlance {
+  DatasetInfo dataset_info;
+  std::optional<PreparedData> prepared;  // from these files, which have not changed since
+};
+
+// Throws RecipeError for what shows at first sight: options, missing files, the vocabulary.
+TextGlance glance_at_text(const Section& dataset, const Table& table,
+                          const std::filesystem::path& data_folder, const std::string& libtorch);
 
 }  // namespace exprun

@@ -1,8 +1,12 @@
 #include "control/data/sources.h"
 
+#include <dirent.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -22,35 +26,53 @@ namespace fs = std::filesystem;
 
 using Names = std::vector<std::string>;
 
-// Names as text: comparing and joining thousands of fs::path takes longer than listing them.
-std::string below(const std::string& folder, const std::string& name) {
-  return folder.empty() || folder.ends_with('/') ? folder + name : folder + '/' + name;
+// Names as text, and the kernel's own listing: an fs::path for each of thousands of files takes
+// longer than looking for them.
+std::string below(const std::string& folder, std::string_view name) {
+  std::string path = folder;
+  if (!folder.empty() && !folder.ends_with('/')) path += '/';
+  return path += name;
 }
 
-// Entries of a folder, hidden ones too; none if there is no such folder.
+// What cannot be looked at is neither: a broken link, a folder without permission.
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_folder_itself(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// An entry of a folder.
+struct Entry {
+  const std::string& folder;
+  const std::string name;
+  unsigned char type;  // DT_REG, ...
+
+  std::string path() const { return below(folder, name); }
+  // A link to a file is one, a link to a folder is none: there may be no end of those.
+  bool is_file() const {
+    return type == DT_REG || ((type == DT_LNK || type == DT_UNKNOWN) && exprun::is_file(path()));
+  }
+  bool is_folder() const {
+    return type == DT_DIR || (type == DT_UNKNOWN && is_folder_itself(path()));
+  }
+};
+
+// Hidden ones too; none if there is no such folder.
 template <class Visit>
 void for_each_entry(const std::string& folder, Visit visit) {
-  std::error_code error;
-  fs::directory_iterator iterator(folder.empty() ? "." : folder, error);
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return;
-  if (error) throw file_error("list folder", folder, error.value());
-  for (const auto& entry : iterator) visit(entry, entry.path().filename().string());
-}
-
-// What cannot be looked at is no match: a broken link, a folder without permission.
-bool is_file(const fs::directory_entry& entry) {
-  std::error_code ignored;
-  return entry.is_regular_file(ignored);
-}
-
-fs::directory_entry entry_at(const std::string& path) {
-  std::error_code ignored;
-  return fs::directory_entry(path, ignored);
-}
-
-bool is_folder(const fs::directory_entry& entry) {
-  std::error_code ignored;
-  return entry.is_directory(ignored) && !entry.is_symlink(ignored);
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.empty() ? "." : folder.c_str()),
+                                                 ::closedir);
+  if (!open && (errno == ENOENT || errno == ENOTDIR)) return;
+  if (!open) throw file_error("list folder", folder);
+  for (errno = 0; const dirent* const entry = ::readdir(open.get()); errno = 0) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") visit(Entry{folder, std::string(name), entry->d_type});
+  }
+  if (errno != 0) throw file_error("list folder", folder);
 }
 
 class Matcher {
@@ -67,7 +89,7 @@ class Matcher {
       walk_matching(folder, depth, last);
     } else if (!last) {
       walk(below(folder, names_[depth]), depth + 1);
-    } else if (is_file(entry_at(below(folder, names_[depth])))) {
+    } else if (is_file(below(folder, names_[depth]))) {
       found_.push_back(below(folder, names_[depth]));
     }
   }
@@ -80,18 +102,18 @@ class Matcher {
 
  private:
   void walk_any_depth(const std::string& folder, size_t depth, bool last) {
-    for_each_entry(folder, [&](const fs::directory_entry& entry, const std::string& name) {
-      if (name.starts_with('.')) return;
-      if (is_folder(entry)) walk(below(folder, name), depth);
-      if (last && is_file(entry)) found_.push_back(below(folder, name));
+    for_each_entry(folder, [&](const Entry& entry) {
+      if (entry.name.starts_with('.')) return;
+      if (entry.is_folder()) walk(entry.path(), depth);
+      if (last && entry.is_file()) found_.push_back(entry.path());
     });
   }
 
   void walk_matching(const std::string& folder, size_t depth, bool last) {
-    for_each_entry(folder, [&](const fs::directory_entry& entry, const std::string& name) {
-      if (::fnmatch(names_[depth].c_str(), name.c_str(), FNM_PERIOD) != 0) return;
-      if (!last) walk(below(folder, name), depth + 1);
-      if (last && is_file(entry)) found_.push_back(below(folder, name));
+    for_each_entry(folder, [&](const Entry& entry) {
+      if (::fnmatch(names_[depth].c_str(), entry.name.c_str(), FNM_PERIOD) != 0) return;
+      if (!last) walk(entry.path(), depth + 1);
+      if (last && entry.is_file()) found_.push_back(entry.path());
     });
   }
 
@@ -143,6 +165,7 @@ class Finder {
   explicit Finder(const std::string& libtorch_folder) : libtorch_folder_(libtorch_folder) {}
 
   void find(const Value& path) try {
+    ++entries_;
     const std::string expanded = expand_path(*path.as<std::string>(), libtorch_folder_);
     if (expanded == kStandardInput)
       found_.push_back({expanded, path.where});
@@ -156,6 +179,7 @@ class Finder {
 
   // As it is written: neither a pattern nor standard input.
   void find_file(const Value& path) try {
+    ++entries_;
     const fs::path file = expand_path(*path.as<std::string>(), libtorch_folder_);
     std::error_code ignored;
     if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored))
@@ -166,8 +190,10 @@ class Finder {
     problems_.push_back(problem(path, error.what(), ""));
   }
 
+  // Each file once, as a name and not by a pattern where it is given by both.
   std::vector<Source> found() {
     if (!problems_.empty()) throw RecipeError(std::move(problems_));
+    if (entries_ == 1) return std::move(found_);
     std::set<std::string> named;
     for (const Source& source : found_)
       if (!source.by_glob) named.insert(identity(source.file));
@@ -183,11 +209,12 @@ class Finder {
   }
 
   void find_matching(const Value& path, const std::string& pattern) {
-    const auto files = matching_files(pattern);
+    auto files = matching_files(pattern);
     if (files.empty())
       problems_.push_back(
           problem(path, "no file matches '" + pattern + "'", what_to_write(pattern)));
-    for (const fs::path& file : files) found_.push_back({file, path.where, true});
+    found_.reserve(found_.size() + files.size());
+    for (fs::path& file : files) found_.push_back({std::move(file), path.where, true});
   }
 
   void find_one(const Value& path, const fs::path& file) {
@@ -209,6 +236,7 @@ class Finder {
   }
 
   const std::string& libtorch_folder_;
+  size_t entries_ = 0;
   std::vector<Source> found_;
   Diagnostics problems_;
 };

@@ -345,6 +345,7 @@ std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libt
   SplitSources found =
       find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
   std::vector<RawSource> sources;
+  sources.reserve(found.train.size() + found.validation.size());
   for (Source& source : found.train) sources.push_back({std::move(source), Part::train});
   for (Source& source : found.validation) sources.push_back({std::move(source), Part::validation});
   if (*dataset.find("type")->as<std::string>() == "instruction")

@@ -33,8 +33,9 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
 
 }  // namespace
 
-void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder, bool is_new) {
-  const DataGlance glance = glance_at_data(request.resolved, folder.data());
+DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
+                                  bool is_new) {
+  DataGlance glance = glance_at_data(request.resolved, folder.data());
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {
     problems.insert(problems.end(), more.begin(), more.end());
@@ -44,14 +45,17 @@ void require_at_first_sight(const LaunchRequest& request, const StoreFolder& fol
   add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value(), Severity::error));
   if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.dataset_info);
+  return glance;
 }
 
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run) {
-  require_at_first_sight(request, folder, !run);
+  DataGlance glance = require_at_first_sight(request, folder, !run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
-  PreparedData data = prepare_data(request.resolved, folder.data());
+  if (glance.prepared) warn_of_sources(request.resolved);
+  PreparedData data =
+      glance.prepared ? std::move(*glance.prepared) : prepare_data(request.resolved, folder.data());
   const DatasetInfo dataset_info = facts_of(data);
   ResolvedRecipe resolved = resolve(request.text, dataset_info);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "control/data/prepare.h"
 #include "control/launch/launch.h"
 #include "control/launch/run_device.h"
 #include "store/rows.h"
@@ -28,8 +29,9 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
 
 // What is wrong with the recipe or its data at first sight, for a new run also with the weights
 // that it begins with, and GPUs that it wants and this machine has not, before anything is prepared
-// or written. Throws RecipeError.
-void require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder, bool is_new);
+// or written. Returns what it saw of the data. Throws RecipeError.
+DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
+                                  bool is_new);
 
 // What concerns a run reads the paths of its recipe from where it was started.
 

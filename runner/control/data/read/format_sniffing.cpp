@@ -148,7 +148,7 @@ bool is_named_packed(const fs::path& file) {
 }
 
 std::string content_extension(const fs::path& file) {
-  return extension_of(is_named_packed(file) ? file.stem() : file);
+  return is_named_packed(file) ? extension_of(file.stem()) : extension_of(file);
 }
 
 void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
