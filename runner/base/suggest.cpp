@@ -60,6 +60,9 @@ constexpr const char* kBetas = ", as in [0.9, 0.95]";
 constexpr const char* kGlobal = ", the size of the global batch over all ranks and micro-batches";
 constexpr const char* kMicro = ", the part of the global batch that is computed at once";
 
+constexpr const char* kCompile =
+    "exprun has nothing to compile: it measures which kernels are the fastest, and keeps them";
+
 constexpr KeySynonym kKeys[] = {
     {"batch_size", "batch.sequences", kGlobal},
     {"global_batch_size", "batch.sequences", kGlobal},
@@ -116,7 +119,11 @@ constexpr KeySynonym kKeys[] = {
     {"save_steps", "checkpoint.every", kPeriod},
     {"log_interval", "metrics.progress_every", kPeriod},
     {"logging_steps", "metrics.progress_every", kPeriod},
+    {"compile", "", kCompile},
+    {"torch_compile", "", kCompile},
     {"dtype", "precision.compute"},
+    {"max_new_tokens", "evaluation.sample.tokens"},
+    {"max_tokens", "evaluation.sample.tokens"},
     {"mixed_precision", "precision.compute"},
 };
 
@@ -130,7 +137,8 @@ constexpr Pair kTables[] = {
 };
 
 constexpr Pair kValues[] = {
-    {"gpu", "cuda"}, {"half", "fp16"}, {"float", "fp32"}, {"single", "fp32"}, {"rope", "rotary"},
+    {"gpu", "cuda"},    {"half", "fp16"},    {"float", "fp32"},   {"single", "fp32"},
+    {"rope", "rotary"}, {"min", "minimize"}, {"max", "maximize"},
 };
 
 constexpr const char* kTrain = "; `exprun RECIPE` trains, where RECIPE is a .toml file";
@@ -140,7 +148,7 @@ constexpr Pair kCommands[] = {
     {"train", kTrain},      {"run", kTrain},       {"fit", kTrain},       {"start", kTrain},
     {"log", "logs"},        {"kill", "stop"},      {"list", "ls"},        {"runs", "ls"},
     {"status", "ls"},       {"ps", "ls"},          {"delete", "rm"},      {"remove", "rm"},
-    {"continue", "resume"}, {"restart", "resume"}, {"compare", "report"}, {"generate", "sample"},
+    {"continue", "resume"}, {"restart", "resume"}, {"diff", "compare"},   {"generate", "sample"},
     {"evaluate", "eval"},   {"test", "eval"},      {"validate", "check"}, {"init", "new"},
     {"create", "new"},      {"prepare", "data"},   {"download", "data"},  {"info", "show"},
     {"sql", "query"},       {"prune", "gc"},       {"repeat", "rerun"},

@@ -19,8 +19,8 @@ std::optional<std::string> nearest(std::string_view name,
 // here. Whoever meets an unknown word looks here before it looks for a misspelt one.
 struct KeySynonym {
   const char* word;
-  const char* path;       // of the recipe's key: "model.hidden_size"
-  const char* note = "";  // what to know of it, behind the path and before a '?'
+  const char* path;       // of the recipe's key: "model.hidden_size"; "" where no key is needed
+  const char* note = "";  // what to know of it, behind the path and before a '?'; else the reason
 };
 
 // Null for a word that no other tool has, as far as is known.

@@ -1,6 +1,8 @@
 #include "recipe/overrides.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -105,6 +107,18 @@ bool takes_list_of_text(const Schema& schema) {
          allows_type(schema["items"], "string");
 }
 
+// "1k", "2.5M": how large numbers are written elsewhere.
+std::optional<int64_t> number_with_suffix(std::string_view text) {
+  static constexpr std::string_view kSuffixes = "kKmMbB";
+  if (text.empty() || kSuffixes.find(text.back()) == text.npos) return std::nullopt;
+  double number = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || last != end || !(std::abs(number) < 1e9)) return std::nullopt;
+  const size_t kind = kSuffixes.find(text.back()) / 2;
+  return std::llround(number * (kind == 0 ? 1e3 : kind == 1 ? 1e6 : 1e9));
+}
+
 // The value of an override: TOML, or the bare text where the key takes text. The text of `file`
 // from the byte `begin` on; nothing, and the reason in `diagnostics`, if it cannot be read.
 // `schema` is that of the key.
@@ -133,6 +147,9 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
     syntax = {
         {span_of(file, begin, text.size()), "one value is needed, not several",
          makes_several ? "`exprun sweep` takes several" : "`exprun sweep` runs each of them"}};
+  if (const auto number = number_with_suffix(text))
+    syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",
+               "write " + std::to_string(*number)}};
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;
 }

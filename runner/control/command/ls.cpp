@@ -44,7 +44,7 @@ Words keys_of_columns() {
 void add_column(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::shared_ptr<const SourceFile>& source, Extent part) {
   const std::string name = text_of(*source, part);
-  if (find_column(table, name)) return;
+  if (find_column(table.columns, name)) return;
   const ValueName value = parse_value_name(source, part);
   const RunValues values = values_of(store, runs, value, span_of(source, part.begin, part.size));
   table.columns.push_back({name, name, all_numbers(values.cells)});

@@ -15,7 +15,9 @@ int run_restore(const Words& words, const Globals& globals) {
       .exit_codes(kReadsRuns)
       .example("exprun restore 1", "the run with id 1");
   if (!arguments.parse(words)) return 0;
-  if (references.empty()) throw Error("restore: say which run", ExitCode::bad_recipe);
+  if (references.empty())
+    throw Error("restore: say which run; `exprun ls --removed` lists the runs that can be restored",
+                ExitCode::bad_recipe);
   Store store = open_store_to_change(globals.store);
   for (const std::string& reference : references) {
     const RunRow run = store.find_run(reference, Store::Among::removed);

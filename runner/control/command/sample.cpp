@@ -18,6 +18,7 @@
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
 #include "control/report/terminal.h"
+#include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 #include "recipe/schema/key_lookup.h"
@@ -63,7 +64,10 @@ void require_sample_keys(const RecipeText& text, const Words& settings) {
     const size_t sign = sign_of(settings[i]).size();
     const std::string key = settings[i].substr(sign, settings[i].find('=') - sign);
     if (schema_at(schemas, resolution.recipe.root(), kPrefix + key) != nullptr) continue;
-    const auto near = nearest(key, names);
+    const KeySynonym* synonym = key_synonym(key);
+    const auto near = synonym && std::string_view(synonym->path).starts_with(kPrefix)
+                          ? std::optional(last_part(synonym->path))
+                          : nearest(key, names);
     unknown.push_back({span_of(override_file(i + 1, settings[i]), sign, key.size()),
                        "unknown key '" + key + "' of a sample",
                        near ? "did you mean '" + *near + "'?" : "its keys are " + listed(names)});

@@ -68,7 +68,7 @@ ResultTable for_people(ResultTable table, const StoredSweep& sweep) {
   const AxisColumns axes(points);
   if (axes.count() > 0) {
     const auto columns = axes.columns();
-    const auto at = static_cast<std::ptrdiff_t>(*find_column(table, "changes"));
+    const auto at = static_cast<std::ptrdiff_t>(*find_column(table.columns, "changes"));
     table.columns.erase(table.columns.begin() + at);
     table.columns.insert(table.columns.begin() + at, columns.begin(), columns.end());
     for (size_t i = 0; i < points.size(); ++i) {

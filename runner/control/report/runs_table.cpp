@@ -58,10 +58,18 @@ bool has_tag(const RunRow& run, const std::string& tag) {
   return std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
+namespace {
+
+// Keys that say nothing without their table: "model.type".
+constexpr std::string_view kUnclear[] = {".type", ".tokens", ".path", ".every", ".name", ".length"};
+
+}  // namespace
+
 std::string short_title(const std::string& path, const std::vector<std::string>& all) {
   for (size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0;
        dot = path.rfind('.', dot - 1)) {
     const std::string tail = path.substr(dot);
+    if (std::find(std::begin(kUnclear), std::end(kUnclear), tail) != std::end(kUnclear)) continue;
     const auto same = std::count_if(all.begin(), all.end(),
                                     [&](auto& other) { return ('.' + other).ends_with(tail); });
     if (same == 1) return tail.substr(1);
@@ -180,15 +188,13 @@ ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
 std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const std::string& name,
                                   int64_t now_ms) {
   const auto& all = all_ls_columns();
-  for (const auto part : {&Column::key, &Column::title}) {
-    for (const LsColumn& each : all) {
-      if (each.column.*part != name) continue;
-      RunValues values{{}, each.column.right};
-      for (const ReportedRun& run : runs) values.cells.push_back(each.cell(run, now_ms));
-      return values;
-    }
-  }
-  return std::nullopt;
+  std::vector<Column> columns;
+  for (const LsColumn& each : all) columns.push_back(each.column);
+  const auto found = find_column(columns, name);
+  if (!found) return std::nullopt;
+  RunValues values{{}, all[*found].column.right};
+  for (const ReportedRun& run : runs) values.cells.push_back(all[*found].cell(run, now_ms));
+  return values;
 }
 
 ResultTable ls_columns_explained() {

@@ -275,7 +275,7 @@ std::string to_plain(ResultTable table, const PlainOptions& options,
 namespace {
 
 size_t column_of(const ResultTable& table, const std::string& name) {
-  if (const auto found = find_column(table, name)) return *found;
+  if (const auto found = find_column(table.columns, name)) return *found;
   std::string all;
   for (const Column& column : table.columns) all += (all.empty() ? "" : ", ") + column.key;
   const auto near = nearest(name, column_names(table));
@@ -286,11 +286,17 @@ size_t column_of(const ResultTable& table, const std::string& name) {
 
 }  // namespace
 
-std::optional<size_t> find_column(const ResultTable& table, const std::string& name) {
-  for (const auto part : {&Column::key, &Column::title})
-    for (size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].*part == name) return i;
-  return std::nullopt;
+std::optional<size_t> find_column(const std::vector<Column>& columns, const std::string& name) {
+  const auto of = [&](auto&& named) -> std::optional<size_t> {
+    const auto found = std::find_if(columns.begin(), columns.end(), named);
+    if (found == columns.end()) return std::nullopt;
+    return static_cast<size_t>(found - columns.begin());
+  };
+  if (const auto found = of([&](const Column& column) { return column.key == name; })) return found;
+  return of([&](const Column& column) {
+    return std::equal(name.begin(), name.end(), column.title.begin(), column.title.end(),
+                      [](char a, char b) { return a == b || (a == '_' && b == ' '); });
+  });
 }
 
 std::vector<std::string> column_names(const ResultTable& table) {

@@ -41,8 +41,9 @@ std::string to_latex(const ResultTable& table);     // the same; a tabular, with
 
 // Which rows and columns of a table are shown, and in what order.
 
-// The column with this key or else this title: people write the header that they see.
-std::optional<size_t> find_column(const ResultTable& table, const std::string& name);
+// The column with this key or else this title: people write the header that they see, or val_loss
+// for "val loss".
+std::optional<size_t> find_column(const std::vector<Column>& columns, const std::string& name);
 
 // What a column may be called: the keys, then the titles.
 std::vector<std::string> column_names(const ResultTable& table);

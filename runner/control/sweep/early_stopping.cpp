@@ -21,12 +21,11 @@ std::string ordinal(size_t number) {
   return std::to_string(number) + ending;
 }
 
-int64_t first_rung(const Curve& curve, const EarlyStop& rule) {
-  if (rule.min_steps > 0) return rule.min_steps;
-  return std::max<int64_t>(1, curve.steps() / (rule.reduction * rule.reduction));
-}
-
 }  // namespace
+
+int64_t EarlyStop::first_step(int64_t steps) const {
+  return min_steps > 0 ? min_steps : std::max<int64_t>(1, steps / (reduction * reduction));
+}
 
 Summary summary_of(const std::string& word) {
   for (const Summary summary : {Summary::min, Summary::max, Summary::last})
@@ -102,7 +101,7 @@ size_t better_than(const Ranking& ranking, const Place& own) {
 std::optional<std::string> EarlyStopping::asha(size_t index) {
   const Curve& own = curves_[index];
   int64_t rung = 0;
-  for (int64_t next = first_rung(own, rule_); next <= own.last_step() && next < own.steps();
+  for (int64_t next = rule_.first_step(own.steps()); next <= own.last_step() && next < own.steps();
        next *= rule_.reduction)
     rung = next;
   if (rung == 0) return std::nullopt;
@@ -118,7 +117,7 @@ std::optional<std::string> EarlyStopping::asha(size_t index) {
 std::optional<std::string> EarlyStopping::median(size_t index) {
   const Curve& own = curves_[index];
   const int64_t step = own.last_step();
-  if (step < first_rung(own, rule_) || step >= own.steps()) return std::nullopt;
+  if (step < rule_.first_step(own.steps()) || step >= own.steps()) return std::nullopt;
   const auto& reached = ranking(step);
   const size_t others = reached.size() - 1;
   if (others < kFewestOthers) return std::nullopt;

@@ -29,6 +29,8 @@ struct EarlyStop {
   // No trial is stopped before; the first rung of asha, each further one `reduction` times as far.
   // 0: a run's length / reduction^2.
   int64_t min_steps = 0;
+
+  int64_t first_step(int64_t steps) const;  // of a run with so many steps
 };
 
 // Throws Error (wrong usage) for another word.

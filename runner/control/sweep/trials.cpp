@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
 #include "recipe/quantities.h"
@@ -75,6 +76,24 @@ Diagnostics stops_before_the_end(const EarlyStop& rule, const ResolvedRecipe& tr
   const std::string end = std::to_string(*steps);
   return {{where, "a trial ends at step " + end + " and cannot be stopped early",
            "give a number of steps below " + end}};
+}
+
+// Which trial learns fastest cannot be seen while the learning rates still rise.
+Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& trial,
+                               const SourceSpan& where) {
+  const auto warmup = period_at(trial.root(), "schedule.warmup");
+  const auto steps = warmup ? in_steps(trial.root(), {}, *warmup) : std::nullopt;
+  const auto length = run_steps(trial.root(), {});
+  if (rule.rule == EarlyStop::Rule::none || !steps || !length) return {};
+  const int64_t first = rule.first_step(*length);
+  if (static_cast<double>(first) >= *steps) return {};
+  Diagnostic warning{where.file ? where : trial.find("schedule.warmup")->where,
+                     "trials are compared at step " + std::to_string(first) +
+                         ", while their learning rates still rise: warmup takes " +
+                         pluralize(whole_steps(*steps), "step"),
+                     "give a min_steps above that"};
+  warning.severity = Severity::warning;
+  return {warning};
 }
 
 std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedRecipe& b) {
@@ -221,6 +240,24 @@ class Survey {
     found_.plan.seeds = search_.seeds.value_or(1);
   }
 
+  // That of the recipe, or of "seed=5 --seeds 3".
+  int64_t first_seed(Resolver& resolver) {
+    const auto given = std::find_if(axes_.begin(), axes_.end(), [](const SweepAxis& axis) {
+      return axis.values.size() == 1 && axis.values.front().size() == 1 && is_replicate(axis.key);
+    });
+    if (found_.plan.seeds > 1 && given != axes_.end()) {
+      const std::string& change = given->values.front().front().override;
+      if (const auto seed = parse_number<int64_t>(change.substr(change.find('=') + 1))) {
+        axes_.erase(given);
+        return *seed;
+      }
+    }
+    const Resolution base = resolver(recipe_.overrides);
+    const Value* const first = base.recipe.find("run.seed");
+    const auto* const seed = first ? first->as<int64_t>() : nullptr;
+    return seed ? *seed : 0;
+  }
+
   std::vector<SweepPoint> points_of_space(Resolver& resolver) {
     const bool random = found_.plan.method == "random";
     if (random && !search_.trials)
@@ -230,10 +267,7 @@ class Survey {
       throw RecipeError(search_.trials_where, "a grid runs all its points",
                         "remove 'trials', or write method = \"random\"");
     const int64_t seeds = found_.plan.seeds;
-    const Resolution base = resolver(recipe_.overrides);
-    const Value* const first = base.recipe.find("run.seed");
-    const auto* const seed = first ? first->as<int64_t>() : nullptr;
-    const SweepAxis replicates = seeds_axis(seed ? *seed : 0, seeds, search_.seeds_where);
+    const SweepAxis replicates = seeds_axis(first_seed(resolver), seeds, search_.seeds_where);
     if (!random) {
       std::vector<SweepAxis> axes = axes_;
       if (seeds > 1) axes.push_back(replicates);
@@ -267,6 +301,7 @@ class Survey {
     ResolvedRecipe resolved =
         std::move(resolution.recipe).with_warnings(std::move(resolution.diagnostics));
     add(stops_before_the_end(found_.plan.early_stop, resolved, search_.min_steps_where));
+    add(stops_after_warmup(found_.plan.early_stop, resolved, search_.min_steps_where));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;
@@ -297,6 +332,7 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
                      const SearchOptions& options) {
   SweepSurvey survey = survey_sweep(recipe, arguments, {}, options);
   if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
+  survey.plan.warnings = std::move(survey.diagnostics);
   return std::move(survey.plan);
 }
 

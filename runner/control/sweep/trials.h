@@ -30,6 +30,7 @@ struct SweepPlan {
   bool maximize = false;
   std::optional<Summary> summary;  // of the metric; without one, of the better end
   EarlyStop early_stop;
+  Diagnostics warnings;
 };
 
 Objective objective_of(const SweepPlan& plan);

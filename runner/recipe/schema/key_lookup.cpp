@@ -127,7 +127,9 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
 
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
   if (const KeySynonym* synonym = key_synonym(last_part(key)))
-    return "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?";
+    return *synonym->path
+               ? "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?"
+               : synonym->note;
   const std::vector<std::string> paths = declared_paths(schemas, root);
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(last_part(path));

@@ -48,6 +48,7 @@ std::vector<std::string> homes(const SchemaSet& schemas, const std::string& key)
 
 // "did you mean 'hidden_size' in [model]?", of a word of another tool.
 std::string help_for_synonym(const KeySynonym& synonym, const std::string& table) {
+  if (!*synonym.path) return synonym.note;
   const std::string home = parent_path(synonym.path), key = last_part(synonym.path);
   return "did you mean " + quoted(key) + (home == table ? "" : " in [" + home + "]") +
          synonym.note + "?";

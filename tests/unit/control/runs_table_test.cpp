@@ -40,6 +40,8 @@ TEST_CASE("report: titles are as short as they can be told apart") {
   const std::vector<std::string> paths = {"optimizer.lr", "optimizer.groups.a.lr",
                                           "evaluation.b.every", "checkpoint.every", "run.seed"};
   CHECK(short_title("run.seed", paths) == "seed");
+  CHECK(short_title("model.type", {"model.type"}) == "model.type");
+  CHECK(short_title("dataset.groups.a.path", {"dataset.groups.a.path"}) == "a.path");
   CHECK(short_title("optimizer.lr", paths) == "optimizer.lr");
   CHECK(short_title("optimizer.groups.a.lr", paths) == "a.lr");
   CHECK(short_title("checkpoint.every", paths) == "checkpoint.every");
@@ -84,6 +86,8 @@ TEST_CASE("ls: a column is known by its header too") {
         "val loss    time    time  started  id\n"
         "   1.600  1m 12s  1m 12s   1m ago   2\n"
         "   1.350  1m 12s  1m 12s   1m ago   1\n");
+  sort_rows(table, "val_loss", false);  // "val loss"
+  CHECK(table.rows[0][0].text == "1.350");
   const std::string explained = to_plain(ls_columns_explained(), {});
   CHECK(explained.find("name                header         what it is\n") == 0);
   CHECK(explained.find("\nseconds             time           how long it ran, in seconds\n") !=

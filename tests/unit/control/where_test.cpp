@@ -230,8 +230,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("min(val/loss)=low", 15, 3, "min(val/loss) is a number, and 'low' is none", "");
   check("lr<1 and (l_r>1)", 11, 3, no_name + "l_r', and ls no such column", "did you mean 'lr'?");
   check("tmie>1", 1, 4, no_name + "tmie', and ls no such column", "did you mean 'time'?");
-  check("val_loss<3", 1, 8, no_name + "val_loss', and ls no such column",
-        "did you mean 'val/loss'?");
+  check("val_los<3", 1, 7, no_name + "val_los', and ls no such column", "did you mean 'val/loss'?");
   check("1e-3<lr", 1, 4, no_name + "1e-3', and ls no such column",
         "the name stands left of the sign, as in lr>1e-4");
   check("min(val/los)<3", 1, 12, "no run has a series 'val/los'", "did you mean 'val/loss'?");

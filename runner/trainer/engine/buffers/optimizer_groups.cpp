@@ -1,6 +1,7 @@
 #include "engine/buffers/optimizer_groups.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "base/suggest.h"
 #include "engine/optimizer.h"
@@ -29,7 +30,25 @@ OptimizerGroup filled(std::string name, const Section& section,
   return group;
 }
 
-void check_takes(const OptimizerGroup& group, std::string_view key) {
+// As globs, one for all blocks: "blocks.*.attention.output.weight".
+std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& parameters) {
+  static const std::regex number("\\.[0-9]+\\.");
+  std::vector<std::string> globs;
+  for (const Parameter& parameter : parameters) {
+    const std::string glob = '"' + std::regex_replace(parameter.name, number, ".*.") + '"';
+    const bool is_new = std::find(globs.begin(), globs.end(), glob) == globs.end();
+    if (parameter.kind == ParameterClass::matrix && is_new) globs.push_back(glob);
+  }
+  return globs;
+}
+
+std::string list_of_globs(const std::vector<std::string>& globs) {
+  std::string list;
+  for (const std::string& glob : globs) list += (list.empty() ? "[" : ", ") + glob;
+  return list + "]";
+}
+
+void check_takes(const OptimizerGroup& group, std::string_view key, const std::string& remedy) {
   const std::string type = group.section.type();
   if (Registry<Optimizer>::instance().find(type).granularity ==
       Optimizer::Granularity::element_wise)
@@ -40,7 +59,15 @@ void check_takes(const OptimizerGroup& group, std::string_view key) {
         throw group.section.error(key,
                                   "optimizer '" + type + "' updates only matrices, but '" +
                                       parameter.name + "' is of class " + to_string(parameter.kind),
-                                  "put it in a group with another optimizer");
+                                  remedy);
+}
+
+// Of an optimizer of matrices alone that would have all parameters.
+std::string remedy_for_default(const std::string& type, const std::vector<Parameter>& parameters) {
+  const auto globs = globs_of_matrices(parameters);
+  if (globs.empty()) return "choose another optimizer, such as \"adamw\"";
+  return "set type = \"adamw\" here, and add [optimizer.groups.matrices] with type = \"" + type +
+         "\", its lr and match = " + list_of_globs(globs);
 }
 
 std::vector<std::string> globs_of(const Section& group) {
@@ -107,7 +134,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const auto taken = take_matching(section, left);
     if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
-    check_takes(result.back(), "match");
+    check_takes(result.back(), "match", "match it in a group with another optimizer");
   }
   return result;
 }
@@ -142,7 +169,7 @@ std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
   if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
   if (optimizer.has("type") && !left.empty()) {
     result.insert(result.begin(), filled(kDefaultGroup, optimizer, left));
-    check_takes(result.front(), "type");
+    check_takes(result.front(), "type", remedy_for_default(optimizer.type(), left));
   } else if (!left.empty()) {
     throw optimizer.error(
         "groups", "parameter '" + left.front().name + "' is not in any group of [optimizer.groups]",
