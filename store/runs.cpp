@@ -238,6 +238,11 @@ std::string which(Store::Among among) {
                                      : "WHERE removed_ms IS NOT NULL ";
 }
 
+// Not the greatest id: runs that were merged into this store may be older than its own.
+std::string newest_run(const std::string& where) {
+  return "(SELECT id FROM run " + where + "ORDER BY started_ms DESC, id DESC LIMIT 1)";
+}
+
 // What "@best" compares runs by.
 struct Goal {
   std::string metric = "val/loss";
@@ -248,8 +253,9 @@ Goal newest_goal(Connection& connection) {
   Goal goal;
   Query query(connection,
               "SELECT k.path, p.value FROM parameter AS p JOIN parameter_key AS k ON k.id = p.key "
-              "WHERE p.run = (SELECT max(id) FROM run WHERE removed_ms IS NULL) "
-              "AND k.path IN ('run.best_metric', 'run.best_goal')");
+              "WHERE p.run = " +
+                  newest_run(which(Store::Among::kept)) +
+                  "AND k.path IN ('run.best_metric', 'run.best_goal')");
   while (query.step()) {
     if (query.text(0) == "run.best_metric")
       goal.metric = query.text(1);
@@ -273,7 +279,8 @@ std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
 
 std::vector<RunRow> exact(Connection& connection, const std::string& reference,
                           const std::string& where) {
-  if (reference == "@last") return select_runs(connection, where + "ORDER BY run DESC LIMIT 1");
+  if (reference == "@last")
+    return select_runs(connection, where + "AND run = " + newest_run(where));
   if (reference == "@best") return best_run(connection, where);
   if (const auto id = parse_number<int64_t>(reference)) {
     auto rows = select_runs(connection, where + "AND run = ?", *id);

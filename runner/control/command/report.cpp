@@ -1,6 +1,7 @@
 // exprun report
 #include <algorithm>
 #include <ctime>
+#include <set>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -328,6 +329,17 @@ void write_html(const Store& store, const Globals& globals, const Asked& asked) 
   log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(runs.size(), "run"));
 }
 
+// A loss per token says nothing beside one of other tokens.
+void warn_of_different_data(const std::vector<ReportedRun>& runs) {
+  std::set<std::string> fingerprints;
+  for (const ReportedRun& reported : runs)
+    if (reported.val_loss || reported.train_loss)
+      fingerprints.insert(reported.run.data_fingerprint);
+  if (fingerprints.size() > 1)
+    log_warning("these runs were trained on " + std::to_string(fingerprints.size()) +
+                " different data sets, so their losses may not be comparable");
+}
+
 }  // namespace
 
 int run_report(const Words& words, const Globals& globals) {
@@ -347,6 +359,7 @@ int run_report(const Words& words, const Globals& globals) {
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
   asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no runs");
+  if (!asked.format.is_for_programs()) warn_of_different_data(runs);
   return 0;
 }
 

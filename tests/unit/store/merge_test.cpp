@@ -5,6 +5,7 @@
 
 #include "base/diagnostic.h"
 #include "store/metrics/metric_writer.h"
+#include "tests/unit/store/clock_set_back.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -115,6 +116,19 @@ TEST_CASE("merge: everything of a run comes along, and a second time changes not
   store.purge_run(1, [] {});
   CHECK(content(store) == content(other));
   CHECK(value_of(store, "SELECT count(*) FROM pragma_foreign_key_check") == "0");
+}
+
+TEST_CASE("merge: @last is the run that began last, not the one that came last") {
+  const DatabaseFolder here, there;
+  Store other(there.database(), Store::Access::read_write);
+  {
+    const ClockSetBack before(std::chrono::hours(1));
+    full_run(other, "1a");
+  }
+  Store store(here.database(), Store::Access::read_write);
+  const int64_t mine = store.create_run(new_run("ffff", "mine"));
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(store.find_run("@last").id == mine);
 }
 
 TEST_CASE("merge: a run that went on elsewhere is brought further, rewinds too") {
