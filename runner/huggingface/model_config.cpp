@@ -327,7 +327,7 @@ std::string model_type_of(const json& config) {
 
 ModelKeys model_keys(const json& values, const std::filesystem::path& file) {
   const std::string type = model_type_of(values);
-  if (!tensor_names(type))
+  if (const TensorNames* names = tensor_names(type); !names || names->architecture.empty())
     throw Error("huggingface: '" + file.string() + "' has the model_type \"" + type +
                 "\"; exprun supports " + listed(known_model_types()));
   Config config(values);

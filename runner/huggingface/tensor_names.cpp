@@ -30,6 +30,29 @@ TensorNames gpt2() {
       {"*h.*.attn.bias", "*h.*.attn.masked_bias"}};
 }
 
+// No transposed matrices; the head is always the embedding.
+TensorNames llmc() {
+  return {"",
+          {{"token_embedding.weight", "wte"},
+           {"position_embedding.weight", "wpe"},
+           {"blocks.*.attention_norm.weight", "ln1w.*", false, 1},
+           {"blocks.*.attention_norm.bias", "ln1b.*", false, 0},
+           {"blocks.*.attention.query_key_value.weight", "qkvw.*"},
+           {"blocks.*.attention.query_key_value.bias", "qkvb.*", false, 0},
+           {"blocks.*.attention.output_projection.weight", "attprojw.*"},
+           {"blocks.*.attention.output_projection.bias", "attprojb.*", false, 0},
+           {"blocks.*.feed_forward_norm.weight", "ln2w.*", false, 1},
+           {"blocks.*.feed_forward_norm.bias", "ln2b.*", false, 0},
+           {"blocks.*.feed_forward.up_projection.weight", "fcw.*"},
+           {"blocks.*.feed_forward.up_projection.bias", "fcb.*", false, 0},
+           {"blocks.*.feed_forward.down_projection.weight", "fcprojw.*"},
+           {"blocks.*.feed_forward.down_projection.bias", "fcprojb.*", false, 0},
+           {"final_norm.weight", "lnfw", false, 1},
+           {"final_norm.bias", "lnfb", false, 0}},
+          "",
+          {}};
+}
+
 // What the Llama-like ones share; `norms` are those of a block.
 TensorNames llama_like(std::string_view architecture, const std::vector<TensorRule>& norms) {
   TensorNames names{
@@ -80,6 +103,7 @@ const std::map<std::string_view, TensorNames>& tables() {
   static const std::map<std::string_view, TensorNames> tables{
       {"gpt2", gpt2()},
       {"llama", llama_like("LlamaForCausalLM", kBefore)},
+      {kLlmc, llmc()},
       {"mistral", llama_like("MistralForCausalLM", kBefore)},
       {"olmo2", llama_like("Olmo2ForCausalLM", with_norms_of_queries_and_keys(kBehind))},
       {"qwen2", llama_like("Qwen2ForCausalLM", kBefore)},
@@ -96,7 +120,8 @@ const TensorNames* tensor_names(std::string_view model_type) {
 
 std::vector<std::string> known_model_types() {
   std::vector<std::string> types;
-  for (const auto& [type, names] : tables()) types.emplace_back(type);
+  for (const auto& [type, names] : tables())
+    if (!names.architecture.empty()) types.emplace_back(type);
   return types;
 }
 

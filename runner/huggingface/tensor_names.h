@@ -20,15 +20,17 @@ struct TensorRule {
 };
 
 struct TensorNames {
-  std::string_view architecture;  // as in config.json: "LlamaForCausalLM"
+  std::string_view architecture;  // as in config.json: "LlamaForCausalLM"; "" where there is none
   std::vector<TensorRule> rules;
   std::string_view prefix;                // of all names but the head's; some files leave it out
   std::vector<std::string_view> ignored;  // globs of constants that older files have
 };
 
-// Of a model_type of config.json; null for one that is not known.
+inline constexpr const char* kLlmc = "llm.c";
+
+// Of a model_type of config.json, or kLlmc; null for one that is not known.
 const TensorNames* tensor_names(std::string_view model_type);
 
-std::vector<std::string> known_model_types();
+std::vector<std::string> known_model_types();  // of config.json
 
 }  // namespace exprun

@@ -53,6 +53,15 @@ class Report(ExprunTest):
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         return shown.decode().replace("\r\n", "\n")
 
+    def test_losses_of_different_data_are_not_said_to_compare(self):
+        self.write("other.txt", "Another text, whose characters are others. " * 20)
+        self.exprun("tiny.toml", "steps=2")
+        self.assertEqual(self.exprun("report").err, "")
+        self.exprun("tiny.toml", "steps=2", "dataset.path=other.txt")
+        self.assertEqual(self.exprun("report").err, "exprun: warning: these runs were trained on 2 different data sets, so their "
+                                                    "losses may not be comparable\n")
+        self.assertEqual(self.exprun("report", "--csv").err, "")
+
     def test_a_sweep_over_seeds_is_a_row_for_each_setting(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=range(1,4)", "steps=6")
         each = list(csv.DictReader(io.StringIO(self.exprun("report", "--sweep", "1", "--each-run", "--csv").out)))

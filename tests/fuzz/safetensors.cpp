@@ -1,9 +1,11 @@
-// The header of a safetensors file and the index of several on any bytes; the first byte chooses.
-// They refuse with an error, or every tensor lies within the file, apart from all others.
+// The header of a safetensors file, the index of several and a model of llm.c on any bytes; the
+// first byte chooses. They refuse with an error, or every tensor lies within the file, apart from
+// all others.
 #include <cstdint>
 #include <cstdlib>
 
 #include "base/diagnostic.h"
+#include "base/files/llmc_checkpoint.h"
 #include "base/files/safetensors_header.h"
 
 using namespace exprun;
@@ -12,6 +14,13 @@ namespace {
 
 void require(bool holds) {
   if (!holds) std::abort();
+}
+
+// llm.c pads its vocabulary: there the tensors do not fill the file.
+void read_llmc_of(std::span<const std::byte> bytes) try {
+  for (const auto& [name, entry] : parse_llmc_checkpoint(bytes, "fuzz").entries)
+    require(entry.begin <= entry.end && sizeof(LlmcHeader) + entry.end <= bytes.size());
+} catch (const Error&) {
 }
 
 void read_file_of(std::span<const std::byte> bytes) try {
@@ -38,9 +47,12 @@ void read_index_of(std::string_view text) try {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  if (data[0] % 2 == 0)
-    read_file_of({reinterpret_cast<const std::byte*>(data) + 1, size - 1});
-  else
+  const std::span bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
+  if (data[0] % 2 == 1)
     read_index_of({reinterpret_cast<const char*>(data) + 1, size - 1});
+  else if (data[0] % 4 == 0)
+    read_llmc_of(bytes);
+  else
+    read_file_of(bytes);
   return 0;
 }

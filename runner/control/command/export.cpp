@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #include "control/report/table.h"
 #include "control/report/tensorboard.h"
 #include "control/report/terminal.h"
+#include "huggingface/tensor_names.h"
 
 namespace exprun {
 namespace {
@@ -51,28 +53,85 @@ std::string dtype_called(const std::string& name) {
               ExitCode::bad_recipe);
 }
 
-// What --huggingface makes of one run.
+// What --huggingface or --llmc makes of one run.
 struct FolderRequest {
-  std::string folder, step = "last", dtype = "fp32";
+  std::string folder, llmc, step = "last", dtype = "fp32";
   bool adapter_only = false;
 };
+
+// A run's recipe and a checkpoint of it.
+struct Exported {
+  RunRow run;
+  RecipeText text;
+  PreparedData data;
+  ResolvedRecipe recipe;
+  CheckpointFolder checkpoint;
+};
+
+Exported exported(const Store& store, const std::string& reference, const FolderRequest& request,
+                  const Globals& globals) {
+  const CheckpointChoice choice = checkpoint_choice("export", request.step);
+  RunRow run = find_run(store, globals.store, reference);
+  RecipeText text = understood_recipe(store, run, {}, "export", reference);
+  PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
+  ResolvedRecipe recipe = resolve(text, facts_of(data));
+  CheckpointFolder checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export");
+  return {std::move(run), std::move(text), std::move(data), std::move(recipe),
+          std::move(checkpoint)};
+}
+
+void require_new(const std::string& target) {
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(target, ignored)))
+    throw Error("export: " + target + " already exists; give another name", ExitCode::bad_recipe);
+}
+
+// llm.c computes GPT-2 and nothing else; its file says only the sizes.
+std::vector<std::string> obstacles_of_llmc(const ModelConfig& config, const Section& model) {
+  if (config.model_type != "gpt2") return {"position.type"};
+  std::vector<std::string> obstacles = config.obstacles;
+  const auto activation = model.get<std::string>("activation");
+  if (activation == "gelu") obstacles.emplace_back("activation = \"gelu\", not \"gelu_tanh\"");
+  const Section norm = model.table("norm");
+  if (norm.holds<std::string>("eps") || norm.get<double>("eps") != 1e-5)
+    obstacles.emplace_back("a norm.eps that is not 1e-5");
+  if (!model.get<bool>("tie_embeddings")) obstacles.emplace_back("tie_embeddings = false");
+  if (model.get<int64_t>("feed_forward_size") != 4 * model.get<int64_t>("hidden_size"))
+    obstacles.emplace_back("a feed_forward_size that is not 4 hidden_size");
+  return obstacles;
+}
+
+void export_llmc(const std::string& reference, const FolderRequest& request,
+                 const Globals& globals) {
+  const std::string dtype = dtype_called(request.dtype);
+  if (dtype == "float16")
+    throw Error("export: llm.c has no fp16; use --dtype fp32 or bf16", ExitCode::bad_recipe);
+  require_new(request.llmc);
+  const Store store = open_store(globals.store);
+  const Exported from = exported(store, reference, request, globals);
+  const Section model = from.recipe.section("model");
+  const auto obstacles = obstacles_of_llmc(model_config(model, dtype), model);
+  if (!obstacles.empty())
+    throw Error("export: llm.c has no such model because of " + listed(obstacles) +
+                    "; --huggingface writes it",
+                ExitCode::bad_recipe);
+  const fs::path target = fs::absolute(request.llmc);
+  AtomicFolder writing(target);
+  export_weights(globals.store, from.run, from.text,
+                 {from.checkpoint.path, writing.path(), dtype, kLlmc, false});
+  fs::rename(writing.path() / "model.bin", target);
+  sync_file(target.parent_path());
+  log_info("wrote the model of step " + std::to_string(from.checkpoint.step) + " to " +
+           request.llmc + " (llm.c, " + request.dtype + ")");
+}
 
 void export_folder(const std::string& reference, const FolderRequest& request,
                    const Globals& globals) {
   const fs::path target = fs::absolute(request.folder);
   const std::string dtype = dtype_called(request.dtype);
-  const CheckpointChoice choice = checkpoint_choice("export", request.step);
-  std::error_code ignored;
-  if (fs::exists(fs::symlink_status(target, ignored)))
-    throw Error("export: " + request.folder + " already exists; give another name",
-                ExitCode::bad_recipe);
+  require_new(request.folder);
   const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
-  const RecipeText text = understood_recipe(store, run, {}, "export", reference);
-  const auto data = PreparedData::load(globals.store.run(run.folder).data());
-  const ResolvedRecipe recipe = resolve(text, facts_of(data));
-  const CheckpointFolder checkpoint =
-      chosen_checkpoint(globals.store, run.folder, choice, "export");
+  const auto [run, text, data, recipe, checkpoint] = exported(store, reference, request, globals);
   if (request.adapter_only && !recipe.find("model.lora"))
     throw Error("export: the model of " + run.folder +
                     " has no adapter: its recipe has no "
@@ -114,8 +173,8 @@ int run_export(const Words& words, const Globals& globals) {
   bool csv = false, jsonl = false, attempts = false;
   Arguments arguments("export RUN...",
                       "Prints the metrics of runs, one value per line: run, name, step, value, "
-                      "seconds since the run began. With --huggingface, writes the model of a "
-                      "run.");
+                      "seconds since the run began. With --huggingface or --llmc, writes the "
+                      "model of a run.");
   arguments
       .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
              offer::runs)
@@ -129,11 +188,15 @@ int run_export(const Words& words, const Globals& globals) {
               "write the model of one run to a new folder that transformers loads: weights, "
               "config.json, tokenizer, model card",
               offer::folders)
-      .option("--step", "N|best|last", folder.step, std::string("with --huggingface: ") + kStepHelp,
+      .option("--llmc", "FILE", folder.llmc,
+              "write the model of one run, which must be GPT-2's, to a new file that llm.c reads",
+              offer::files)
+      .option("--step", "N|best|last", folder.step,
+              std::string("with --huggingface and --llmc: ") + kStepHelp,
               offer::one_of({"best", "last"}))
       .option("--dtype", "TYPE", folder.dtype,
-              "with --huggingface: the number format of the weights, fp32, bf16 or fp16 (default: "
-              "fp32)")
+              "with --huggingface and --llmc: the number format of the weights, fp32, bf16 or, not "
+              "for llm.c, fp16 (default: fp32)")
       .flag("--adapter", folder.adapter_only,
             "with --huggingface: write only the adapter of a run with [model.lora], as peft keeps "
             "it; without this it is merged into the weights")
@@ -143,16 +206,21 @@ int run_export(const Words& words, const Globals& globals) {
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script")
-      .example("exprun export @last --huggingface models/mine --dtype bf16", "for transformers");
+      .example("exprun export @last --huggingface models/mine --dtype bf16", "for transformers")
+      .example("exprun export @last --llmc mine.bin", "for llm.c");
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);
   if (folder.adapter_only && folder.folder.empty())
     throw Error("export: --adapter goes with --huggingface DIR", ExitCode::bad_recipe);
-  if (!folder.folder.empty()) {
+  if (!folder.folder.empty() && !folder.llmc.empty())
+    throw Error("export: give --huggingface or --llmc", ExitCode::bad_recipe);
+  if (const auto write = !folder.folder.empty() ? export_folder
+                         : !folder.llmc.empty() ? export_llmc
+                                                : nullptr) {
     if (references.size() != 1)
-      throw Error("export: --huggingface takes one run", ExitCode::bad_recipe);
-    export_folder(references.front(), folder, globals);
+      throw Error("export: --huggingface and --llmc take one run", ExitCode::bad_recipe);
+    write(references.front(), folder, globals);
     return 0;
   }
   const Store store = open_store(globals.store);

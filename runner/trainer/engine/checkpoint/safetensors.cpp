@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/files/llmc_checkpoint.h"
 #include "base/json_text.h"
 
 namespace exprun {
@@ -81,7 +82,10 @@ void write_safetensors(const std::filesystem::path& file, const std::vector<Name
 }
 
 Safetensors::Safetensors(const std::filesystem::path& file)
-    : file_(file), mapped_(file), header_(parse_safetensors(mapped_.bytes(), file)) {}
+    : file_(file),
+      mapped_(file),
+      header_(is_llmc_checkpoint(mapped_.bytes()) ? parse_llmc_checkpoint(mapped_.bytes(), file)
+                                                  : parse_safetensors(mapped_.bytes(), file)) {}
 
 std::vector<std::string> Safetensors::names() const {
   std::vector<std::string> names;

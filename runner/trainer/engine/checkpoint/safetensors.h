@@ -29,7 +29,8 @@ void write_safetensors(const std::filesystem::path& file, const std::vector<Name
 
 class Safetensors {
  public:
-  // Maps the file and checks its header whole: sizes, dtypes, offsets without gap or overlap.
+  // Maps the file and checks its header whole: sizes, dtypes, offsets without gap or overlap. A
+  // model of llm.c is read too, by llm.c's names.
   // Throws Error that names the file and what is wrong with it.
   explicit Safetensors(const std::filesystem::path& file);
 

@@ -1,11 +1,16 @@
 #include "engine/weights/export.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/files/llmc_checkpoint.h"
 #include "base/json_text.h"
 #include "base/strings.h"
 #include "engine/checkpoint/checkpoint.h"
@@ -73,7 +78,40 @@ at::Tensor rounded(const at::Tensor& tensor, at::ScalarType dtype, const std::st
   return result;
 }
 
+LlmcSizes sizes_of(const Section& model) {
+  return {model.get<int64_t>("context_length"), model.get<int64_t>("vocab_size"),
+          model.get<int64_t>("num_layers"), model.get<int64_t>("num_heads"),
+          model.get<int64_t>("hidden_size")};
+}
+
+const PlannedTensor& planned_as(const TensorPlan& plan, const std::string& name) {
+  return *std::find_if(plan.tensors.begin(), plan.tensors.end(),
+                       [&](const PlannedTensor& planned) { return planned.name == name; });
+}
+
+at::Tensor with_rows(const at::Tensor& tensor, int64_t rows) {
+  if (tensor.size(0) == rows) return tensor;
+  std::vector<int64_t> shape = tensor.sizes().vec();
+  shape[0] = rows - tensor.size(0);
+  return at::cat({tensor, at::zeros(shape, tensor.options())});
+}
+
 }  // namespace
+
+void write_llmc_checkpoint(const TensorPlan& plan, const ByName& ours, at::ScalarType dtype,
+                           const Section& model, const fs::path& file) {
+  const LlmcSizes sizes = sizes_of(model);
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd) throw file_error("write", file);
+  const LlmcHeader header = llmc_header(sizes, dtype == at::kBFloat16);
+  write_all(fd.get(), header.data(), sizeof header, file);
+  for (const auto& [name, shape] : llmc_tensors(sizes)) {
+    const at::Tensor whole = assembled(planned_as(plan, name), plan.order, ours);
+    const at::Tensor tensor = rounded(with_rows(whole, shape[0]), dtype, name);
+    write_all(fd.get(), tensor.const_data_ptr(), tensor.nbytes(), file);
+  }
+  sync_file(file);
+}
 
 std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& ours,
                                        at::ScalarType dtype, const fs::path& folder,
@@ -135,6 +173,12 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
     return {{"step", state.position.step},
             {"tensors", parameters.size() - own.size()},
             {"files", files}};
+  }
+  if (type == kLlmc) {
+    write_llmc_checkpoint(plan, merged(ours, *shapes.parameters),
+                          dtype_called(asked.at("dtype").get<std::string>()),
+                          recipe.section("model"), folder / "model.bin");
+    return {{"step", state.position.step}, {"tensors", own.size()}, {"files", {"model.bin"}}};
   }
   const auto files =
       write_weights(plan, merged(ours, *shapes.parameters),

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
+#include "base/files/llmc_checkpoint.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
@@ -249,17 +251,42 @@ Opened recognised(const WeightFiles& files, const TrainState& state, const Secti
   return best;
 }
 
-Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedRecipe& recipe,
-              const TrainState& state) {
-  const Section model = recipe.section("model");
-  std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return recognised(files, state, model);
-  const json config = read_config(path / kConfigFile);
-  const ModelKeys keys = model_keys(config, path / kConfigFile);
+void require_gpt(const fs::path& path, const Section& model) {
   if (model.type() != "gpt")
     throw Error("weights: '" + path.string() + "' needs the model \"gpt\", but the recipe has \"" +
                     model.type() + "\"",
                 ExitCode::bad_recipe);
+}
+
+// What is fixed in llm.c, as HuggingFace's GPT-2 says it, and what no shape of a tensor tells.
+json config_of_llmc(const LlmcSizes& sizes) {
+  return {{"model_type", "gpt2"},          {"activation_function", "gelu_new"},
+          {"n_layer", sizes.num_layers},   {"n_head", sizes.num_heads},
+          {"n_embd", sizes.hidden_size},   {"n_positions", sizes.context_length},
+          {"vocab_size", sizes.vocab_size}};
+}
+
+std::optional<LlmcSizes> llmc_sizes(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  const MappedFile file(path);
+  if (!is_llmc_checkpoint(file.bytes())) return std::nullopt;
+  return parse_llmc_sizes(file.bytes(), path);
+}
+
+Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedRecipe& recipe,
+              const TrainState& state) {
+  const Section model = recipe.section("model");
+  if (const auto sizes = llmc_sizes(path)) {
+    require_gpt(path, model);
+    return {foreign_plan(*tensor_names(kLlmc), sought_in(files, state), model), kLlmc,
+            other_than_config(recipe, model_keys(config_of_llmc(*sizes), path))};
+  }
+  std::error_code ignored;
+  if (!fs::exists(path / kConfigFile, ignored)) return recognised(files, state, model);
+  const json config = read_config(path / kConfigFile);
+  const ModelKeys keys = model_keys(config, path / kConfigFile);
+  require_gpt(path, model);
   const std::string type = model_type_of(config);
   return {foreign_plan(*tensor_names(type), sought_in(files, state), model), type,
           other_than_config(recipe, keys)};
