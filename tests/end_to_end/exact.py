@@ -57,6 +57,10 @@ every = "3 steps"
 # Of a linear layer; other kernels are ATen's and ours.
 PRODUCTS = ("forward", "input_gradient", "weight_gradient")
 FILES = ("model.safetensors", "optimizer.safetensors")
+FINE_TUNED = RECIPE.replace('type = "text"\npath = "text.txt"\ntokenizer = "byte"',
+                            'type = "instruction"\npath = "examples.jsonl"\ntokenizer = "byte"\ntemplate = "alpaca"') \
+                   .replace("context_length = 64", "context_length = 256").replace("hidden_size = 128", "hidden_size = 64")
+AVERAGED_ADAPTER = ("model.lora={rank=4, dropout=0.1}", "optimizer.ema=0.9", "evaluation.sample.prompt=Add")
 
 
 def other_kernel(key, kernel):
@@ -68,10 +72,17 @@ def other_kernel(key, kernel):
 
 class ExactTest(ExprunTest):
     """Trains to the end, then again with kills, and compares. What a failure needs to be repeated is printed."""
+    recipe, files = RECIPE, FILES
+
+    def fine_tune(self):
+        """From here on: instruction data."""
+        self.write("examples.jsonl", "".join(json.dumps({"instruction": f"Add {n} and {n}. " * (1 + n % 5), "output": str(2 * n)}) + "\n"
+                                             for n in range(300)))
+        self.recipe, self.files = FINE_TUNED, (*FILES, "average.safetensors")
 
     def compare_with_killed(self, moments, victims, *words):
         """moments: for each kill whether it is soon after the start, or else after a new checkpoint."""
-        self.write("exact.toml", RECIPE)
+        self.write("exact.toml", self.recipe)
         self.words = ("exact.toml", *words)
         self.exprun(*self.words)
         whole = self.final()
@@ -141,7 +152,8 @@ class ExactTest(ExprunTest):
         self.assertEqual(len([row for row in series if row[0] == "train/loss"]), last)
         self.assertEqual(self.rows("SELECT name, step FROM metrics GROUP BY name, step HAVING count(*) > 1"), [])
         samples = {path.name: path.read_bytes() for path in (self.run_folder() / "samples").iterdir()}
-        return [checkpoint / file for file in FILES], series, samples, [(checkpoint / file).read_bytes() for file in FILES]
+        return ([checkpoint / file for file in self.files], series, samples,
+                [(checkpoint / file).read_bytes() for file in self.files])
 
     def assert_same(self, whole, again):
         for before, after in zip(whole[0], again[0]):

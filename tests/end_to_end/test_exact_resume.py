@@ -3,7 +3,7 @@ import os
 import random
 import unittest
 
-from exact import RECIPE, ExactTest
+from exact import AVERAGED_ADAPTER, RECIPE, ExactTest
 
 KILLS = [True, False, False, True, False]  # at the start: before the first checkpoint, and after later ones
 
@@ -14,6 +14,10 @@ class ExactResume(ExactTest):
 
     def test_the_same_on_two_threads(self):
         self.compare_with_killed(KILLS, ["both"], "threads=2")
+
+    def test_the_same_of_an_averaged_adapter_on_instructions(self):
+        self.fine_tune()
+        self.compare_with_killed(KILLS, ["both"], *AVERAGED_ADAPTER)
 
 
 class ExactTraining(ExactTest):

@@ -3,7 +3,7 @@ import os
 import shutil
 import unittest
 
-from exact import ExactTest
+from exact import AVERAGED_ADAPTER, ExactTest
 
 KILLS = int(os.environ.get("KILLS") or 10)
 SEEDS = tuple(range(1, 1 + int(os.environ.get("SEEDS") or 2)))
@@ -32,6 +32,10 @@ class KillMatrix(ExactTest):
 
     def test_one_of_two_ranks(self):
         self.kill_often("one rank", words=("world_size=2", "strategy=zero1", "micro_batch=2"))
+
+    def test_one_of_two_ranks_with_an_averaged_adapter(self):
+        self.fine_tune()
+        self.kill_often("one rank", "both", words=("world_size=2", "strategy=zero1", "micro_batch=2", *AVERAGED_ADAPTER))
 
     def test_any_of_three_ranks(self):
         self.kill_often("launcher", "one rank", "both",
