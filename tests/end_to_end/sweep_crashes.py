@@ -68,7 +68,13 @@ class SweepCrashes(ExprunTest):
     def look_at_rest(self):
         """No process of the sweep lives: nothing is told to run."""
         self.wait_for_the_end_of_trials()
-        (sweep,) = json.loads(self.exprun("sweep", "ls", "--json").out)
+        if not (self.folder / "runs/exprun.db").exists():  # killed before it began
+            return
+        sweeps = json.loads(self.exprun("sweep", "ls", "--json").out)
+        if not sweeps:
+            self.assertEqual(self.rows("SELECT count(*) FROM run"), [(0,)])
+            return
+        (sweep,) = sweeps
         self.assertNotEqual(sweep["state"], "running")
         shown = json.loads(self.exprun("sweep", "show", "1", "--json").out)
         self.assertEqual([trial for trial in shown["trials"] if trial["state"] == "running"], [])
