@@ -38,6 +38,16 @@ class Ranks(ExprunTest):
             with self.subTest(world_size=world_size):
                 self.assert_close(one, self.train(world_size, f"strategy={strategy}")[0])
 
+    def test_samples_are_of_whole_weights_while_they_are_gathered(self):
+        texts = []
+        for strategy in "ddp", "zero1":
+            self.exprun(*WORDS, "world_size=2", f"strategy={strategy}", f"name={strategy}", "steps=12", "hidden_size=256",
+                        "num_layers=4", "~evaluation.val_loss", "evaluation.sample={every='1 steps', tokens=24, temperature=0.0}",
+                        "metrics.val_loss=false")
+            texts.append({file.name: file.read_text() for file in sorted((self.run_folder() / "samples").iterdir())})
+        self.assertGreater(len(texts[0]), 10)
+        self.assertEqual(*texts)
+
     def test_a_run_goes_on_with_another_number_of_ranks(self):
         for attempt, words in enumerate((("world_size=3", "strategy=zero1"), ("world_size=2",)), start=1):
             process = self.start(*WORDS, "run.name=\"moved\"", "steps=150", *words)

@@ -162,6 +162,12 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
       break;
     }
   }
+  // Ranks agree on a stop, so each asks as often as the others, however short its own text.
+  if (generated.end == GeneratedText::End::stop_text ||
+      generated.end == GeneratedText::End::diverged)
+    for (int64_t asked = generated.tokens - (generated.end == GeneratedText::End::stop_text);
+         asked < settings.tokens && generated.end != GeneratedText::End::interrupted; ++asked)
+      if (observer.stop_requested()) generated.end = GeneratedText::End::interrupted;
   observer.drawn(generated.tokens);
   generated.text = text.finish();
   return generated;

@@ -137,11 +137,9 @@ bool Trainer::evaluate_due() {
 bool Trainer::evaluate(const NamedEvaluation& named) {
   const at::NoGradGuard no_grad;
   pipeline_.model().set_training(false);
+  pipeline_.optimizers().await_values();  // an evaluation announces no use of them
   std::optional<WeightAverage::InPlace> averaged;
-  if (const auto& average = pipeline_.train_state.average) {
-    pipeline_.optimizers().await_values();
-    averaged.emplace(*average);
-  }
+  if (const auto& average = pipeline_.train_state.average) averaged.emplace(*average);
   auto context = context_of(pipeline_, position_.step, [this] { return stopping(); });
   context.report = [&](const WorkDone& done) {
     links_.recorder.evaluating(position_.step, named.name, done);
