@@ -171,6 +171,17 @@ class Run(ExprunTest):
         self.assertEqual(self.rows("SELECT toml FROM parameters JOIN runs USING (run) WHERE path = 'model.init_from' "
                                    "AND runs.name = 'warm'"), [(f'"{newest}"',)])
 
+    def test_the_same_line_begins_with_the_same_checkpoint_again(self):
+        self.exprun("tiny.toml", "steps=6")
+        for number, words in enumerate(("@last", "@best", "tiny"), start=1):
+            with self.subTest(words=words):
+                line = ("tiny.toml", "steps=3", f"init_from={words}", f"seed={number}")
+                began = self.exprun(*line).err
+                self.assertIn(f"exprun: init_from: {words} is ", began)
+                self.assertEqual(self.exprun(*line).err.splitlines()[0], began.splitlines()[0])
+                self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2 * number,)])
+                self.assertNotEqual(self.exprun(*line, "--new").err.splitlines()[0], began.splitlines()[0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -72,7 +72,9 @@ OwnHash recipe_here(const std::string& recipe, const Words& overrides,
   std::error_code ignored;
   if (!std::filesystem::exists(recipe, ignored)) return {};
   try {
-    return resolve(with_world_size_of(joined, read_recipe(recipe, overrides))).hash();
+    const auto resolved = resolve(with_world_size_of(joined, read_recipe(recipe, overrides)));
+    if (may_begin_with_run(resolved)) return {};  // the store of rank 0 knows with which checkpoint
+    return resolved.hash();
   } catch (const RecipeError&) {
     return "one with mistakes";  // where rank 0 finds them too, it says so
   }
@@ -114,7 +116,8 @@ int run_recipe(const Words& words, const Globals& globals) {
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
       RecipeText text = with_world_size_of(
-          rank_0, with_checkpoint_of_run(read_recipe(recipe, overrides), globals.store));
+          rank_0,
+          with_checkpoint_of_run(read_recipe(recipe, overrides), globals.store, always_new));
       return run_here(std::move(text), always_new, rank_0, begun, globals);
     });
   };

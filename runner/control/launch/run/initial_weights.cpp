@@ -44,9 +44,45 @@ std::optional<CheckpointFolder> checkpoint_of(const std::string& run, bool best,
   return std::nullopt;
 }
 
+bool are_weights(const std::string& words) {
+  std::error_code ignored;
+  return fs::exists(words, ignored) && !fs::is_directory(fs::path(words) / "checkpoints", ignored);
+}
+
+const std::string* words_of(const ResolvedRecipe& recipe) {
+  const Value* const from = recipe.find("model.init_from");
+  return from && !from->is_invalid ? from->as<std::string>() : nullptr;
+}
+
+constexpr const char* kChange = "model.init_from=";
+
+// The same line again means the checkpoint that it meant the first time: the run that it began may
+// be the newest or the best by now, and the one that it named may have saved others.
+std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
+                                        const StoreFolder& folder) try {
+  const Store store(folder.database(), Store::Access::read_only);
+  for (const RunRow& run : store.runs(recipe.section("run").get<std::string>("name"))) {
+    RecipeText stored = RecipeText::from_json(store.recipe_json(run.id));
+    if (stored.overrides.empty() || !stored.overrides.back().starts_with(kChange)) continue;
+    const ResolvedRecipe began = try_resolve(stored).recipe;
+    stored.overrides.pop_back();  // which with_checkpoint_of_run added
+    if (try_resolve(stored).recipe.hash() != recipe.hash()) continue;
+    const std::string* const path = words_of(began);
+    if (path && are_weights(*path)) return *path;
+  }
+  return std::nullopt;
+} catch (const Error&) {  // without a store, or with a recipe that is not understood
+  return std::nullopt;
+}
+
 }  // namespace
 
-RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder) {
+bool may_begin_with_run(const ResolvedRecipe& recipe) {
+  const std::string* const words = words_of(recipe);
+  return words && !are_weights(*words);
+}
+
+RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew) {
   const auto mentions = [](const std::string& words) {
     return words.find("init_from") != std::string::npos;
   };
@@ -54,20 +90,20 @@ RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder) {
       std::ranges::none_of(text.files, [&](const auto& file) { return mentions(file->text); }))
     return text;
   const ResolvedRecipe recipe = try_resolve(text).recipe;
-  const Value* const from = recipe.find("model.init_from");
-  const auto* const words = from && !from->is_invalid ? from->as<std::string>() : nullptr;
-  if (!words || words->find("${") != std::string::npos) return text;
-  std::error_code ignored;
-  if (fs::exists(*words, ignored) && !fs::is_directory(fs::path(*words) / "checkpoints", ignored))
+  const std::string* const words = words_of(recipe);
+  if (!words || words->find("${") != std::string::npos || are_weights(*words)) return text;
+  const auto begin_with = [&](const std::string& path) {
+    log_info("init_from: " + *words + " is " + path);
+    text.overrides.push_back(kChange + toml_quoted(path));
     return text;
+  };
+  if (const auto path = anew ? std::nullopt : meant_before(recipe, folder))
+    return begin_with(*path);
   const std::string run = run_meant(*words, folder);
   const auto checkpoint =
       run.empty() ? std::nullopt : checkpoint_of(run, *words == "@best", folder);
   if (!checkpoint) return text;
-  const fs::path path = folder.shown / run / "checkpoints" / checkpoint->path.filename();
-  log_info("init_from: " + *words + " is " + path.string());
-  text.overrides.push_back("model.init_from=" + toml_quoted(path.string()));
-  return text;
+  return begin_with((folder.shown / run / "checkpoints" / checkpoint->path.filename()).string());
 }
 
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder) {

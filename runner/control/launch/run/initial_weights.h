@@ -10,8 +10,12 @@ namespace exprun {
 
 // The recipe with the run of the store that init_from means, as other commands do (its name, its
 // folder, @last, @best), replaced by the path of a checkpoint: of @best the best one, of any other
-// run the newest. What is a path already, or no run, stays.
-RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder);
+// run the newest; the one of before where the same recipe has begun a run already, unless a run is
+// to begin `anew`. What is a path already, or no run, stays.
+RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
+
+// Whether init_from may mean a run, which only its store can tell.
+bool may_begin_with_run(const ResolvedRecipe& recipe);
 
 // An error at init_from where nothing lies there, or a run's folder does, whose help has
 // the path of its newest checkpoint. For recipes whose [model] is sound.
