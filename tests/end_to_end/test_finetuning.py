@@ -62,6 +62,19 @@ class FineTuning(ExprunTest):
         ((_, norm),) = [value for name, value in exported.items() if name.endswith(("ln_f.weight", "final_norm.weight"))]
         self.assertEqual(norm, averages["final_norm.weight"][1])
         self.assertNotEqual(norm, weights["final_norm.weight"][1])
+        said = self.exprun("tiny.toml", "name=warm", "steps=1", f"init_from={self.checkpoint()}", "lr=1e-30").err
+        self.assertIn("(exprun, averages)", said)
+        self.exprun("export", "warm", "--huggingface", "warm")
+        warm = tensors(self.folder / "warm/model.safetensors")
+        self.assertEqual([value for name, (_, value) in warm.items() if name.endswith(("ln_f.weight", "final_norm.weight"))], [norm])
+
+    def test_a_fork_begins_an_average_anew_where_it_is_of_other_weights(self):
+        self.exprun("tiny.toml", "optimizer.ema=0.9", "steps=6")
+        self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "optimizer.ema=0", "name=without")
+        self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "--fresh-optimizer", "frozen=[\"blocks.*\"]", "name=part")
+        for name, has in ("without", False), ("part", True):
+            checkpoint = max(self.folder.glob(f"runs/{name}-*/checkpoints/step_*8"))
+            self.assertEqual((checkpoint / "average.safetensors").exists(), has, name)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ using nlohmann::json;
 constexpr size_t kMostShown = 12;
 constexpr const char* kState = "state.json";
 constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kAverage = "average.safetensors";
 
 void add(std::string& text, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += "\n  " + lines[i];
@@ -114,6 +115,13 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
       ExitCode::bad_recipe);
 }
 
+// The average of weights that are trained, begun anew with the optimizer's state.
+bool keeps_average(const ForkOrigin& origin, const ResolvedRecipe& resolved) {
+  const Value* const ema = resolved.find("optimizer.ema");
+  const auto* const decay = ema ? ema->as<double>() : nullptr;
+  return !origin.fresh_optimizer && decay && *decay > 0;
+}
+
 CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,
                                  const ResolvedRecipe& resolved,
                                  const std::string& data_fingerprint) {
@@ -124,6 +132,7 @@ CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,
     const std::string name = entry.path().filename().string();
     if (name == kManifestName || name == kState) continue;
     if (name == kOptimizer && origin.fresh_optimizer) continue;
+    if (name == kAverage && !keeps_average(origin, resolved)) continue;
     link_or_copy(entry.path(), folder.path() / name);
   }
   write_file_atomically(folder.path() / kState,

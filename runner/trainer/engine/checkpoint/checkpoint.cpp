@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 constexpr int kFormatVersion = 1;
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
-constexpr const char* kAverageFile = "average.safetensors";
 constexpr const char* kStateFile = "state.json";
 
 // A device makes all of them at once.

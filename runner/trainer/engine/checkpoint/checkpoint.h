@@ -54,6 +54,7 @@ void load_weights(const std::filesystem::path& folder, const TrainState& train_s
 
 // The averages of a checkpoint that has some, to be evaluated or sent out in place of the weights
 // of their names.
+inline constexpr const char* kAverageFile = "average.safetensors";
 std::optional<Safetensors> averages_of(const std::filesystem::path& folder);
 // Copies them over the weights, which nothing trains on.
 void load_averages(const std::filesystem::path& folder, const TrainState& train_state);

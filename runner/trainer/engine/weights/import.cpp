@@ -238,7 +238,7 @@ struct Opened {
 // What a file without a config.json has: the names of ours, or those that fit best.
 Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
   const auto parameters = sought_in(files, state);
-  Opened best{own_plan(parameters), "exprun", {}};
+  Opened best{own_plan(parameters), files.are_averages() ? "exprun, averages" : "exprun", {}};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "engine/checkpoint/checkpoint.h"
 
 namespace exprun {
 namespace {
@@ -41,6 +42,14 @@ WeightFiles::WeightFiles(const fs::path& source) {
     open_indexed(source / kIndex);
   else
     throw nothing_to_read(source);
+  if (fs::exists(source / kAverageFile, ignored)) open_averages(source / kAverageFile);
+}
+
+void WeightFiles::open_averages(const fs::path& file) {
+  const Safetensors& averages = opened_.try_emplace(kAverageFile, file).first->second;
+  for (const std::string& name : averages.names())
+    if (const auto found = files_.find(name); found != files_.end()) found->second = &averages;
+  are_averages_ = true;
 }
 
 void WeightFiles::open(const fs::path& file) {

@@ -15,8 +15,9 @@ namespace exprun {
 
 class WeightFiles {
  public:
-  // A safetensors file, or a folder with model.safetensors or model.safetensors.index.json. Throws
-  // Error that says what is there instead, or wrong with it.
+  // A safetensors file, a model of llm.c, or a folder with model.safetensors or
+  // model.safetensors.index.json; of a checkpoint the averages, where it has them, as export does.
+  // Throws Error that says what is there instead, or wrong with it.
   explicit WeightFiles(const std::filesystem::path& source);
 
   std::vector<std::string> names() const;
@@ -24,13 +25,16 @@ class WeightFiles {
   const SafetensorsEntry& entry(const std::string& name) const;
   // A view of the mapping. Throws Error for a dtype that exprun does not read.
   at::Tensor tensor(const std::string& name) const;
+  bool are_averages() const { return are_averages_; }
 
  private:
   void open(const std::filesystem::path& file);
   void open_indexed(const std::filesystem::path& index);
+  void open_averages(const std::filesystem::path& file);
 
   std::map<std::string, Safetensors> opened_;        // by file name
   std::map<std::string, const Safetensors*> files_;  // by tensor
+  bool are_averages_ = false;
 };
 
 }  // namespace exprun
