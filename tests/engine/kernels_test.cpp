@@ -26,7 +26,6 @@
 #include "kernels/linear.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotation.h"
-#include "kernels/row_product.h"
 #include "layers/loss.h"
 
 using namespace exprun;

@@ -1,12 +1,15 @@
 #include "kernels/linear.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -15,10 +18,61 @@
 #include "engine/device/autotune.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"
-#include "kernels/row_product.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/linear.cpp"
+#include "hwy/foreach_target.h"
+//
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace exprun {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Of four rows of the weight at a time: so many streams keep the memory busy.
+void four_dot_products(const float* x, const float* weight, int64_t in, float* out) {
+  const float* const rows[] = {weight, weight + in, weight + 2 * in, weight + 3 * in};
+  Floats a = hn::Zero(kFloats), b = a, c = a, d = a;
+  for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
+    const Floats v = load_some(x + i, count);
+    a = hn::MulAdd(v, load_some(rows[0] + i, count), a);
+    b = hn::MulAdd(v, load_some(rows[1] + i, count), b);
+    c = hn::MulAdd(v, load_some(rows[2] + i, count), c);
+    d = hn::MulAdd(v, load_some(rows[3] + i, count), d);
+  });
+  out[0] = sum(a);
+  out[1] = sum(b);
+  out[2] = sum(c);
+  out[3] = sum(d);
+}
+
+float dot_product(const float* x, const float* row, int64_t in) {
+  Floats a = hn::Zero(kFloats);
+  for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
+    a = hn::MulAdd(load_some(x + i, count), load_some(row + i, count), a);
+  });
+  return sum(a);
+}
+
+void dot_products(const float* x, const float* weight, int64_t in, int64_t rows, float* out) {
+  int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) four_dot_products(x, weight + row * in, in, out + row);
+  for (; row < rows; ++row) out[row] = dot_product(x, weight + row * in, in);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace exprun
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace exprun {
 namespace {
+
+HWY_EXPORT(dot_products);
+
+constexpr int64_t kGrain = 32768;  // weights: fewer are not worth another thread
 
 using Attributes = c10::List<std::optional<at::Scalar>>;
 using OneDnnLinear = at::Tensor(const at::Tensor&, const at::Tensor&,
@@ -118,18 +172,34 @@ bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 }  // namespace
 
+at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  auto result = at::empty({1, out}, x.options());
+  const auto *row = x.const_data_ptr<float>(), *weights = weight.const_data_ptr<float>();
+  const auto* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  auto* to = result.mutable_data_ptr<float>();
+  at::parallel_for(0, out, std::max<int64_t>(kGrain / in, 1), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(dot_products)(row, weights + begin * in, in, end - begin, to + begin);
+    if (biases)
+      for (int64_t i = begin; i < end; ++i) to[i] += biases[i];
+  });
+  return result;
+}
+
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const auto by_aten = [](const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
     return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
   };
-  const auto key = key_of(x, "forward", "forward_bf16", x.size(0), weight.size(1), weight.size(0));
+  const bool is_row = is_single_row(x, weight, bias) && onednn_operator();
+  const auto key = key_of(x, is_row ? "forward_row" : "forward", "forward_bf16", x.size(0),
+                          weight.size(1), weight.size(0));
   const auto compute = [&](Way way) {
     if (way == Way::ours) return row_product(x, weight, bias);
     if (way == Way::onednn) return onednn(x, weight, bias);
     if (way == Way::aten) return by_aten(x, weight, bias);
     return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias).to(x.scalar_type());
   };
-  if (is_single_row(x, weight, bias) && onednn_operator())
+  if (is_row)
     return fastest_of(key, {"aten", "onednn", "ours"}, {Way::aten, Way::onednn, Way::ours},
                       compute);
   return fastest_product(key, x, compute);
@@ -172,3 +242,4 @@ at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const
 }
 
 }  // namespace exprun
+#endif
