@@ -50,6 +50,14 @@ class EvalAndSample(ExprunTest):
         for score in "acc", "acc_norm":
             self.assertEqual(results[f"ships/{score}"], results[f"hellaswag/{score}"])
 
+    def test_endings_without_a_token_to_predict_are_refused(self):
+        for example in ({"context": "7 little", "endings": ["", " ships"], "label": 1}, {"context": "", "endings": ["7"], "label": 0},
+                        {"context": "", "endings": [""], "label": 0}):
+            with self.subTest(example=example):
+                self.write("own.jsonl", json.dumps(example) + "\n")
+                said = self.exprun("eval", "@last", "evaluation.completion.path=own.jsonl", code=2).err
+                self.assertIn("example 1 of 'own.jsonl' has an ending without a token to predict", said)
+
     def test_eval_judges_a_prompt_as_check_does(self):
         said = self.exprun("check", "tiny.toml", "evaluation.sample.prompt=Zoo", code=2).err
         self.assertIn("the prompt has 'Z', which the text does not", said)

@@ -108,6 +108,10 @@ class Sample(ExprunTest):
         folder = self.run_folder()
         self.assertEqual(self.greedy("7 little ", f"runs/{folder.name}/checkpoints/step_00000150"), self.greedy("7 little "))
 
+    def test_a_prompt_that_is_not_utf8_is_refused(self):
+        said = self.exprun("sample", "tiny", "--prompt", b"7 \xff".decode("utf-8", "surrogateescape"), code=2).err
+        self.assertEqual(said, "exprun: error: sample: the prompt is not UTF-8: byte 2\n")
+
     def test_what_is_no_setting_is_told_what_it_may_be(self):
         self.assertIn("'ROMEO:' is not key=value; for a prompt write --prompt ROMEO:\n",
                       self.exprun("sample", "@last", "ROMEO:", code=2).err)

@@ -125,6 +125,10 @@ int main(int argc, char** argv) {
     make_curves({argv[2], "runs"});
     return 0;
   }
+  if (argc > 1 && *argv[1] == '-') {
+    std::fprintf(stderr, "usage: store_scale [FOLDER [RUNS [POINTS]] | --curves FOLDER]\n");
+    return 2;
+  }
   if (argc > 1) {
     make_runs({argv[1], "runs"}, argc > 2 ? std::atoi(argv[2]) : kRuns,
               argc > 3 ? std::atoi(argv[3]) : kSeriesPoints);

@@ -138,6 +138,12 @@ void export_folder(const std::string& reference, const FolderRequest& request,
                     "[model.lora]",
                 ExitCode::bad_recipe);
   const ModelConfig config = model_config(recipe.section("model"), dtype);
+  if (request.adapter_only && !config.obstacles.empty())
+    throw Error("export: transformers has no architecture for this model because of " +
+                    listed(config.obstacles) +
+                    ", so peft has no use for its adapter alone; leave "
+                    "out --adapter to merge it",
+                ExitCode::bad_recipe);
   const ReportedRun reported = reported_run(store, run);
   AtomicFolder writing(target);
   const auto written =

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/override_completions.h"
@@ -156,6 +157,21 @@ class TextPrinter {
 };
 
 // The texts of all prompts; without one at a terminal those that are typed there.
+std::string problem_of(const std::string& prompt) {
+  const auto byte = first_invalid_byte(prompt);
+  return byte ? "the prompt is not UTF-8: byte " + std::to_string(*byte) : "";
+}
+
+// One that can be used, of those that are typed.
+std::optional<std::string> usable_prompt() {
+  while (auto prompt = typed_prompt()) {
+    const std::string problem = problem_of(*prompt);
+    if (problem.empty()) return prompt;
+    log_warning("sample: " + problem);
+  }
+  return std::nullopt;
+}
+
 int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool interactive) {
   TextPrinter printer(interactive);
   size_t next = 0;
@@ -164,7 +180,7 @@ int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool inte
   terminal.next_prompt = [&]() -> std::optional<std::string> {
     std::optional<std::string> prompt;
     if (interactive)
-      prompt = typed_prompt();
+      prompt = usable_prompt();
     else if (next < prompts.size())
       prompt = prompts[next++];
     if (prompt) printer.prompted(*prompt);
@@ -211,6 +227,9 @@ int run_sample(const Words& words, const Globals& globals) {
     throw Error("sample: '" + settings[0] + "' is not key=value; for a prompt write --prompt " +
                     shell_quoted(settings[0]),
                 ExitCode::bad_recipe);
+  for (const std::string& prompt : prompts)
+    if (const std::string problem = problem_of(prompt); !problem.empty())
+      throw Error("sample: " + problem, ExitCode::bad_recipe);
   require_overrides(settings, "sample");
   Words overrides = {kAsSample};
   if (!prompts.empty())

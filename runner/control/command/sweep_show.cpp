@@ -115,7 +115,7 @@ ordered_json optional_json(const std::optional<double>& value) {
 }
 
 std::string whole_json(const StoredSweep& sweep) {
-  const StoredTrial* const best = sweep.best();
+  const auto best = sweep.best_point();
   ordered_json json{{"sweep", sweep.row.id},
                     {"uid", sweep.row.uid},
                     {"name", sweep.row.name},
@@ -123,7 +123,7 @@ std::string whole_json(const StoredSweep& sweep) {
                     {"metric", sweep.plan.metric},
                     {"goal", sweep.plan.maximize ? "maximize" : "minimize"},
                     {"summary", to_string(objective_of(sweep.plan).summary)},
-                    {"best_trial", best ? ordered_json(best->row.trial) : ordered_json()},
+                    {"best_trial", best ? ordered_json(best->trial->row.trial) : ordered_json()},
                     {"trials", parse_json<ordered_json>(to_json(trials_table(sweep)))},
                     {"importance", ordered_json::array()},
                     {"seeds", ordered_json::array()}};

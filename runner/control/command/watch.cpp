@@ -211,10 +211,7 @@ class Watch {
                                       std::pair(sweep.count("failed"), "failed"),
                                       std::pair(sweep.count("pruned"), "stopped early")})
       if (count) seen.progress.push_back({std::to_string(count) + ' ' + word, 1});
-    if (const StoredTrial* const best = sweep.best())
-      seen.facts = {
-          {{"best: " + best->row.changes + ", " + sweep.plan.metric + ' ' +
-            four_digits(best->score->value) + " at step " + std::to_string(best->score->step)}}};
+    if (const auto best = sweep.best_point()) seen.facts = {{{best_text(sweep, *best)}}};
     seen.table = shown_trials(sweep);
     seen.panels =
         panels(plotted_trials(sweep), metrics_.empty() ? Words{sweep.plan.metric} : metrics_);

@@ -25,9 +25,12 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                                  const std::string& step, const Globals& globals)
     : command_(command), word_(word), globals_(globals), choice_(checkpoint_choice(command, step)) {
   if (is_huggingface_folder(word)) return;
-  if (const auto step = step_of_checkpoint(word)) {
+  if (const auto step_of_word = step_of_checkpoint(word)) {
+    if (step != "last")
+      throw Error(command + ": '" + word + "' is a checkpoint already; leave out --step",
+                  ExitCode::bad_recipe);
     word_ = std::filesystem::path(word).parent_path().parent_path().string();
-    choice_ = {CheckpointChoice::Kind::step, *step};
+    choice_ = {CheckpointChoice::Kind::step, *step_of_word};
   }
   store_.emplace(open_store(globals.store));
   run_ = find_run(*store_, globals.store, word_);

@@ -117,9 +117,14 @@ class MultipleChoice final : public Evaluation {
   const std::vector<Completion>& completions(const Tokenizer& tokenizer) const {
     if (!completions_.empty()) return completions_;
     read();
-    for (const ChoiceExample& example : examples_)
-      for (const std::string& ending : example.endings)
-        completions_.push_back(completion_of(tokenizer, example.context, ending));
+    for (size_t i = 0; i < examples_.size(); ++i)
+      for (const std::string& ending : examples_[i].endings) {
+        completions_.push_back(completion_of(tokenizer, examples_[i].context, ending));
+        const Completion& last = completions_.back();  // the first token of all is not predicted
+        if (std::min(last.ending, static_cast<int64_t>(last.tokens.size()) - 1) < 1)
+          throw Error("example " + std::to_string(i + 1) + " of '" + path_ +
+                      "' has an ending without a token to predict");
+      }
     return completions_;
   }
 

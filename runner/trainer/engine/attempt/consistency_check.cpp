@@ -53,8 +53,9 @@ std::vector<ConsistencyRecord> consistency_record(
       {"the program", value_or_reason([] { return hash_file_hex(program()); }), kInstall});
   all.push_back({"LibTorch", this_machine().libtorch, kInstall});
   all.push_back({"the recipe", recipe_hash, kSameRecipe});
-  for (const auto* split : {&data.train, &data.validation})
-    for (const TokenShard& shard : *split)
+  for (const auto* files :
+       {&data.train, &data.validation, &data.train_segments, &data.validation_segments})
+    for (const TokenShard& shard : *files)
       all.push_back({"token shard '" + shard.path + "'",
                      value_or_reason([&] { return sampled_hash(shard); }), kSameFiles});
   if (checkpoint)
