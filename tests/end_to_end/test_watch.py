@@ -152,7 +152,7 @@ class Watch(ExprunTest):
         lines = self.exprun("watch", "--once").out.splitlines()
         self.assertRegex(lines[0], r"^sweep 1 of tiny: finished")
         self.assertRegex(lines[1], r"^100% \[=+\]  3 of 3 finished$")
-        self.assertRegex(lines[2], r"^best: lr=1e-2, val/loss [\d.]+ at step 40$")
+        self.assertRegex(lines[2], r"^best: lr=1e-2, val/loss [\d.]+ at step 40 \(tiny-\w{8}\)$")
         self.assertEqual([re.split(" +", line)[2] for line in lines[5:8]], ["lr=1e-2", "lr=1e-3", "lr=1e-4"])
         self.assertIn("val/loss by step", lines)
         self.assertEqual(lines, self.exprun("watch", "--sweep", "@last", "--once").out.splitlines())
