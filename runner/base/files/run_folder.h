@@ -22,6 +22,12 @@ struct RunFolder {
   std::filesystem::path samples() const { return path / "samples"; }  // step_00000300.txt
 };
 
+// The files of a checkpoint, beside its manifest; what is in them: engine/checkpoint/checkpoint.h.
+inline constexpr const char* kModelFile = "model.safetensors";
+inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
+inline constexpr const char* kAverageFile = "average.safetensors";
+inline constexpr const char* kStateFile = "state.json";
+
 struct CheckpointFolder {
   std::filesystem::path path;
   int64_t step = 0;

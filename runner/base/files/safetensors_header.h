@@ -22,8 +22,12 @@ struct SafetensorsEntry {
   size_t begin = 0, end = 0;  // bytes from the start of the data
 };
 
+// Names and texts beside the tensors: {"format": "pt"}.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
 struct SafetensorsHeader {
   std::map<std::string, SafetensorsEntry> entries;
+  SafetensorsMetadata metadata;
   size_t data_begin = 0;  // in the file
 };
 

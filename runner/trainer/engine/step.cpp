@@ -132,7 +132,7 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   pipeline_.optimizers().step(factor, k + 1 - optimizer_start_);
   if (const auto& average = pipeline_.train_state.average) {
     pipeline_.optimizers().await_values();
-    average->update(k + 1 - optimizer_start_);
+    average->update();
   }
   if (!pipeline_.model().announces_use()) pipeline_.optimizers().await_values();
   if (plan.scales_loss) loss_scale_.updated();

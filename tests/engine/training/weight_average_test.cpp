@@ -41,12 +41,18 @@ TEST_CASE("weight average: after n updates by min(ema, (1 + n) / (10 + n))") {
   const WeightAverage& average = *pipeline.train_state.average;
   CHECK(average.tensors().empty());
   Values expected;
-  for (int64_t k = 0; k < 12; ++k) {
+  int64_t begin = 0;
+  SUBCASE("from the run's first") {}
+  SUBCASE("from where it begins, as in a fork that asks for one") {
+    begin = 4;
+  }
+  for (int64_t k = 0; k < begin + 12; ++k) {
+    if (k == begin) pipeline.train_state.average->restore(0);
     step.run(k);
     const Values weights = weights_of(pipeline);
-    const double n = static_cast<double>(k) + 1, decay = std::min(0.5, (1 + n) / (10 + n));
+    const double n = static_cast<double>(k - begin) + 1, decay = std::min(0.5, (1 + n) / (10 + n));
     for (const auto& [name, weight] : weights)
-      expected[name] = k == 0 ? weight : expected[name].mul(decay).add(weight, 1 - decay);
+      expected[name] = k <= begin ? weight : expected[name].mul(decay).add(weight, 1 - decay);
   }
   const Values found = copied(average.tensors());
   size_t trained = 0;

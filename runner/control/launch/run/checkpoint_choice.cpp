@@ -48,8 +48,7 @@ std::string which_there_are(const std::vector<CheckpointFolder>& complete) {
 
 // What the trainer has written down of the best value so far.
 std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
-  const auto state =
-      parse_json_or_discard<nlohmann::json>(read_file(checkpoint.path / "state.json"));
+  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint.path / kStateFile));
   if (!state.is_object() || !state.contains("best") || state["best"].is_null()) return std::nullopt;
   return state["best"].at("step").get<int64_t>();
 }

@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kMostShown = 12;
-constexpr const char* kState = "state.json";
-constexpr const char* kOptimizer = "optimizer.safetensors";
-constexpr const char* kAverage = "average.safetensors";
 
 void add(std::string& text, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += "\n  " + lines[i];
@@ -52,7 +49,7 @@ bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
 
 json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
                    const std::string& data_fingerprint) {
-  json state = parse_json<json>(read_file(origin.checkpoint.path / kState));
+  json state = parse_json<json>(read_file(origin.checkpoint.path / kStateFile));
   state["recipe_hash"] = now.hash();
   state["data_fingerprint"] = data_fingerprint;
   if (const auto* threads = now.find("run.threads")->as<int64_t>()) state["threads"] = *threads;
@@ -130,12 +127,12 @@ CheckpointFolder copy_checkpoint(const ForkOrigin& origin, const RunFolder& to,
   AtomicFolder folder(target);
   for (const auto& entry : fs::directory_iterator(origin.checkpoint.path)) {
     const std::string name = entry.path().filename().string();
-    if (name == kManifestName || name == kState) continue;
-    if (name == kOptimizer && origin.fresh_optimizer) continue;
-    if (name == kAverage && !keeps_average(origin, resolved)) continue;
+    if (name == kManifestName || name == kStateFile) continue;
+    if (name == kOptimizerFile && origin.fresh_optimizer) continue;
+    if (name == kAverageFile && !keeps_average(origin, resolved)) continue;
     link_or_copy(entry.path(), folder.path() / name);
   }
-  write_file_atomically(folder.path() / kState,
+  write_file_atomically(folder.path() / kStateFile,
                         json_text(state_of_fork(origin, resolved, data_fingerprint), 1) + "\n");
   folder.commit();
   return {target, origin.checkpoint.step};

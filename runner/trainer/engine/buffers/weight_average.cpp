@@ -12,13 +12,10 @@ WeightAverage::WeightAverage(double decay, const std::vector<Parameter>& paramet
     if (!parameter.is_frozen()) parameters_.push_back(parameter);
 }
 
-void WeightAverage::update(int64_t number) {
+void WeightAverage::update() {
   const at::NoGradGuard no_grad;
-  if (averages_.empty()) {
-    begin();
-    return;
-  }
-  const auto n = static_cast<double>(number);
+  if (++updates_ == 1) return begin();
+  const auto n = static_cast<double>(updates_);
   const double decay = std::min(decay_, (1 + n) / (10 + n));
   for (size_t i = 0; i < averages_.size(); ++i)
     averages_[i].lerp_(parameters_[i].tensor.to(at::kFloat), 1 - decay);
@@ -31,12 +28,16 @@ std::vector<NamedTensor> WeightAverage::tensors() const {
   return tensors;
 }
 
-std::vector<NamedTensor> WeightAverage::begin() {
-  const at::NoGradGuard no_grad;
+std::vector<NamedTensor> WeightAverage::restore(int64_t updates) {
   averages_.clear();
+  updates_ = updates;
+  if (updates_ > 0) begin();
+  return tensors();
+}
+
+void WeightAverage::begin() {
   for (const Parameter& parameter : parameters_)
     averages_.push_back(parameter.tensor.detach().to(at::kFloat, false, /*copy=*/true));
-  return tensors();
 }
 
 int64_t WeightAverage::bytes() const {

@@ -18,17 +18,16 @@ class WeightAverage {
   // Of the parameters that are trained. Each rank has the whole of it.
   WeightAverage(double decay, const std::vector<Parameter>& parameters);
 
-  // Behind the update with this number, from 1, when all new values are there:
+  // Behind the n-th update of the weights since the average began, when all new values are there:
   // average += (1 - d)(weight - average) with d = min(decay, (1 + n) / (10 + n)), so that the first
-  // weights are soon forgotten. The first update of all begins the average as the weights are.
-  void update(int64_t number);
+  // weights are soon forgotten. The first begins the average as the weights are.
+  void update();
+  int64_t updates() const { return updates_; }
 
-  // By parameter, in fp32: saving reads them, loading writes them. None before the first update.
+  // By parameter, in fp32: saving reads them. None before the first update.
   std::vector<NamedTensor> tensors() const;
-  // Begins the averages as the weights are: loading fills them.
-  std::vector<NamedTensor> begin();
-  // As before the first update.
-  void forget() { averages_.clear(); }
+  // As behind so many updates: tensors that loading fills; none of them where there were none.
+  std::vector<NamedTensor> restore(int64_t updates);
   int64_t bytes() const;
 
   // While it lives the parameters have the averages as their values, if there are any.
@@ -45,7 +44,10 @@ class WeightAverage {
   };
 
  private:
+  void begin();
+
   double decay_;
+  int64_t updates_ = 0;
   std::vector<Parameter> parameters_;
   std::vector<at::Tensor> averages_;  // empty before the first update
 };

@@ -8,6 +8,8 @@
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
+#include "base/files/run_folder.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/device/autotune.h"
@@ -21,9 +23,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr int kFormatVersion = 1;
-constexpr const char* kModelFile = "model.safetensors";
-constexpr const char* kOptimizerFile = "optimizer.safetensors";
-constexpr const char* kStateFile = "state.json";
+constexpr const char* kUpdates = "updates";  // in the metadata of averages
 
 // A device makes all of them at once.
 std::vector<NamedTensor> copies(std::vector<NamedTensor> tensors, at::Device device) {
@@ -127,6 +127,15 @@ class StoredTensors {
                 "' has a different shape or dtype than in the recipe's model");
   }
 
+  // Of its metadata.
+  int64_t count(const std::string& key) const {
+    const auto found = stored_.metadata().find(key);
+    const auto count =
+        found == stored_.metadata().end() ? std::nullopt : parse_number<int64_t>(found->second);
+    if (count && *count > 0) return *count;
+    throw Error("checkpoint: '" + file_.string() + "' does not say its number of " + key);
+  }
+
   void require_count(size_t expected) const {
     if (const size_t count = stored_.names().size(); count != expected)
       throw Error("checkpoint: '" + file_.string() + "' has " + std::to_string(count) +
@@ -139,9 +148,12 @@ class StoredTensors {
 };
 
 void load_average(const fs::path& folder, WeightAverage& average) {
-  if (!fs::exists(folder / kAverageFile)) return average.forget();
+  if (!fs::exists(folder / kAverageFile)) {
+    average.restore(0);
+    return;
+  }
   const StoredTensors stored(folder / kAverageFile);
-  const auto averages = average.begin();
+  const auto averages = average.restore(stored.count(kUpdates));
   for (const auto& [name, target] : averages)
     target.copy_(stored.tensor(name, target.sizes(), target.scalar_type()));
   stored.require_count(averages.size());
@@ -211,14 +223,17 @@ Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
        pipeline.data_fingerprint, pipeline.machine(), autotune::save()},
       copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
       pipeline.optimizers().gathered_state(),
-      copies(average ? average->tensors() : std::vector<NamedTensor>(), pipeline.model().device())};
+      copies(average ? average->tensors() : std::vector<NamedTensor>(), pipeline.model().device()),
+      average ? average->updates() : 0};
 }
 
 void write_checkpoint(const Snapshot& snapshot, const fs::path& folder) {
   AtomicFolder writing(folder);
   write_safetensors(writing.path() / kModelFile, snapshot.parameters);
   write_safetensors(writing.path() / kOptimizerFile, snapshot.optimizer);
-  if (!snapshot.average.empty()) write_safetensors(writing.path() / kAverageFile, snapshot.average);
+  if (!snapshot.average.empty())
+    write_safetensors(writing.path() / kAverageFile, snapshot.average,
+                      {{kUpdates, std::to_string(snapshot.averaged_updates)}});
   write_file_atomically(writing.path() / kStateFile, json_text(to_json(snapshot.state), 1) + "\n");
   writing.commit();
 }
@@ -235,19 +250,14 @@ CheckpointState read_checkpoint_state(const fs::path& folder) {
   }
 }
 
-std::optional<Safetensors> averages_of(const fs::path& folder) {
-  const fs::path file = folder / kAverageFile;
-  return fs::exists(file) ? std::optional<Safetensors>(file) : std::nullopt;
-}
-
 void load_averages(const fs::path& folder, const TrainState& train_state) {
   const at::NoGradGuard no_grad;
-  const auto averages = averages_of(folder);
-  if (!averages) return;
-  for (const std::string& name : averages->names())
+  if (!fs::exists(folder / kAverageFile)) return;
+  const Safetensors averages(folder / kAverageFile);
+  for (const std::string& name : averages.names())
     if (const Parameter* parameter = train_state.parameters->find(name)) {
       at::Tensor weight = parameter->tensor;
-      weight.copy_(averages->tensor(name));
+      weight.copy_(averages.tensor(name));
     }
 }
 

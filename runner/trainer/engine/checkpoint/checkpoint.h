@@ -34,6 +34,7 @@ struct Snapshot {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> optimizer;
   std::vector<NamedTensor> average;
+  int64_t averaged_updates = 0;
 };
 
 // As rank 0, while all others call Optimizers::gathered_state.
@@ -52,11 +53,7 @@ void load_tensors(const std::filesystem::path& folder, const Pipeline& pipeline)
 // The weights alone.
 void load_weights(const std::filesystem::path& folder, const TrainState& train_state);
 
-// The averages of a checkpoint that has some, to be evaluated or sent out in place of the weights
-// of their names.
-inline constexpr const char* kAverageFile = "average.safetensors";
-std::optional<Safetensors> averages_of(const std::filesystem::path& folder);
-// Copies them over the weights, which nothing trains on.
+// The averages of a checkpoint that has some, over the weights, which nothing trains on.
 void load_averages(const std::filesystem::path& folder, const TrainState& train_state);
 
 // Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.

@@ -20,9 +20,6 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// Names and texts beside the tensors: {"format": "pt"}.
-using SafetensorsMetadata = std::map<std::string, std::string>;
-
 // Tensors on the CPU, contiguous; in the order given. Throws Error.
 void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors,
                        const SafetensorsMetadata& metadata = {});
@@ -36,6 +33,7 @@ class Safetensors {
 
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return header_.entries.count(name) > 0; }
+  const SafetensorsMetadata& metadata() const { return header_.metadata; }
   // dtype, shape and place; null if there is no such tensor.
   const SafetensorsEntry* find(const std::string& name) const;
 

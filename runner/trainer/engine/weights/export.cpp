@@ -16,6 +16,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/pipeline.h"
 #include "engine/weights/adapter.h"
+#include "engine/weights/weight_files.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -147,8 +148,7 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   const auto text = RecipeText::from_json(json_text(asked.at("recipe")));
   const ResolvedRecipe recipe = resolve(text, facts_of(PreparedData::load(run.data())));
   const CheckpointState state = read_checkpoint_state(checkpoint);
-  const Safetensors stored(checkpoint / "model.safetensors");
-  const auto averages = averages_of(checkpoint);
+  const WeightFiles stored(checkpoint);
   const TrainState shapes = build_weights(recipe, at::kMeta);
   const auto& parameters = shapes.parameters->items();
   const json& type = asked.at("model_type");
@@ -159,12 +159,11 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   if (!plan.unplanned.empty())
     throw std::logic_error("export: no name for " + listed(plan.unplanned));
   const ByName ours = [&](const std::string& name) {
-    const at::Tensor tensor =
-        averages && averages->has(name) ? averages->tensor(name) : stored.tensor(name);
-    if (tensor.sizes() != shapes.parameters->find(name)->tensor.sizes())
-      throw Error("export: '" + name + "' in '" + checkpoint.string() +
-                  "' has another shape than the recipe's model");
-    return tensor;
+    if (!stored.has(name) ||
+        stored.entry(name).shape != shapes.parameters->find(name)->tensor.sizes())
+      throw Error("export: '" + checkpoint.string() + "' has no '" + name +
+                  "' of the shape that the recipe's model has");
+    return stored.tensor(name);
   };
   const fs::path folder = asked.at("folder").get<std::string>();
   if (asked.value("adapter", false)) {

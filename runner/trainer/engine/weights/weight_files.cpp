@@ -2,19 +2,18 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "engine/checkpoint/checkpoint.h"
+#include "base/files/run_folder.h"
 
 namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 Error nothing_to_read(const fs::path& folder) {
   std::error_code ignored;
-  const std::string begin = "weights: '" + folder.string() + "' has no " + kWeights;
+  const std::string begin = "weights: '" + folder.string() + "' has no " + kModelFile;
   for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (fs::exists(folder / pickled, ignored))
       return Error(
@@ -36,8 +35,8 @@ WeightFiles::WeightFiles(const fs::path& source) {
     throw Error("weights: '" + source.string() + "' does not exist");
   if (!fs::is_directory(source, ignored))
     open(source);
-  else if (fs::exists(source / kWeights, ignored))
-    open(source / kWeights);
+  else if (fs::exists(source / kModelFile, ignored))
+    open(source / kModelFile);
   else if (fs::exists(source / kIndex, ignored))
     open_indexed(source / kIndex);
   else

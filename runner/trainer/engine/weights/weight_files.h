@@ -16,8 +16,8 @@ namespace exprun {
 class WeightFiles {
  public:
   // A safetensors file, a model of llm.c, or a folder with model.safetensors or
-  // model.safetensors.index.json; of a checkpoint the averages, where it has them, as export does.
-  // Throws Error that says what is there instead, or wrong with it.
+  // model.safetensors.index.json; of a checkpoint the averages, where it has them: the weights that
+  // leave a run. Throws Error that says what is there instead, or wrong with it.
   explicit WeightFiles(const std::filesystem::path& source);
 
   std::vector<std::string> names() const;
