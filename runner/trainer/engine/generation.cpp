@@ -139,6 +139,11 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
   CertainText text(settings.stop, observer);
   std::vector<int64_t> tokens(prompt.begin(), prompt.end());
   NextLogits next_logits(model, static_cast<int64_t>(prompt.size()) + settings.tokens);
+  int64_t asked = 0;
+  const auto stop_requested = [&] {
+    ++asked;
+    return observer.stop_requested();
+  };
   for (int64_t& i = generated.tokens; i < settings.tokens;) {
     observer.drawn(i);
     const at::Tensor logits = next_logits(tokens);
@@ -157,17 +162,14 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
       generated.end = GeneratedText::End::stop_text;
       break;
     }
-    if (observer.stop_requested()) {
+    if (stop_requested()) {
       generated.end = GeneratedText::End::interrupted;
       break;
     }
   }
   // Ranks agree on a stop, so each asks as often as the others, however short its own text.
-  if (generated.end == GeneratedText::End::stop_text ||
-      generated.end == GeneratedText::End::diverged)
-    for (int64_t asked = generated.tokens - (generated.end == GeneratedText::End::stop_text);
-         asked < settings.tokens && generated.end != GeneratedText::End::interrupted; ++asked)
-      if (observer.stop_requested()) generated.end = GeneratedText::End::interrupted;
+  while (asked < settings.tokens && generated.end != GeneratedText::End::interrupted)
+    if (stop_requested()) generated.end = GeneratedText::End::interrupted;
   observer.drawn(generated.tokens);
   generated.text = text.finish();
   return generated;
