@@ -117,7 +117,8 @@ int64_t size_of(int fd, const fs::path& file) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw file_error("read", file);
   if (S_ISDIR(status.st_mode)) throw file_error("read", file, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw shard_error(file, "is no file (a pipe or a device)");
+  if (!S_ISREG(status.st_mode))
+    throw shard_error(file, "is not a regular file (it is a pipe or a device)");
   if (status.st_size == 0) throw shard_error(file, "is empty; fetch or make it again");
   return status.st_size;
 }

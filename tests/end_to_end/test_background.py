@@ -80,7 +80,7 @@ class Background(ExprunTest):
 
     def test_a_run_that_fails_in_its_trainer_says_why(self):
         failed = self.exprun("tiny.toml", "evaluation.hellaswag.path=text.txt", "--detach", code=2)
-        self.assertIn("line 1 of 'text.txt' is not an example of HellaSwag", failed.err)
+        self.assertIn("line 1 of 'text.txt' is not a HellaSwag example", failed.err)
         self.assertEqual(self.state(), "failed")
 
     def test_a_short_run_may_have_ended_before_it_is_seen(self):

@@ -698,7 +698,7 @@ class Data(unittest.TestCase):
                                     text=True, capture_output=True, timeout=TIMEOUT)
             self.assertEqual(result.stderr,
                              "exprun: error: token shard: 'shards/a.bin' is empty; fetch or make it again\n"
-                             "exprun: error: token shard: 'shards/c.bin' is no file (a pipe or a device)\n")
+                             "exprun: error: token shard: 'shards/c.bin' is not a regular file (it is a pipe or a device)\n")
             self.assertEqual([row[key] for row in json.loads(result.stdout)], expected)
             self.assertEqual(result.returncode, 1)
 

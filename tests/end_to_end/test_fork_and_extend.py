@@ -60,7 +60,7 @@ class Extend(LaterTraining):
         name = self.newest().name
         said = self.refused("resume", "@last", "run.steps=40")
         cannot = (f"exprun: error: resume: {name} cannot be extended to 40 steps: its schedule depends on its length; from "
-                  "step 2 on, its learning rates would have been others\n  ")
+                  "step 2 on, its learning rates would have been different\n  ")
         fork = "`exprun fork NAME run.steps=40` starts a new run from here with the new schedule\n"
         self.assertEqual(said, cannot + "it ends at a learning rate of 0; " + fork.replace("NAME", name))
         self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')

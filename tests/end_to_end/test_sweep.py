@@ -273,7 +273,7 @@ class Sweep(SweepCrashes):
 
     def test_wrong_early_stopping(self):
         for words, message in ((("--early-stop", "ahsa"), "sweep: unknown early-stopping rule 'ahsa'; give asha, median or none"),
-                               (("--summary", "mean"), "sweep: 'mean' is no summary of a metric; give min, max or last")):
+                               (("--summary", "mean"), "sweep: 'mean' is not a summary of a metric; use min, max or last")):
             self.assertEqual(self.exprun("sweep", "tiny.toml", "lr=1,2", *words, code=2).err, f"exprun: error: {message}\n")
 
     def test_sweeps_are_listed_and_shown(self):

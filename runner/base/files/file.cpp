@@ -46,7 +46,7 @@ size_t regular_size(int fd, const std::filesystem::path& file) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw file_error("read", file);
   if (S_ISDIR(status.st_mode)) throw file_error("map", file, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw Error("file: '" + file.string() + "' is no regular file");
+  if (!S_ISREG(status.st_mode)) throw Error("file: '" + file.string() + "' is not a regular file");
   return static_cast<size_t>(status.st_size);
 }
 

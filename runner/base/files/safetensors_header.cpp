@@ -46,7 +46,8 @@ Error damaged_tensors(const std::filesystem::path& file, const std::string& what
 }
 
 Error damaged_index(const std::filesystem::path& file, const std::string& what) {
-  return Error("safetensors: '" + file.string() + "' is no index of safetensors files: " + what);
+  return Error("safetensors: '" + file.string() +
+               "' is not an index of safetensors files: " + what);
 }
 
 // JSON takes the last of two equal names: another reader might take the first.
@@ -150,11 +151,12 @@ void check_coverage(const SafetensorsHeader& header, size_t data_size,
                                     " after its header");
 }
 
-void check_metadata(const json& metadata, const std::filesystem::path& file) {
+SafetensorsMetadata texts_of(const json& metadata, const std::filesystem::path& file) {
   const bool texts =
       metadata.is_object() && std::all_of(metadata.begin(), metadata.end(),
                                           [](const json& value) { return value.is_string(); });
   if (!texts) throw damaged_tensors(file, "its __metadata__ is not an object of strings");
+  return metadata;
 }
 
 }  // namespace
@@ -177,7 +179,7 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> bytes,
   const json parsed = parse_strictly({text, length}, file, damaged_tensors);
   for (const auto& [name, value] : parsed.items()) {
     if (name == kMetadata)
-      check_metadata(value, file);
+      header.metadata = texts_of(value, file);
     else
       header.entries.emplace(name, read_entry(name, value, data_size, file));
   }

@@ -230,9 +230,10 @@ void compare(const AskedComparison& asked, const Globals& globals) {
 
 int run_compare(const Words& words, const Globals& globals) {
   AskedComparison asked;
-  Arguments arguments("compare RUN RUN...",
-                      "Shows runs side by side: parameters that differ and where they come from, "
-                      "code and machine, results, the step at which the losses part, and curves.");
+  Arguments arguments(
+      "compare RUN RUN...",
+      "Shows runs side by side: parameters that differ and where they come from, "
+      "code and machine, results, the step at which the losses diverge, and curves.");
   arguments
       .needed_words("RUN RUN...", asked.runs,
                     "folders, ids, names (all runs of it), @last, @best; at most 8 runs",
@@ -246,7 +247,7 @@ int run_compare(const Words& words, const Globals& globals) {
           "Every other run is compared with the first. Values differ when their bits do: runs of "
           "one recipe, seed, machine and version have no first difference.")
       .exit_codes(kReadsRuns)
-      .example("exprun compare 1 @last", "what the newest run does otherwise than the first")
+      .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",
                "all runs of a name")
       .example("exprun compare 1 2 --markdown > difference.md", "for a report");

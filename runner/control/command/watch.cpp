@@ -327,7 +327,7 @@ int run_watch(const Words& words, const Globals& globals) {
           "Watching changes nothing: the run goes on when it is quit.")
       .exit_codes(kFindsRuns)
       .example("exprun watch", "the newest run or sweep that runs")
-      .example("exprun watch @last --once", "how it looks now, for a script or a mail");
+      .example("exprun watch @last --once", "how it looks now, for a script or an email");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
   Watch watch(store, globals.store, watched(store, globals.store, asked), asked.metrics);

@@ -305,7 +305,7 @@ class Parser {
 
   [[noreturn]] void refuse_without_comparison(const ValueName& name) const {
     if (token_.kind == Token::Kind::end || token_.kind == Token::Kind::word)
-      refuse(name.where, "this is no condition",
+      refuse(name.where, "this is not a condition",
              "compare it with = != < <= > >= ~ or in, as in lr>1e-4");
     refuse(token_.where, "expected a comparison, but found '" + token_.text + "'",
            "one of = != < <= > >= ~ in");

@@ -30,7 +30,7 @@ int64_t EarlyStop::first_step(int64_t steps) const {
 Summary summary_of(const std::string& word) {
   for (const Summary summary : {Summary::min, Summary::max, Summary::last})
     if (word == to_string(summary)) return summary;
-  throw Error("sweep: '" + word + "' is no summary of a metric; give min, max or last",
+  throw Error("sweep: '" + word + "' is not a summary of a metric; use min, max or last",
               ExitCode::bad_recipe);
 }
 

@@ -59,7 +59,7 @@ EarlyStop early_stop_of(const SweepSearch& search, const SearchOptions& options)
   EarlyStop rule;
   if (!search.early_stop.empty()) rule.rule = early_stop_rule(search.early_stop);
   if (rule.rule == EarlyStop::Rule::none && (options.reduction || options.min_steps))
-    throw Error(std::string("sweep: no trial is stopped early, so that ") +
+    throw Error(std::string("sweep: early stopping is off, so ") +
                     (options.reduction ? "--reduction" : "--min-steps") +
                     " has no effect; give --early-stop asha or median too",
                 ExitCode::bad_recipe);

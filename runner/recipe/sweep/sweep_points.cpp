@@ -94,7 +94,7 @@ std::vector<SweepPoint> toml_points(const File& file) {
   for (const Entry& entry : root->entries()) {
     const Array* tables = entry.value.as<Array>();
     if (entry.key != "points" || tables == nullptr)
-      throw RecipeError(entry.where, "'" + entry.key + "' is no list of points", kForm);
+      throw RecipeError(entry.where, "'" + entry.key + "' is not a list of points", kForm);
     for (const Value& value : *tables) {
       if (value.as<Table>() == nullptr)
         throw RecipeError(value.where, "a point must be a table", kForm);

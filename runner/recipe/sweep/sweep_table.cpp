@@ -37,7 +37,7 @@ void zip_listed(const Value& list, std::vector<SweepAxis>& axes) {
     const auto found = std::find_if(axes.begin(), axes.end(),
                                     [&](const SweepAxis& axis) { return axis.key == key; });
     if (found == axes.end())
-      throw RecipeError(name.where, "'" + key + "' is no axis of [sweep.axes]",
+      throw RecipeError(name.where, "'" + key + "' is not an axis of [sweep.axes]",
                         "write its key as it stands there; an axis is in one zip only");
     together.push_back(std::move(*found));
     axes.erase(found);

@@ -93,7 +93,7 @@ class MultipleChoice final : public Evaluation {
       throw Error("has a label that is not one of its endings");
     return example;
   } catch (const json::exception&) {
-    throw unreadable(line, "is not an example of " + file_.title);
+    throw unreadable(line, "is not a " + file_.title + " example");
   } catch (const Error& error) {
     throw unreadable(line, error.what());
   }

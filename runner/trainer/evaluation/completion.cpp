@@ -24,7 +24,7 @@ std::string as_question(const std::string& text) {
 size_t index_of(const json& label) {
   if (!label.is_string()) return label.get<size_t>();
   const auto number = parse_number<size_t>(label.get<std::string>());
-  if (!number) throw Error("has a label that is no number");
+  if (!number) throw Error("has a label that is not a number");
   return *number;
 }
 

@@ -16,8 +16,8 @@ class ValidationLoss : public Evaluation {
 
   void check(const Dataset& dataset, const Tokenizer*) const override {
     if (dataset.samples_per_epoch(Split::validation) == 0)
-      throw section_.error("tokens", "the validation data is shorter than one sequence",
-                           "add a validation split to the dataset, or remove this evaluation");
+      throw section_.error("tokens", "the validation data does not fill one sequence",
+                           "add validation data to the dataset, or remove this evaluation");
   }
 
   std::vector<std::string> metrics() const override { return {"val/loss"}; }

@@ -213,10 +213,10 @@ TEST_CASE("completion: mistakes of a file say where") {
     const std::string all = mistake("completion", path_key(folder.write("own.jsonl", line)));
     return all.substr(all.rfind('\'') + 1);
   };
-  CHECK(of("{\"context\": \"a\"}\n") == " is not an example of completion");
+  CHECK(of("{\"context\": \"a\"}\n") == " is not a completion example");
   CHECK(of("{\"text\": \"word\"}\n") == " has a text of one word");
   CHECK(of("{\"goal\": \"a\", \"sol1\": \"b\", \"sol2\": \"c\", \"label\": \"x\"}\n") ==
-        " has a label that is no number");
+        " has a label that is not a number");
   CHECK(of("{\"question\": \"a\", \"choices\": {\"text\": [\"b\"], \"label\": [\"A\"]}, "
            "\"answerKey\": \"B\"}\n") == " has a label that is not one of its endings");
 }

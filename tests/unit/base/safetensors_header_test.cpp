@@ -35,7 +35,7 @@ std::string refusal_of_index(const std::string& text) try {
   parse_safetensors_index(text, "index");
   return "none";
 } catch (const Error& error) {
-  const std::string begin = "safetensors: 'index' is no index of safetensors files: ";
+  const std::string begin = "safetensors: 'index' is not an index of safetensors files: ";
   REQUIRE(std::string(error.what()).starts_with(begin));
   return std::string(error.what()).substr(begin.size());
 }

@@ -137,7 +137,7 @@ TEST_CASE("early stopping: words") {
                        "sweep: unknown early-stopping rule 'ahsa'; give asha, median or none",
                        Error);
   CHECK_THROWS_WITH_AS(summary_of("mean"),
-                       "sweep: 'mean' is no summary of a metric; give min, max or last", Error);
+                       "sweep: 'mean' is not a summary of a metric; use min, max or last", Error);
 }
 
 namespace {

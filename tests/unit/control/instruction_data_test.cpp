@@ -116,7 +116,7 @@ TEST_CASE("instruction: what is wrong with a record is said") {
   CHECK(problem(R"({"prompt": "a"})") == "has no field 'response'; it has 'prompt'");
   CHECK(problem(R"({"instruction": "a", "output": 3})") ==
         "has number where text is expected, in its field 'output'");
-  CHECK(problem(R"({"messages": {}})") == "has no array in its field 'messages'");
+  CHECK(problem(R"({"messages": {}})") == "has a field 'messages' that is not an array");
   CHECK(problem(R"({"messages": [{"role": "user"}]})") == "has no 'content' in its message 1");
   CHECK(problem(R"({"messages": [{"role": "tool", "content": ""}]})") ==
         "has the role 'tool' in its message 1; the roles are system, user and assistant");

@@ -209,8 +209,8 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   };
   const std::string compare = "compare it with = != < <= > >= ~ or in, as in lr>1e-4";
   const std::string no_name = "no run has a parameter or series '";
-  check("lr", 1, 2, "this is no condition", compare);
-  check("lr>1 and lr", 10, 2, "this is no condition", compare);
+  check("lr", 1, 2, "this is not a condition", compare);
+  check("lr>1 and lr", 10, 2, "this is not a condition", compare);
   check("lr=>1", 3, 2, "there is no '=>'", "write >=");
   check("lr<1 && lr>0", 6, 2, "there is no '&&'", "write and");
   check("!has(lr)", 1, 1, "there is no '!'", "write not");

@@ -83,10 +83,10 @@ TEST_CASE("difference: what one of them changed is shown with the default of the
                              {"model.bias", "false", true},
                              {"run.device", "\"auto\"", false}},
                             "a-1") ==
-        "new run; compared with a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was 1337), "
+        "new run; differs from a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was 1337), "
         "model.bias: true (was false)");
   CHECK(describe_difference({}, {{"model.window", "8", true}}, "a-1") ==
-        "new run; compared with a-1: model.window: not set (was 8)");
+        "new run; differs from a-1: model.window: not set (was 8)");
   CHECK(describe_difference({}, {}, "a-1") == "new run, with the same settings as a-1");
 }
 

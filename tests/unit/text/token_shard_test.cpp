@@ -158,5 +158,7 @@ TEST_CASE("token shard: a pipe is told at once, not waited for") {
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK_THROWS_WITH_AS(
       inspect_shard(pipe, ShardFormat::with_header),
-      ("token shard: '" + pipe.string() + "' is no file (a pipe or a device)").c_str(), Error);
+      ("token shard: '" + pipe.string() + "' is not a regular file (it is a pipe or a device)")
+          .c_str(),
+      Error);
 }

@@ -58,7 +58,7 @@ std::string optional_field(const json& record, const char* name) {
 
 Message message_of(const json& value, size_t place) {
   const std::string where = "its message " + std::to_string(place);
-  if (!value.is_object()) throw Error("has no object in " + where);
+  if (!value.is_object()) throw Error("has no object as " + where);
   for (const char* name : {"role", "content"})
     if (!value.contains(name)) throw Error("has no '" + std::string(name) + "' in " + where);
   Message message{text_in(value["role"], "the role of " + where),
@@ -70,7 +70,7 @@ Message message_of(const json& value, size_t place) {
 }
 
 Conversation messages_of(const json& list) {
-  if (!list.is_array()) throw Error("has no array in its field 'messages'");
+  if (!list.is_array()) throw Error("has a field 'messages' that is not an array");
   Conversation conversation;
   for (const json& value : list)
     conversation.messages.push_back(message_of(value, conversation.messages.size() + 1));

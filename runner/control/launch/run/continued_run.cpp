@@ -52,10 +52,11 @@ void require_unchanged(const Store& store, const RunRow& run) {
 
 void require_same_data(const RunRow& run, const PreparedData& data) {
   if (run.data_fingerprint == data.fingerprint) return;
-  throw Error("launch: the data of " + run.folder + " has changed since it began (fingerprint " +
-              run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
-              "), or this version of exprun makes it otherwise; bring the old data back, continue "
-              "with the version that began it, or start a new run: exprun RECIPE --new");
+  throw Error(
+      "launch: the data of " + run.folder + " has changed since it began (fingerprint " +
+      run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
+      "), or this version of exprun prepares them differently; bring the old data back, continue "
+      "with the version that began it, or start a new run: exprun RECIPE --new");
 }
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {
@@ -74,7 +75,7 @@ std::optional<ChangedRecipe> changed_recipe(const LaunchRequest& request,
 // Of the checkpoint, where it is not the run's any more but was one of its earlier attempts'.
 std::string former_recipe(const Store& store, const RunRow& run, const fs::path& checkpoint,
                           const std::string& recipe_hash) {
-  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint / "state.json"));
+  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint / kStateFile));
   const std::string made_with = state.is_object() ? state.value("recipe_hash", "") : "";
   if (made_with == recipe_hash) return "";
   for (const AttemptRow& attempt : store.attempts(run.id))
@@ -133,7 +134,7 @@ bool all_finite(const std::string& dtype, Bytes bytes) {
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& file) {
-  throw Error("launch: " + file.string() + " is no safetensors");
+  throw Error("launch: " + file.string() + " is not a safetensors file");
 }
 
 // The name of a tensor that is not finite: a safetensors file is the size of its JSON header, that,
@@ -164,7 +165,7 @@ std::optional<std::string> non_finite_in(const std::filesystem::path& file) {
 // state: "'embedding.weight' in model.safetensors is not finite". Throws Error for a file that is
 // no safetensors.
 std::optional<std::string> non_finite_tensor(const std::filesystem::path& checkpoint) {
-  for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+  for (const char* name : {kModelFile, kOptimizerFile}) {
     const auto file = checkpoint / name;
     if (!std::filesystem::exists(file)) continue;
     if (const auto tensor = non_finite_in(file))

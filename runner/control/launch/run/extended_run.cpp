@@ -79,7 +79,7 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
       command_with("resume", run, kept) + " keeps the rates so far and trains on at the last one; ";
   throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
                   ": its schedule depends on its length; from step " + with_thousands(step) +
-                  " on, its learning rates would have been others\n  " +
+                  " on, its learning rates would have been different\n  " +
                   (ends_at_0 ? "it ends at a learning rate of 0; " : resumed) +
                   command_with("fork", run, words) +
                   " starts a new run from here with the new schedule",

@@ -82,7 +82,7 @@ std::string describe_difference(const Parameters& now, const Parameters& before,
   }
   if (different > kMostNamed) text += " and " + std::to_string(different - kMostNamed) + " more";
   if (text.empty()) return "new run, with the same settings as " + run;
-  return "new run; compared with " + run + ": " + text;
+  return "new run; differs from " + run + ": " + text;
 }
 
 std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved) {

@@ -123,7 +123,7 @@ ResultTable partings_of(const std::vector<RunRow>& runs,
                      {"first_difference", "first difference at step", true, 1, true},
                      {"value", "value", true, 4, true},
                      {"value_of_first", "value of " + first, true, 4, true},
-                     {"first_above_1_percent", "above 1 % at step", true, 2, true}},
+                     {"first_above_1_percent", "1 % apart at step", true, 2, true}},
                     {}};
   const auto step_cell = [](const std::optional<Parting::Pair>& pair) {
     return pair ? Cell::integer(pair->step) : Cell{{}, "none"};
