@@ -219,7 +219,7 @@ void copy_archived(Connection& connection, int64_t theirs, const Target& ours) {
 // Between two steps the live values of a series become these. What the other has no live value for,
 // it went on without: ours is in its archive, copied before.
 void replace_live(Connection& connection, const Target& ours, int64_t after, int64_t up_to,
-                  const std::vector<StampedValue>& values) {
+                  const std::vector<MetricRow>& values) {
   write_values(connection, ours, [&] {
     Query(connection, "DELETE FROM main.metric WHERE series = ? AND step > ? AND step <= ?",
           ours.series, after, up_to)
@@ -231,9 +231,9 @@ void replace_live(Connection& connection, const Target& ours, int64_t after, int
 // The other store is read on a connection of its own: it stays at one moment of it all the while.
 void copy_live(Connection& connection, Connection& other, int64_t theirs, const Target& ours) {
   int64_t done = kBeforeAllSteps;
-  std::vector<StampedValue> part;
+  std::vector<MetricRow> part;
   other.guarded("read", [&] {
-    each_point(other, theirs, kBeforeAllSteps, [&](const StampedValue& point) {
+    each_point(other, theirs, kBeforeAllSteps, [&](const MetricRow& point) {
       part.push_back(point);
       if (part.size() < kValuesAtOnce) return;
       replace_live(connection, ours, done, point.step, part);

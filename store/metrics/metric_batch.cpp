@@ -12,7 +12,7 @@
 namespace exprun {
 namespace {
 
-using Values = std::vector<StampedValue>;
+using Values = std::vector<MetricRow>;
 
 std::vector<Values> by_series(size_t series, std::span<const MetricPoint> points) {
   std::vector<Values> values(series);
@@ -50,7 +50,7 @@ bool extends(Connection& connection, int64_t series, const Values& values) {
   Query query(connection, "SELECT last_step FROM series WHERE id = ?", series);
   query.step();
   int64_t last = query.optional_integer(0).value_or(std::numeric_limits<int64_t>::min());
-  return std::all_of(values.begin(), values.end(), [&](const StampedValue& value) {
+  return std::all_of(values.begin(), values.end(), [&](const MetricRow& value) {
     return std::exchange(last, value.step) < value.step;
   });
 }
@@ -67,7 +67,7 @@ void insert_live(Connection& connection, int64_t series, const Values& values) {
 
 void insert_archived(Connection& connection, int64_t series, int64_t attempt,
                      const Values& values) {
-  for (const StampedValue& value : values) {
+  for (const MetricRow& value : values) {
     Query(connection,
           "INSERT OR REPLACE INTO metric_archived (series, attempt, step, value, time_ms) "
           "VALUES (?, ?, ?, ?, ?)",
@@ -88,7 +88,7 @@ void write_batch(Connection& connection, int64_t run, int64_t attempt,
     const int64_t series = series_id(connection, run, names[i]);
     const auto overtaken =
         std::stable_partition(batch[i].begin(), batch[i].end(),
-                              [&](const StampedValue& value) { return value.step <= boundary; });
+                              [&](const MetricRow& value) { return value.step <= boundary; });
     insert_archived(connection, series, attempt, Values(overtaken, batch[i].end()));
     batch[i].erase(overtaken, batch[i].end());
     insert_live(connection, series, batch[i]);

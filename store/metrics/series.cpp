@@ -43,7 +43,7 @@ double real_or_nan(sqlite3_value* value) {
 
 // The table is ordered by series and step, and has no other index: rows come by rising steps.
 void each_point(Connection& connection, int64_t series, int64_t after_step,
-                const std::function<void(const StampedValue&)>& visit, int64_t last_step) {
+                const std::function<void(const MetricRow&)>& visit, int64_t last_step) {
   static const std::string kOpen =
       "SELECT each_row(step, value, time_ms) FROM metric WHERE series = ? AND step > ?";
   static const std::string kBounded = kOpen + " AND step <= ?";  // looked at for every row
@@ -56,7 +56,7 @@ void each_point(Connection& connection, int64_t series, int64_t after_step,
     Query(connection, kBounded, series, after_step, last_step).each_row(on_row);
 }
 
-void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values) {
+void insert_points(Connection& connection, int64_t series, std::span<const MetricRow> values) {
   static const std::string kMany = insert_of(kRowsPerStatement);
   static const std::string kOne = insert_of(1);
   while (!values.empty()) {
@@ -64,7 +64,7 @@ void insert_points(Connection& connection, int64_t series, std::span<const Stamp
     SQLite::Statement& insert = connection.prepared(many ? kMany : kOne);
     const auto rows = values.first(many ? kRowsPerStatement : 1);
     int index = 0;
-    for (const StampedValue& value : rows) {
+    for (const MetricRow& value : rows) {
       insert.bind(++index, series);
       insert.bind(++index, value.step);
       insert.bind(++index, value.value);
@@ -119,7 +119,7 @@ void visit_archived(Connection& connection, const SeriesRow& series,
 
 void visit_live(Connection& connection, const SeriesRow& series,
                 const std::function<void(const ValueRow&)>& visit) {
-  each_point(connection, series.id, kBeforeAllSteps, [&](const StampedValue& point) {
+  each_point(connection, series.id, kBeforeAllSteps, [&](const MetricRow& point) {
     visit({series.name, 0, point.step, point.value, seconds(point.time_ms)});
   });
 }
@@ -203,20 +203,15 @@ std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const 
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     std::vector<MetricRow> rows;
-    each_point(connection, series, after_step, [&](const StampedValue& point) {
-      rows.push_back({point.step, point.value, point.time_ms});
-    });
+    each_point(connection, series, after_step,
+               [&](const MetricRow& point) { rows.push_back(point); });
     return rows;
   });
 }
 
 void Store::each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const {
   Connection& connection = *impl_->connection;
-  connection.guarded("read", [&] {
-    each_point(connection, series, kBeforeAllSteps, [&](const StampedValue& point) {
-      visit({point.step, point.value, point.time_ms});
-    });
-  });
+  connection.guarded("read", [&] { each_point(connection, series, kBeforeAllSteps, visit); });
 }
 
 namespace {
@@ -244,7 +239,7 @@ void write_summary(Connection& connection, const char* sql, int64_t series,
 
 }  // namespace
 
-void SeriesSummary::add(const StampedValue& point) {
+void SeriesSummary::add(const MetricRow& point) {
   ++count;
   last = point.value;
   last_step = point.step;
@@ -263,10 +258,10 @@ void SeriesSummary::add(const StampedValue& point) {
   }
 }
 
-void extend_summary(Connection& connection, int64_t series, std::span<const StampedValue> values) {
+void extend_summary(Connection& connection, int64_t series, std::span<const MetricRow> values) {
   if (values.empty()) return;
   SeriesSummary batch;
-  for (const StampedValue& value : values) batch.add(value);
+  for (const MetricRow& value : values) batch.add(value);
   write_summary(connection, kExtend, series, batch);
 }
 
@@ -275,7 +270,7 @@ namespace {
 SeriesSummary summary_up_to(Connection& connection, int64_t series, int64_t last_step) {
   SeriesSummary all;
   each_point(
-      connection, series, kBeforeAllSteps, [&](const StampedValue& value) { all.add(value); },
+      connection, series, kBeforeAllSteps, [&](const MetricRow& value) { all.add(value); },
       last_step);
   return all;
 }

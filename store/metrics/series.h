@@ -17,20 +17,13 @@ namespace exprun {
 inline constexpr int64_t kBeforeAllSteps = std::numeric_limits<int64_t>::min();
 inline constexpr int64_t kAfterAllSteps = std::numeric_limits<int64_t>::max();
 
-// A value with its place in time: milliseconds since the run's first start.
-struct StampedValue {
-  int64_t step = 0;
-  double value = 0;
-  int64_t time_ms = 0;
-};
-
 // Visits those after a step, up to another, in the order of their steps.
 void each_point(Connection& connection, int64_t series, int64_t after_step,
-                const std::function<void(const StampedValue&)>& visit,
+                const std::function<void(const MetricRow&)>& visit,
                 int64_t last_step = kAfterAllSteps);
 
 // One of the same step is replaced. Inside a write transaction; summaries are the caller's.
-void insert_points(Connection& connection, int64_t series, std::span<const StampedValue> values);
+void insert_points(Connection& connection, int64_t series, std::span<const MetricRow> values);
 
 // The series of a run, by name.
 std::vector<SeriesRow> series_rows(Connection& connection, int64_t run);
@@ -43,11 +36,11 @@ struct SeriesSummary {
   std::optional<double> last, min, max;
   std::optional<int64_t> last_step, min_step, max_step, first_non_finite_step;
 
-  void add(const StampedValue& point);
+  void add(const MetricRow& point);
 };
 
 // Adds values to the summary. Their steps must rise and lie after the summary's last step.
-void extend_summary(Connection& connection, int64_t series, std::span<const StampedValue> values);
+void extend_summary(Connection& connection, int64_t series, std::span<const MetricRow> values);
 
 // From all values of the series, for when some were replaced or removed.
 void recompute_summary(Connection& connection, int64_t series);
