@@ -35,9 +35,10 @@ namespace fs = std::filesystem;
 // Another way than the first must be visibly faster, so that noise does not decide.
 constexpr double kWorthwhile = 0.97;
 constexpr int kLeastRounds = 2, kMostRounds = 8;
-constexpr Seconds kPatience{0.02};  // more rounds only as long as all took less
-constexpr double kHopeless = 5;     // times the fastest first call
-constexpr int kKernels = 1;         // raised when a kernel of ours becomes faster or slower
+constexpr Seconds kPatience{0.1};  // more rounds only as long as all took less
+constexpr double kHopeless = 5;    // times the fastest first call,
+constexpr Seconds kShort{0.02};    // unless it is as short as this
+constexpr int kKernels = 1;        // raised when a kernel of ours becomes faster or slower
 
 // --- the machine's cache: it saves time only, so one that cannot be read or written is ignored ---
 
@@ -127,8 +128,7 @@ Seconds time_once(const Compute& compute, size_t way) {
 std::vector<size_t> worth_measuring(size_t count, const Compute& compute) {
   std::vector<Seconds> first;
   for (size_t i = 0; i < count; ++i) first.push_back(time_once(compute, i));
-  const Seconds limit =
-      std::max(kHopeless * *std::min_element(first.begin(), first.end()), kPatience);
+  const Seconds limit = std::max(kHopeless * *std::min_element(first.begin(), first.end()), kShort);
   std::vector<size_t> ways;
   for (size_t i = 0; i < count; ++i)
     if (first[i] <= limit) ways.push_back(i);
