@@ -12,8 +12,8 @@ namespace exprun {
 // In both names `*` is the same number of a block. Queries, keys and values that are apart on one
 // side and one matrix on the other are cut and joined.
 struct TensorRule {
-  std::string_view ours;    // "blocks.*.attention.output_projection.weight"
-  std::string_view theirs;  // "transformer.h.*.attn.c_proj.weight"
+  std::string ours;         // "blocks.*.attention.output_projection.weight"
+  std::string theirs;       // "transformer.h.*.attn.c_proj.weight"
   bool transposed = false;  // they keep the matrix as (in, out)
   // What export writes where the model has no such parameter; nothing: it is left out.
   std::optional<double> absent = {};

@@ -163,7 +163,7 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "dataset.type") != "token_shards") return;
   if (is_invalid(input.root, "dataset.tokenizer")) return;
   if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
-  for (const char* type : {"sample", "hellaswag"})
+  for (const char* type : {"sample", "hellaswag", "perplexity", "completion"})
     for (const std::string& path : evaluations_of(input.root, type))
       diagnostics.push_back(
           {place_of(input.root, join_path(path, "type")),

@@ -26,6 +26,7 @@ constexpr Rule kRules[] = {
     vocabulary_is_known,
     optimizer_takes_something,
     groups_share_no_glob,
+    import_has_a_source,
     weight_decay_has_parameters,
     stochastic_rounding_has_updates_in_fp32,
     one_size_of_batch,

@@ -67,7 +67,7 @@ std::string init_from(const std::filesystem::path& path) {
 std::string refusal(const std::string& keys) try {
   Built built(keys);
   return "none";
-} catch (const Error& error) {
+} catch (const std::exception& error) {
   return error.what();
 }
 
@@ -137,6 +137,51 @@ TEST_CASE("init_from: a part is taken where that is asked for, and named") {
         std::vector<std::string>{
             "the weights lack these parameters, which keep their initial values: 'final_norm.bias'",
             "the model lacks these tensors, which were ignored: 'extra'"});
+}
+
+TEST_CASE("init_from: a plain file by a table of names") {
+  const TemporaryFolder folder;
+  const Built source("", 7);
+  const auto file = folder.path() / "w.safetensors";
+  std::vector<NamedTensor> theirs;
+  for (const auto& [name, tensor] : source.tensors()) {
+    if (name == "token_embedding.weight") {
+      theirs.push_back({"wte", tensor});
+    } else if (name.ends_with("up_projection.weight")) {
+      theirs.push_back({"h." + name.substr(7, 1) + ".fc", tensor.t().contiguous()});
+    } else if (name.ends_with("query_key_value.weight")) {
+      const auto parts = tensor.chunk(3);
+      for (size_t i = 0; i < 3; ++i)
+        theirs.push_back({"h." + name.substr(7, 1) + "." + "qkv"[i], parts[i].contiguous()});
+    } else {
+      theirs.push_back({name, tensor});
+    }
+  }
+  write_safetensors(file, theirs);
+  const std::string begin = init_from(file) + "init_names = [\"token_embedding.weight = wte\", ";
+  const std::string fc = "\"blocks.*.feed_forward.up_projection.weight = h.*.fc (transposed)\", ";
+  const auto part = [](const std::string& word, const std::string& letter) {
+    return "\"blocks.*.attention." + word + ".weight = h.*." + letter + "\", ";
+  };
+  const std::string query = part("query", "q"), rest = part("key", "k") + part("value", "v");
+  const Built built(begin + fc + query + rest + "]\n");
+  for (const auto& [name, tensor] : source.tensors()) CHECK(at::equal(built.of(name), tensor));
+  CHECK(built.imported->text.find("(model.init_names)") != std::string::npos);
+  CHECK(built.imported->warnings.empty());
+
+  const auto refused = [&](const std::string& lines) { return refusal(begin + lines + "]\n"); };
+  CHECK(refused(fc + query)
+            .find("only a part of 'blocks.0.attention.query_key_value.weight' is "
+                  "listed") != std::string::npos);
+  CHECK(refused(fc + query + query + rest).find("is listed twice") != std::string::npos);
+  CHECK(refused("\"blocks.*.mlp.weight = h.*.fc\"")
+            .find("the model has no parameter that 'blocks.*.mlp.weight = h.*.fc' could mean") !=
+        std::string::npos);
+  for (const char* line : {"wte", "= wte", "a =", "blocks.* = h", "a.*.* = b.*.*"})
+    CHECK(refused("\"" + std::string(line) + "\"").find("'" + std::string(line) + "' ") !=
+          std::string::npos);
+  CHECK(refused(query + rest).find("missing: 'blocks.0.feed_forward.up_projection.weight'") !=
+        std::string::npos);
 }
 
 TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, if allowed") {

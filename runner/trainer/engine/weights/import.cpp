@@ -14,6 +14,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "engine/weights/name_table.h"
 #include "engine/weights/tensor_plan.h"
 #include "engine/weights/weight_files.h"
 #include "huggingface/model_config.h"
@@ -27,7 +28,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kMostShown = 60;
-constexpr const char* kEmbedding = "token_embedding.weight";
 
 // What it is in the recipe that decides how strict the import is.
 struct Wishes {
@@ -277,6 +277,8 @@ std::optional<LlmcSizes> llmc_sizes(const fs::path& path) {
 Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedRecipe& recipe,
               const TrainState& state) {
   const Section model = recipe.section("model");
+  if (model.has("init_names"))
+    return {plan_by_names(model, sought_in(files, state)), "model.init_names", {}};
   if (const auto sizes = llmc_sizes(path)) {
     require_gpt(path, model);
     return {foreign_plan(*tensor_names(kLlmc), sought_in(files, state), model), kLlmc,

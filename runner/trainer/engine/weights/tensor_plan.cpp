@@ -53,7 +53,7 @@ class Planner {
     PlannedTensor planned{
         numbered(rule.theirs, block), {}, rule.transposed, false, {}, rule.absent};
     planned.parts = parts_of(ours);
-    planned.of_vocabulary = ours == "token_embedding.weight" || ours == "head.weight";
+    planned.of_vocabulary = ours == kEmbedding || ours == kHead;
     if (planned.of_vocabulary && !planned.parts.empty()) planned.parts.front().rows = vocab_size_;
     planned.shape = shape_of_theirs(planned, ours);
     return planned;
@@ -178,8 +178,7 @@ TensorPlan own_plan(const std::vector<Parameter>& parameters) {
   TensorPlan plan;
   for (const Parameter& parameter : parameters) {
     const auto shape = shape_of(parameter.tensor);
-    const bool of_vocabulary =
-        parameter.name == "token_embedding.weight" || parameter.name == "head.weight";
+    const bool of_vocabulary = parameter.name == kEmbedding || parameter.name == kHead;
     plan.tensors.push_back({parameter.name,
                             shape,
                             false,

@@ -59,6 +59,10 @@ struct TensorPlan {
 TensorPlan foreign_plan(const TensorNames& names, const std::vector<Parameter>& parameters,
                         const Section& model);
 
+// The parameters whose rows are tokens.
+inline constexpr const char* kEmbedding = "token_embedding.weight";
+inline constexpr const char* kHead = "head.weight";
+
 // Our own names and layout, whatever the model.
 TensorPlan own_plan(const std::vector<Parameter>& parameters);
 
