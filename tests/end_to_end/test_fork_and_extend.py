@@ -139,7 +139,7 @@ class Fork(LaterTraining):
                       "  model.hidden_size: 16 -> 32\n  run.steps: 40 -> 50\nparameters:\n  ", said)
         self.assertRegex(said, r"\n  \S+: \[\d+, 32\] Float here, \[\d+, 16\] Float there\n")
         self.assertRegex(said, r"\n  and \d+ more\nmodel.init_from with model.init_partial=true begins a new run with the weights "
-                               r"that fit: see exprun schema model/gpt\n\Z")
+                               r"that fit: see exprun schema model\n\Z")
         said = self.refused("fork", "@last", "num_layers=2", "run.steps=50")
         self.assertRegex(said, r"\n  blocks\.1\.\S+: \[\d+(, \d+)*\] Float here, not in the checkpoint\n")
 

@@ -155,6 +155,17 @@ std::string types_text(const SchemaSet& schemas, const std::string& kind) {
   return list.empty() ? "" : "\nTypes:\n" + list;
 }
 
+// The keys that a table has beside those of its type.
+std::string shared_keys_text(const SchemaSet& schemas, const std::string& kind) {
+  std::vector<std::string> keys;
+  const Schema properties = schemas.find(kind)->value("properties", Schema::object());
+  for (const auto& [key, schema] : properties.items())
+    if (key != "type") keys.push_back(key);
+  if (keys.empty()) return "";
+  const std::string text = "With every type: " + listed(keys) + "; see exprun schema " + kind;
+  return '\n' + wrapped(text, 0, 0) + '\n';
+}
+
 }  // namespace
 
 std::string tables_text(const SchemaSet& schemas) {
@@ -178,7 +189,8 @@ std::string component_text(const SchemaSet& schemas, const std::string& kind,
                            const std::string& type) {
   const Schema& node = *schemas.find(kind, type);
   const std::string head = kind + " type = \"" + type + "\"  ";
-  return head + wrapped(described(node), 0, head.size()) + '\n' + keys_text(node, kind);
+  return head + wrapped(described(node), 0, head.size()) + '\n' + keys_text(node, kind) +
+         shared_keys_text(schemas, kind);
 }
 
 namespace {

@@ -101,7 +101,7 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
     add(said, of_model);
     throw Error(said +
                     "\nmodel.init_from with model.init_partial=true begins a new run with the "
-                    "weights that fit: see exprun schema model/gpt",
+                    "weights that fit: see exprun schema model",
                 ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) return;
