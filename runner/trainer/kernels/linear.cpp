@@ -10,6 +10,7 @@
 #include <ATen/ops/mm.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -72,7 +73,7 @@ namespace {
 
 HWY_EXPORT(dot_products);
 
-constexpr int64_t kGrain = 32768;  // weights: fewer are not worth another thread
+constexpr int64_t kGrain = 32768;  // weights that a thread takes at a time
 
 using Attributes = c10::List<std::optional<at::Scalar>>;
 using OneDnnLinear = at::Tensor(const at::Tensor&, const at::Tensor&,
@@ -178,10 +179,18 @@ at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::
   const auto *row = x.const_data_ptr<float>(), *weights = weight.const_data_ptr<float>();
   const auto* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
   auto* to = result.mutable_data_ptr<float>();
-  at::parallel_for(0, out, std::max<int64_t>(kGrain / in, 1), [&](int64_t begin, int64_t end) {
+  const auto compute = [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(dot_products)(row, weights + begin * in, in, end - begin, to + begin);
     if (biases)
       for (int64_t i = begin; i < end; ++i) to[i] += biases[i];
+  };
+  // A thread takes the next rows when it is done with its last: equal shares would wait for the
+  // one whose core or memory is slower at the moment.
+  const int64_t rows = (std::max<int64_t>(kGrain / in, 1) + 3) / 4 * 4;
+  std::atomic<int64_t> next{0};
+  at::parallel_for(0, (out + rows - 1) / rows, 1, [&](int64_t, int64_t) {
+    for (int64_t begin; (begin = next.fetch_add(rows, std::memory_order_relaxed)) < out;)
+      compute(begin, std::min(begin + rows, out));
   });
   return result;
 }
