@@ -222,7 +222,7 @@ class BadStore(BadInput):
         result = self.exprun("tiny.toml", "steps=1", "--new", code=5)
         self.assertEqual(result.err.replace(str(self.folder), "HERE"),
                          "exprun: error: store: cannot open 'HERE/runs/exprun.db': it is damaged (database disk image is "
-                         "malformed); move it away and take what can be read with: sqlite3 FILE .recover\n")
+                         "malformed); move it aside and recover what is readable with: sqlite3 FILE .recover\n")
 
     def test_a_doctor_tells_of_a_damaged_store(self):
         self.exprun("tiny.toml", "steps=2")
@@ -234,7 +234,7 @@ class BadStore(BadInput):
         report = json.loads(self.exprun("doctor", "--json", code=1).out)
         self.assertEqual(report["store"]["problem"],
                          f"store: '{self.folder}/runs/exprun.db' is damaged (row 1 missing from index "
-                         "run_by_name); move it away and take what can be read with: sqlite3 FILE .recover")
+                         "run_by_name); move it aside and recover what is readable with: sqlite3 FILE .recover")
 
     def test_a_doctor_tells_of_stale_locks_by_the_names_of_runs(self):
         process = self.start("tiny.toml", "steps=100000", "name=killed")

@@ -30,7 +30,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
         prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
-        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which the text does not\n"
+        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which does not occur in the text\n"
                         "    evaluation.sample.prompt='A Zoo'\n"
                         "                             ^^^^^^^ a character tokenizer knows only the characters of its text\n")
         small = ("tiny.toml", "vocab_size=20")
@@ -53,7 +53,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.exprun(*words)
         self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
         self.assertEqual(self.exprun("check", *words, code=2).err, """\
-<override 2>:1:26: error: the prompt has 'l', which the text does not
+<override 2>:1:26: error: the prompt has 'l', which does not occur in the text
     evaluation.sample.prompt=little
                              ^^^^^^ a character tokenizer knows only the characters of its text
 """)

@@ -90,7 +90,7 @@ class Compare(ExprunTest):
         self.assertEqual(different["environment.OMP_PROC_BIND"], ["none", "x" * 47 + "…"])
         self.assertRegex(different["uncommitted_changes"][1], r"^\d+ lines \([0-9a-f]{8}\)$")
         commits = [commit[:12] for commit, in self.rows("SELECT git_commit FROM runs ORDER BY run")]
-        self.assertIn(f"git diff {commits[0]} {commits[1]} prints what the commits differ in\n", result.err)
+        self.assertIn(f"git diff {commits[0]} {commits[1]} prints how the commits differ\n", result.err)
         self.assertIn("exprun show RUN --git-diff prints the uncommitted changes of a run\n", result.err)
 
     def test_three_runs_in_markdown_with_a_metric(self):

@@ -194,10 +194,10 @@ class Data(unittest.TestCase):
         left = self.folder / "runs/data/0123.partial"
         left.mkdir()
         said = "one unfinished data folder (0 B) off the disk; there are no runs\n"
-        self.assertEqual(self.gc("--dry-run"), "exprun: would take 0123.partial off the disk, which nobody prepares\n"
+        self.assertEqual(self.gc("--dry-run"), "exprun: would take 0123.partial off the disk: unfinished data that no process is preparing\n"
                          "exprun: would take " + said)
         self.assertTrue(left.exists())
-        self.assertEqual(self.gc(), "exprun: taking 0123.partial off the disk, which nobody prepares\n"
+        self.assertEqual(self.gc(), "exprun: taking 0123.partial off the disk: unfinished data that no process is preparing\n"
                          "exprun: took " + said)
         self.assertEqual(self.gc(), "exprun: took nothing off the disk; there are no runs\n")
         self.assertEqual(sorted(os.listdir(self.folder / "runs/data")), before)
@@ -561,7 +561,7 @@ class Data(unittest.TestCase):
         shard = (made / "train_000000.bin").read_bytes()
         (self.folder / "zeroed.bin").write_bytes(b"\0" + shard[1:])
         (self.folder / "whole.bin").write_bytes(shard)
-        remedy = "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify it with --format raw_uint16"
+        remedy = "does not begin with a shard's header; if it contains only uint16 tokens, verify it with --format raw_uint16"
         for name in "page.html", "tokens.bin", "zeroed.bin":
             self.assertEqual(self.data("verify", name, code=1), f"{name}: {remedy}\n")
         self.assertEqual(self.data("verify", "tokens.bin", "--format", "raw_uint16"),

@@ -238,7 +238,7 @@ class Fetch(FetchTest):
     def test_shards_are_counted_where_there_are_some(self):
         for words, problem in ((("fineweb10b", "--shards", "104"), "fineweb10b has 1 to 103 training shards, not 104"),
                                (("fineweb_edu10b", "--shards", "0"), "fineweb_edu10b has 1 to 99 training shards, not 0"),
-                               (("gpt2", "--shards", "3"), "gpt2 is not in shards; leave --shards away")):
+                               (("gpt2", "--shards", "3"), "gpt2 is not in shards; leave out --shards")):
             self.assertEqual(self.fetch(*words, code=2).stderr, f"exprun: error: data fetch: {problem}\n")
         self.assertEqual(self.server.requests, [])
 

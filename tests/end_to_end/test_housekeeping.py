@@ -98,10 +98,10 @@ class Housekeeping(ExprunTest):
             fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
             self.assertRegex(self.exprun("gc").err, "exprun: took nothing off the disk; the store is .* smaller\n")
             self.assertTrue(left.exists())
-        self.assertIn("exprun: would take 0123.partial off the disk, which nobody prepares\n"
+        self.assertIn("exprun: would take 0123.partial off the disk: unfinished data that no process is preparing\n"
                       "exprun: would take one unfinished data folder (2.00 KiB) off the disk\n", self.exprun("gc", "--dry-run").err)
         self.assertTrue(left.exists())
-        self.assertIn("exprun: taking 0123.partial off the disk, which nobody prepares\n"
+        self.assertIn("exprun: taking 0123.partial off the disk: unfinished data that no process is preparing\n"
                       "exprun: took one unfinished data folder (2.00 KiB) off the disk; the store is ", self.exprun("gc").err)
         self.assertFalse(left.exists())
         (self.folder / "other/data/0123.partial").mkdir(parents=True)
@@ -204,7 +204,7 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", "removed")
         self.assertIn("would take nothing off the disk\n", self.exprun("gc", "--archived", "kept", "--dry-run").err)
         self.assertIn("took nothing off the disk; the store is ", self.exprun("gc", "--archived", "kept").err)
-        self.assertIn("gc: RUN goes with --archived; to take a run off the disk, exprun rm it first",
+        self.assertIn("gc: RUN needs --archived; to delete a run from the disk, remove it with exprun rm first",
                       self.exprun("gc", "kept", code=2).err)
         self.exprun("restore", "removed")
         self.assertEqual(len(self.names()), 2)
@@ -213,8 +213,8 @@ class Housekeeping(ExprunTest):
     def test_merge_twice(self):
         self.exprun("tiny.toml")
         self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
-        self.assertIn("one run added, 0 brought further, 0 as they were", self.exprun("merge", "elsewhere").err)
-        self.assertIn("0 runs added, 0 brought further, 1 as they were", self.exprun("merge", "elsewhere/exprun.db").err)
+        self.assertIn("one run added, 0 updated, 0 unchanged", self.exprun("merge", "elsewhere").err)
+        self.assertIn("0 runs added, 0 updated, 1 unchanged", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
 

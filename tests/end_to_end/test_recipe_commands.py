@@ -98,7 +98,7 @@ class Check(ExprunTest):
     def test_a_prompt_that_the_tokenizer_cannot_encode_is_refused_before_the_run(self):
         result = self.exprun("tiny.toml", "evaluation.sample.prompt=Ärger", code=2)
         self.assertEqual(result.err.splitlines()[-3:], [
-            "<override 1>:1:26: error: the prompt has 'Ä', which the text does not",
+            "<override 1>:1:26: error: the prompt has 'Ä', which does not occur in the text",
             "    evaluation.sample.prompt=Ärger",
             "                             ^^^^^ a character tokenizer knows only the characters of its text"])
 

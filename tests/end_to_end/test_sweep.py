@@ -115,7 +115,7 @@ class Sweep(SweepCrashes):
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
                                    r"exprun: next:\n"
                                    r"  exprun tiny.toml lr=1e-2 max_grad_norm=0 'evaluation.val_loss.every=1 steps' steps=10"
-                                   r"   trains the best point anew, twice as long\n"
+                                   r"   trains the best point again, for twice as long\n"
                                    r"  exprun sweep show 1   shows every trial, and how much each axis matters\n"
                                    r"  exprun report --sweep 1   compares the runs\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
@@ -164,7 +164,7 @@ class Sweep(SweepCrashes):
         self.assertRegex(said, r"exprun: the points, best first \(mean ± standard deviation over seeds\):\n *lr  val/loss\n"
                                rf" *0.0\d  {mean:.3f}\d* ± [\d.e-]+ \(2\)\n")
         self.assertRegex(said, rf"exprun: best: {best}, val/loss {mean:.3f}\d* ± [\d.e-]+ over 2 seeds\n")
-        self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point anew, twice as long\n", said)
+        self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point again, for twice as long\n", said)
         self.assertEqual(last, "lr=1e-4")
 
     def test_a_trial_that_runs_on_another_host_is_left_to_it(self):

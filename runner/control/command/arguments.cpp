@@ -39,7 +39,7 @@ const char* meaning(ExitCode code) {
     case ExitCode::failed:
       return "failed";
     case ExitCode::bad_recipe:
-      return "wrong recipe or command line";
+      return "invalid recipe or command line";
     case ExitCode::diverged:
       return "diverged: the loss or the gradient norm is NaN, infinite, or an outlier";
     case ExitCode::no_such_run:
@@ -304,7 +304,7 @@ std::filesystem::path found_at(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::absolute(folder, error);
   if (error)
     throw Error("command line: the working directory cannot be found (" + error.message() +
-                "); go to one that is there");
+                "); change to a folder that exists");
   if (std::find(path.begin(), path.end(), "..") == path.end()) return path.lexically_normal();
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
   return error ? path : target;

@@ -172,7 +172,7 @@ void say_how_code_differs(const std::vector<RunRow>& runs, const ResultTable& ci
   const auto &first = runs.front().git_commit, &last = runs.back().git_commit;
   if (differs("git_commit") && runs.size() == 2 && first && last)
     log_info("git diff " + first->substr(0, 12) + ' ' + last->substr(0, 12) +
-             " prints what the commits differ in");
+             " prints how the commits differ");
 }
 
 std::string markdown_of(const Comparison& compared) {

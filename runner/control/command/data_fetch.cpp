@@ -51,7 +51,7 @@ int64_t shards_of(const CatalogueEntry& entry, std::optional<int64_t> asked) {
   if (!asked) return entry.shards;
   const std::string name = entry.name;
   if (entry.shards == 0)
-    throw Error("data fetch: " + name + " is not in shards; leave --shards away",
+    throw Error("data fetch: " + name + " is not in shards; leave out --shards",
                 ExitCode::bad_recipe);
   if (*asked < 1 || *asked > entry.shards)
     throw Error("data fetch: " + name + " has 1 to " + std::to_string(entry.shards) +

@@ -32,7 +32,7 @@ Finding finding_on_contents(const ListedShard& listed, ShardFormat format) try {
     return {false, "begins with a shard's header; verify it with --format auto"};
   if (!has_header && format == ShardFormat::with_header)
     return {false,
-            "begins with no header of a shard; if it holds uint16 tokens and nothing else, verify "
+            "does not begin with a shard's header; if it contains only uint16 tokens, verify "
             "it with --format raw_uint16"};
   const TokenShard shard = inspect_shard(listed.file, format);
   if (shard.tokens == 0) return {false, "holds no token; fetch or make it again"};

@@ -76,8 +76,9 @@ ordered_json store_section(const StoreFolder& folder) {
   for (const auto& [name, value] : store.health()) {
     if (!section.contains(name)) section[name] = value;
     if (name == "integrity" && value != "ok")
-      section["problem"] = "store: '" + folder.database().string() + "' is damaged (" + value +
-                           "); move it away and take what can be read with: sqlite3 FILE .recover";
+      section["problem"] =
+          "store: '" + folder.database().string() + "' is damaged (" + value +
+          "); move it aside and recover what is readable with: sqlite3 FILE .recover";
     if (name == "values" && value != "ok" && value != "not looked at")
       section["problem"] = "store: '" + folder.database().string() + "' has " + value;
   }

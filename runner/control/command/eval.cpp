@@ -75,9 +75,9 @@ int run_eval(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments("eval RUN|DIR [evaluation.NAME.key=value...]",
                       "Evaluates a run's newest checkpoint, or another, and records the results as "
-                      "eval/NAME. Of a HuggingFace folder the results are printed only.");
+                      "eval/NAME. For a HuggingFace folder, the results are only printed.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
-      .words("key=value...", overrides, "changes of [evaluation], or additional evaluations",
+      .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .flag("--json", json, "print JSON")

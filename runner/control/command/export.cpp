@@ -204,8 +204,8 @@ int run_export(const Words& words, const Globals& globals) {
               "with --huggingface and --llmc: the number format of the weights, fp32, bf16 or, not "
               "for llm.c, fp16 (default: fp32)")
       .flag("--adapter", folder.adapter_only,
-            "with --huggingface: write only the adapter of a run with [model.lora], as peft keeps "
-            "it; without this it is merged into the weights")
+            "with --huggingface: write only the adapter of a run with [model.lora], in peft's "
+            "format; without this flag it is merged into the weights")
       .note(
           "A model without an architecture in transformers is written with exprun's names for its "
           "tensors; README.md in the folder lists the keys that are the reason.")

@@ -48,7 +48,7 @@ int run_fork(const Words& words, const Globals& globals) {
   bool detach = false;
   Arguments arguments("fork RUN [--step N|best|last] [key=value...] [--detach]",
                       "Starts a new run from a checkpoint of another: from its weights and its "
-                      "optimizer state, with changes to its recipe. Steps are counted on, so "
+                      "optimizer state, with changes to its recipe. Step numbers continue, so "
                       "run.steps includes those before the fork. Without changes, the new run "
                       "gives the same losses as the first.");
   arguments.run_word(asked.reference)

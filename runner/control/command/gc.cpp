@@ -33,7 +33,7 @@ void remove_folder(const fs::path& folder) {
   fs::remove_all(folder, error);
   if (error)
     throw Error("gc: cannot remove '" + folder.string() + "': " + error.message() +
-                "; mend that and run exprun gc again");
+                "; fix that and run exprun gc again");
 }
 
 struct GcOptions {
@@ -45,8 +45,9 @@ void check(const GcOptions& wanted) {
   if (!wanted.references.empty() && wanted.data)
     throw Error("gc: --data is about all runs; give it without RUN", ExitCode::bad_recipe);
   if (!wanted.references.empty() && !wanted.archived)
-    throw Error("gc: RUN goes with --archived; to take a run off the disk, exprun rm it first",
-                ExitCode::bad_recipe);
+    throw Error(
+        "gc: RUN needs --archived; to delete a run from the disk, remove it with exprun rm first",
+        ExitCode::bad_recipe);
 }
 
 struct Found {
@@ -100,7 +101,7 @@ void log_values(const RunRow& run, const std::string& what, int64_t values) {
 void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, bool dry_run) {
   for (const fs::path& left : data)
     log_info((dry_run ? "would take " : "taking ") + left.filename().string() +
-             " off the disk, which nobody prepares");
+             " off the disk: unfinished data that no process is preparing");
   if (!dry_run && !data.empty()) remove_unfinished_data(folder.data());
 }
 

@@ -90,7 +90,7 @@ int run_logs(const Words& words, const Globals& globals) {
   arguments.run_word(reference)
       .flag("-f,--follow", follows, "keep printing until the run ends")
       .number("-n,--lines", lines, "only this many lines from the end", 1)
-      .number("--rank", rank, "of this rank (default 0, which speaks for all)")
+      .number("--rank", rank, "the log of this rank (default: 0, which logs for all ranks)")
       .exit_codes(kReadsRuns)
       .example("exprun logs @last -n 20", "the end of it")
       .example("exprun logs @last -f", "as it is written");

@@ -45,7 +45,7 @@ int run_merge(const Words& words, const Globals& globals) {
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
   for (const std::string& run : merged.kept_out) log_warning("merge: left out " + run);
   log_info(pluralize(merged.added, "run") + " added, " + std::to_string(merged.updated) +
-           " brought further, " + std::to_string(merged.unchanged) + " as they were");
+           " updated, " + std::to_string(merged.unchanged) + " unchanged");
   return 0;
 }
 

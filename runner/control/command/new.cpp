@@ -176,7 +176,7 @@ std::string modest_length(const Given& model) {
 std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
   std::string text = request.schema.empty() ? "" : "#:schema " + request.schema + '\n';
   text +=
-      "# A first recipe. Keys behind a '#' have the value that they show; take the '#' away to "
+      "# A first recipe. Commented-out keys have the value shown; remove the '#' to "
       "change one.\n";
   text += table(schemas, "run", {{"steps", std::to_string(kSteps)}});
   const Given model = model_given(schemas, request);

@@ -29,7 +29,7 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
   say(lines.empty() ? "code, machine, libraries, data and environment are those of " + before.folder
                     : "different from " + before.folder + ":",
       lines);
-  say("what came of it, against " + before.folder + ":", result_differences(store, before, now));
+  say("results compared with " + before.folder + ":", result_differences(store, before, now));
 }
 
 Performed rerun(const std::string& reference, const Words& overrides,

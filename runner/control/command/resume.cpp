@@ -99,7 +99,7 @@ int run_resume(const Words& words, const Globals& globals) {
   Arguments arguments(
       "resume RUN [key=value...] [--detach]",
       "Continues a run from its newest complete checkpoint, whatever ended it. With "
-      "another run.steps or run.length, the run becomes one of that length.");
+      "another run.steps or run.length, the run continues to that length.");
   arguments.run_word(reference)
       .words("key=value...", overrides,
              "a new length (run.steps=200), or changes that do not affect results "

@@ -88,11 +88,11 @@ int run_recipe(const Words& words, const Globals& globals) {
   bool always_new = false, detach = false;
   MachineOptions machines;
   Arguments arguments("RECIPE [key=value...] [--new] [--detach]",
-                      "Runs a recipe. The same line again continues a run that was interrupted, "
+                      "Runs a recipe. Repeating the command continues a run that was interrupted "
                       "and shows the result of one that is finished.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides,
-             "changes of the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
+             "changes to the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
       .flag("--new", always_new, "start another run, whatever there is")
       .flag("--detach", detach, kDetachHelp);
   machines.add_to(arguments);

@@ -75,8 +75,9 @@ void add_parameters(std::vector<std::string>& names, const std::vector<std::stri
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   add_parameters(names, paths);
   throw RecipeError(where, "no run has a parameter or series '" + name + "', and ls no such column",
-                    parse_number<double>(name) ? "the name stands left of the sign, as in lr>1e-4"
-                                               : meant(name, std::move(names)));
+                    parse_number<double>(name)
+                        ? "write the name to the left of the operator, as in lr>1e-4"
+                        : meant(name, std::move(names)));
 }
 
 [[noreturn]] void refuse_several(const Store& store, const std::string& name,

@@ -97,7 +97,7 @@ std::string next_commands(const StoreFolder& folder, const std::string& longer, 
   const std::string where = store_option(folder), number = std::to_string(sweep);
   std::string next = "next:";
   if (!longer.empty())
-    next += "\n  " + longer + where + "   trains the best point anew, twice as long";
+    next += "\n  " + longer + where + "   trains the best point again, for twice as long";
   return next + "\n  exprun sweep show " + number + where +
          "   shows every trial, and how much each axis matters\n  exprun report --sweep " + number +
          where + "   compares the runs";

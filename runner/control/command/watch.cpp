@@ -323,8 +323,9 @@ int run_watch(const Words& words, const Globals& globals) {
               offer::series)
       .flag("--once", asked.once, "print what there is now, and end; needs no terminal")
       .note(
-          "Looks once a second; less often where looking takes more than a fiftieth of the time. "
-          "Watching changes nothing: the run goes on when it is quit.")
+          "Refreshes once a second, or less often if that would take more than a fiftieth of the "
+          "time. "
+          "Watching changes nothing: the run continues after you quit.")
       .exit_codes(kFindsRuns)
       .example("exprun watch", "the newest run or sweep that runs")
       .example("exprun watch @last --once", "how it looks now, for a script or an email");

@@ -87,7 +87,7 @@ void remove_unfinished_data(const fs::path& data_folder) {
     fs::remove_all(folder, error);
     if (error)
       throw Error("gc: cannot remove '" + folder.string() + "': " + error.message() +
-                  "; mend that and run exprun gc again");
+                  "; fix that and run exprun gc again");
   }
 }
 

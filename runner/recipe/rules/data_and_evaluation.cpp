@@ -180,7 +180,7 @@ void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
       if (input.dataset_info.characters->find(c.value) != std::u32string::npos) continue;
       diagnostics.push_back(
           {place_of(input.root, key),
-           "the prompt has '" + std::string(c.bytes) + "', which the text does not",
+           "the prompt has '" + std::string(c.bytes) + "', which does not occur in the text",
            "a character tokenizer knows only the characters of its text"});
       break;
     }

@@ -128,7 +128,7 @@ double number_of(const Call& call, const ListPart& part) {
 double positive_number(const Call& call, const ListPart& part) {
   const double number = number_of(call, part);
   if (number <= 0)
-    throw RecipeError(call.where(part), "a log scale has only numbers above 0",
+    throw RecipeError(call.where(part), "a log scale needs numbers above 0",
                       number == 0 ? "begin with a small one, such as 1e-6"
                                   : "sweep over negative numbers with linspace or interval");
   return number;

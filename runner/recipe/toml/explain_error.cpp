@@ -130,7 +130,7 @@ constexpr Wording kWordings[] = {
     {"expected a comment or whitespace", "the line must end after the value"},
     {"control characters other than TAB", "the string does not end on this line"},
     {"encountered end-of-file", "the text ends too early"},
-    {"existing table as dotted", "its table is already defined above"},
+    {"existing table as dotted", "the table of this key is already defined above"},
 };
 
 std::string_view line_of(std::string_view text, uint32_t line) {

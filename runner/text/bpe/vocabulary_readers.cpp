@@ -341,9 +341,9 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(
-        "tokenizer: '" + file_.string() + "' " + what +
-        "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) is exact");
+    throw Error("tokenizer: '" + file_.string() + "' " + what +
+                "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can "
+                "be reproduced exactly");
   }
 
   // A sequence of none is what some files have.

@@ -232,7 +232,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("tmie>1", 1, 4, no_name + "tmie', and ls no such column", "did you mean 'time'?");
   check("val_los<3", 1, 7, no_name + "val_los', and ls no such column", "did you mean 'val/loss'?");
   check("1e-3<lr", 1, 4, no_name + "1e-3', and ls no such column",
-        "the name stands left of the sign, as in lr>1e-4");
+        "write the name to the left of the operator, as in lr>1e-4");
   check("min(val/los)<3", 1, 12, "no run has a series 'val/los'", "did you mean 'val/loss'?");
   check("lr<1 and mim(val/loss)<3", 10, 3, "there is no function 'mim'", "did you mean 'min'?");
   check("lr = tag(a)", 6, 3, "'tag' has no value here",

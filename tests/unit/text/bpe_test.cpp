@@ -328,7 +328,8 @@ TEST_CASE("BPE: what would give other tokens is refused by its name") {
     const std::string text = complaint([&] { load_bpe_tokenizer(file); });
     const std::string head = "tokenizer: '" + file.string() + "' ";
     const std::string tail =
-        "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) is exact";
+        "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can be "
+        "reproduced exactly";
     REQUIRE(text.starts_with(head));
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());

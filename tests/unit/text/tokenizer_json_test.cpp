@@ -25,7 +25,8 @@ std::string refused(const json& tokenizer) {
   const auto file = folder.write("tokenizer.json", tokenizer.dump());
   const std::string head = "tokenizer: '" + file.string() + "' ";
   const std::string tail =
-      "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) is exact";
+      "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can be "
+      "reproduced exactly";
   try {
     load_bpe_tokenizer(file);
   } catch (const Error& error) {
