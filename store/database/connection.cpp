@@ -23,7 +23,7 @@ std::string explain(int code, const std::string& message) {
       return "it is not a SQLite database; move it away, or choose another place with --store";
     case SQLITE_CORRUPT:
       return "it is damaged (" + message +
-             "); move it away and take what can be read with: sqlite3 FILE .recover";
+             "); move it aside and recover what is readable with: sqlite3 FILE .recover";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return "another program keeps it locked; end that program (writers must take the lock "

@@ -76,7 +76,7 @@ class BadRecipe(BadInput):
     def test_a_working_directory_that_is_gone(self):
         self.assertEqual(self.shell('mkdir gone && cd gone && rmdir ../gone && "$0" ls'), (1, (
             "exprun: error: command line: the working directory cannot be found (No such file or directory); "
-            "go to one that is there\n")))
+            "change to a folder that exists\n")))
 
     def test_a_store_behind_a_linked_folder(self):
         (self.folder / "there" / "inner").mkdir(parents=True)

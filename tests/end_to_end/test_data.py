@@ -290,8 +290,8 @@ class Data(unittest.TestCase):
         self.assertEqual(said, "llama3.bin: token shard: 'llama3.bin' is truncated: its header says 2 tokens, which "
                                "is 1032 bytes, but it has 1027; fetch or make it again\n"
                                "empty.bin: token shard: 'empty.bin' is empty; fetch or make it again\n"
-                               "nanogpt.bin: begins with no header of a shard; if it holds uint16 tokens and nothing "
-                               "else, verify it with --format raw_uint16\n"
+                               "nanogpt.bin: does not begin with a shard's header; if it contains only uint16 tokens, "
+                               "verify it with --format raw_uint16\n"
                                "data: 'nothing.bin' does not exist\n")
         self.assertIn("nothing says which tokenizer made 'nanogpt.bin'", self.data("head", "nanogpt.bin", code=2))
 
@@ -414,7 +414,7 @@ class Data(unittest.TestCase):
         said = self.data("verify", "page.html", "odd.bin", "short.bin", code=1)
         said += self.data("verify", "page.html", "odd.bin", "short.bin", "--format", "raw_uint16", code=1)
         self.assertNotIn("format =", said)
-        self.assertIn("odd.bin: begins with no header of a shard; if it", said)
+        self.assertIn("odd.bin: does not begin with a shard's header; if it", said)
         self.assertIn("short.bin: begins with a shard's header; verify it with --format auto\n", said)
 
     def test_what_verify_finds_can_be_read_by_a_script(self):
