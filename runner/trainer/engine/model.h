@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/dataset.h"
-#include "engine/key_value_cache.h"
+#include "engine/inference/key_value_cache.h"
 #include "engine/parameter.h"
 #include "engine/registry.h"
 #include "recipe/section.h"

@@ -9,7 +9,7 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "engine/evaluate_run.h"
+#include "engine/inference/evaluate_run.h"
 
 namespace exprun {
 namespace {

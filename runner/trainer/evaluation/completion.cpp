@@ -8,7 +8,7 @@
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
-#include "engine/multiple_choice.h"
+#include "engine/inference/multiple_choice.h"
 #include "recipe/paths.h"
 
 namespace exprun {

@@ -1,7 +1,7 @@
 // HellaSwag (Zellers et al. 2019): which of four endings does the model expect?
 #include <nlohmann/json.hpp>
 
-#include "engine/multiple_choice.h"
+#include "engine/inference/multiple_choice.h"
 
 namespace exprun {
 namespace {

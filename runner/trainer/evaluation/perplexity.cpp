@@ -9,8 +9,8 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "engine/completion_loss.h"
 #include "engine/evaluation.h"
+#include "engine/inference/completion_loss.h"
 #include "recipe/key_path.h"
 #include "recipe/paths.h"
 

@@ -1,6 +1,6 @@
 // Text that the model writes after a prompt.
 #include "engine/evaluation.h"
-#include "engine/generation.h"
+#include "engine/inference/generation.h"
 
 namespace exprun {
 namespace {

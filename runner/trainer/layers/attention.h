@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/documents.h"
-#include "engine/key_value_cache.h"
+#include "engine/inference/key_value_cache.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "layers/rotary.h"

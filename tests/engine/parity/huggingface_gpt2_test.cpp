@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "engine/sampling.h"
+#include "engine/inference/sampling.h"
 #include "support/fixtures.h"
 #include "support/parity_checks.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
-#include "engine/sampling.h"
+#include "engine/inference/sampling.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {

@@ -1,5 +1,5 @@
 // Text that a model writes: it is handed on in pieces that nothing takes back.
-#include "engine/generation.h"
+#include "engine/inference/generation.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>

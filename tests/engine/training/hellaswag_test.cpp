@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
-#include "engine/completion_loss.h"
 #include "engine/evaluation.h"
+#include "engine/inference/completion_loss.h"
 #include "support/fixtures.h"
 #include "support/foreign_names.h"
 #include "support/sections.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/evaluate_run.h"
+#include "engine/inference/evaluate_run.h"
 #include "engine/tiny_run.h"
 #include "tests/engine/training/exact_resume.h"
 

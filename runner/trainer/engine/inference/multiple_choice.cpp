@@ -1,4 +1,4 @@
-#include "engine/multiple_choice.h"
+#include "engine/inference/multiple_choice.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "engine/completion_loss.h"
+#include "engine/inference/completion_loss.h"
 #include "recipe/key_path.h"
 #include "recipe/paths.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/loaded_model.h"
+#include "engine/inference/loaded_model.h"
 
 namespace exprun {
 

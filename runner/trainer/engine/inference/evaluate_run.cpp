@@ -1,4 +1,4 @@
-#include "engine/evaluate_run.h"
+#include "engine/inference/evaluate_run.h"
 
 #include <ATen/core/grad_mode.h>
 

@@ -1,4 +1,4 @@
-#include "engine/loaded_model.h"
+#include "engine/inference/loaded_model.h"
 
 #include <ATen/core/grad_mode.h>
 

@@ -1,4 +1,4 @@
-#include "engine/completion_loss.h"
+#include "engine/inference/completion_loss.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>

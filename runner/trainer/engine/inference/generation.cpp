@@ -1,4 +1,4 @@
-#include "engine/generation.h"
+#include "engine/inference/generation.h"
 
 #include <ATen/ops/zeros.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "base/utf8.h"
-#include "engine/sampling.h"
+#include "engine/inference/sampling.h"
 
 namespace exprun {
 namespace {

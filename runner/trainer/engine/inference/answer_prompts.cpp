@@ -1,4 +1,4 @@
-#include "engine/answer_prompts.h"
+#include "engine/inference/answer_prompts.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/process/signals.h"
-#include "engine/generation.h"
+#include "engine/inference/generation.h"
 
 namespace exprun {
 namespace {

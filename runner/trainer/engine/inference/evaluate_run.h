@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/loaded_model.h"
+#include "engine/inference/loaded_model.h"
 
 namespace exprun {
 
