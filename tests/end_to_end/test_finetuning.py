@@ -68,6 +68,15 @@ class FineTuning(ExprunTest):
         warm = tensors(self.folder / "warm/model.safetensors")
         self.assertEqual([value for name, (_, value) in warm.items() if name.endswith(("ln_f.weight", "final_norm.weight"))], [norm])
 
+    def test_check_compares_the_weights_with_the_model(self):
+        self.exprun("tiny.toml", "steps=2")
+        weights = f"init_from={self.checkpoint()}"
+        self.exprun("check", "tiny.toml", weights)
+        said = self.exprun("check", "tiny.toml", weights, "hidden_size=32", code=2).err
+        self.assertIn("and the model of the recipe differ in ", said)
+        self.assertIn("'final_norm.weight' has the shape [16], not [32]", said)
+        self.exprun("check", "tiny.toml", "init_from=elsewhere")
+
     def test_a_fork_begins_an_average_anew_where_it_is_of_other_weights(self):
         self.exprun("tiny.toml", "optimizer.ema=0.9", "steps=6")
         self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "optimizer.ema=0", "name=without")

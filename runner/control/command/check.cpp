@@ -90,7 +90,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
     return;
   }
   try {
-    Description description = describe(text, dataset_info);
+    Description description = describe(text, dataset_info, !recipe.find("model.init_from"));
     report.add(std::move(description.refusals));
     report.plan = std::move(description.plan);
   } catch (const Error& error) {

@@ -79,16 +79,17 @@ ordered_json trainer_version() {
   return parse(capture({trainer_program().string(), "--version"}, ""), "--version");
 }
 
-Description describe(const RecipeText& text, const DatasetInfo& dataset_info) {
+Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept) {
   const std::filesystem::path program = trainer_program();
   const std::string asked = json_text(question(text, dataset_info));
   const PlanCache cache(program, asked);
-  if (const auto known = cache.find()) return {parse_json<ordered_json>(*known), {}};
+  if (const auto known = is_kept ? cache.find() : std::nullopt)
+    return {parse_json<ordered_json>(*known), {}};
   const Captured captured = capture({program.string(), "--describe"}, asked);
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     return {nullptr, refusals(captured, text)};
   ordered_json plan = parse(captured, "--describe");
-  cache.keep(json_text(plan));
+  if (is_kept) cache.keep(json_text(plan));
   return {std::move(plan), {}};
 }
 

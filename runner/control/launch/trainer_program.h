@@ -41,8 +41,9 @@ struct Description {
   Diagnostics refusals;
 };
 
-// Plans are kept in a cache by the hash of what was asked. Throws Error.
-Description describe(const RecipeText& text, const DatasetInfo& dataset_info);
+// `is_kept`: in a cache, by the hash of what was asked: not where the answer hangs on files too.
+// Throws Error.
+Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept);
 
 // The learning rates of a recipe, without its model: see engine/describe.h. `dataset_info` is
 // needed where its length is in epochs. Throws RecipeError for what the trainer refuses, Error.

@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/weights/import.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 
@@ -84,6 +85,7 @@ json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) 
   const auto ranks = recipe.section("parallelism").find<int64_t>("world_size").value_or(1);
   const TrainState train_state =
       build_train_state(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
+  require_importable(recipe, train_state);
   const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
   const MemoryPlan memory = memory_plan(train_state, plan.batch);
   const int64_t micro_batches =

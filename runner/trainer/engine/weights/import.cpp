@@ -304,22 +304,47 @@ void add_what_stayed(Imported& imported, const Differences& differences) {
                                 listed(differences.unused));
 }
 
-}  // namespace
-
-std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state) {
-  const Section model = recipe.section("model");
+// What the source has otherwise than the model, as far as the recipe allows it.
+Differences allowed_differences(const fs::path& path, const Source& source, const Section& model) {
   const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
-  if (!model.has("init_from")) return std::nullopt;
-  const fs::path path = expand_path(model.get<std::string>("init_from"), libtorch_folder());
-  const WeightFiles files(path);
-  const Opened source_kind = opened(path, files, recipe, state);
-  const Source source(files, source_kind.plan);
-  const Differences differences = compare(source, wishes);
+  Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
     throw misfit(path, differences, wishes);
   if (source.found() == 0)
     throw Error("weights: no tensor in '" + path.string() + "' belongs to the model of the recipe",
                 ExitCode::bad_recipe);
+  return differences;
+}
+
+fs::path source_path(const Section& model) {
+  return expand_path(model.get<std::string>("init_from"), libtorch_folder());
+}
+
+}  // namespace
+
+void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
+  const Section model = recipe.section("model");
+  if (!model.has("init_from")) return;
+  const fs::path path = source_path(model);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return;
+  try {
+    const WeightFiles files(path);
+    const Opened kind = opened(path, files, recipe, state);
+    allowed_differences(path, Source(files, kind.plan), model);
+  } catch (const Error& error) {
+    throw model.error("init_from", error.what());
+  }
+}
+
+std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state) {
+  const Section model = recipe.section("model");
+  if (!model.has("init_from")) return std::nullopt;
+  const fs::path path = source_path(model);
+  const WeightFiles files(path);
+  const Opened source_kind = opened(path, files, recipe, state);
+  const Source source(files, source_kind.plan);
+  const Differences differences = allowed_differences(path, source, model);
   const at::NoGradGuard no_grad;
   Targets targets;
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);

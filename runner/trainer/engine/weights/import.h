@@ -23,4 +23,8 @@ struct Imported {
 // shape or no number, and then has changed nothing.
 std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state);
 
+// Whether they can be filled, as far as the headers of the files tell: for a state on the meta
+// device. Throws RecipeError at init_from; files that are not on this machine are not looked at.
+void require_importable(const ResolvedRecipe& recipe, const TrainState& state);
+
 }  // namespace exprun
