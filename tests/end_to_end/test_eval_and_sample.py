@@ -189,7 +189,7 @@ class EvalAndSample(ExprunTest):
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
         shutil.rmtree(self.run_folder() / "checkpoints")
         self.assertEqual(self.exprun("eval", "@last", code=1).err,
-                         f"exprun: error: eval: {self.run_folder().name} has no intact checkpoint to look at\n")
+                         f"exprun: error: eval: {self.run_folder().name} has no checkpoint\n")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("--where:1:1: error: no run has a parameter or series 'lrr', and ls no such column\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
         self.exprun("note", "@best", "the one to keep\nfor now")
+        self.assertEqual(self.exprun("note", "@best").out, "the one to keep\nfor now\n")
         shown = self.exprun("show", "@best").out
         self.assertIn(f"# run         {first} (id 1, uid ", shown)
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)

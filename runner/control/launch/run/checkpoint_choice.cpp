@@ -19,9 +19,8 @@ using Kind = CheckpointChoice::Kind;
 
 Error nothing_to_look_at(const std::string& command, const std::string& run,
                          const std::vector<std::string>& damaged) {
-  std::string text = command + ": " + run + " has no intact checkpoint to look at";
-  if (damaged.empty()) return Error(text);
-  text += ':';
+  if (damaged.empty()) return Error(command + ": " + run + " has no checkpoint");
+  std::string text = command + ": " + run + " has no intact checkpoint to look at:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
   return Error(text + "\n  bring back a copy of one, or `exprun rerun " + shell_quoted(run) +
                "` makes the run again");

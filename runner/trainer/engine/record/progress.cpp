@@ -277,8 +277,10 @@ std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& p
     const std::string step = std::to_string(result.position.step + 1);
     lines.push_back("`exprun data head --run " + words_for(run) + " --step " + step +
                     "` prints the data of step " + step);
-    lines.push_back(
-        "a lower optimizer.lr, a longer schedule.warmup or run.on_divergence = \"skip\" may help");
+    lines.push_back(pipeline.plan.divergence.policy == OnDivergence::stop
+                        ? "a lower optimizer.lr, a longer schedule.warmup or run.on_divergence = "
+                          "\"skip\" may help"
+                        : "a lower optimizer.lr or a longer schedule.warmup may help");
   }
   if (std::filesystem::exists(run.folder.samples()))
     lines.push_back("samples in " + run.shown.samples().string());
