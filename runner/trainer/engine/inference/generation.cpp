@@ -1,5 +1,6 @@
 #include "engine/inference/generation.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -13,6 +14,23 @@ namespace exprun {
 namespace {
 
 constexpr int64_t kShortestInput = 16;
+constexpr double kWorthThreads = 6e6;  // operations of a token, about a tenth of a millisecond
+
+// A small model takes less time for a token than threads that wait for each other, above all where
+// other programs use their cores.
+class FewThreads {
+ public:
+  explicit FewThreads(const Model& model) : threads_(at::get_num_threads()) {
+    const double forward = model.flops_per_token(1) / 3;
+    if (forward < kWorthThreads) at::set_num_threads(1);
+  }
+  ~FewThreads() { at::set_num_threads(threads_); }
+  FewThreads(const FewThreads&) = delete;
+  FewThreads& operator=(const FewThreads&) = delete;
+
+ private:
+  int threads_;
+};
 
 double uniform(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
@@ -135,6 +153,7 @@ GenerationSettings GenerationSettings::from(const Section& section) {
 GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Tokens& prompt,
                             const GenerationSettings& settings, const GenerationSeed& seed,
                             const GenerationObserver& observer) {
+  const FewThreads few(model);
   GeneratedText generated;
   CertainText text(settings.stop, observer);
   std::vector<int64_t> tokens(prompt.begin(), prompt.end());
