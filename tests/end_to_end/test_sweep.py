@@ -179,7 +179,7 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM trials"), [("running",), ("finished",)])
 
     def test_a_trial_keeps_the_threads_that_it_began_with(self):
-        every = ("sweep", "tiny.toml", "seed=1,2", "run.threads=auto", "steps=4000", "checkpoint.every=100000 steps", "checkpoint.keep_last=10", "checkpoint.keep_best=none")
+        every = ("sweep", "tiny.toml", "seed=1,2", "run.threads=auto", "steps=200", "hidden_size=128", "batch.sequences=64", "checkpoint.every=100000 steps", "checkpoint.keep_last=10", "checkpoint.keep_best=none")
         process = self.start(*every, "-j", "2")
         self.wait_for_step(1, process)
         self.wait_until(lambda: len(self.rows("SELECT 1 FROM runs WHERE last_step > 0")) == 2, process)

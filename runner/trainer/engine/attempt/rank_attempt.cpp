@@ -54,13 +54,26 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
                          hand_over.data.fingerprint);
 }
 
+// Operations of a forward and backward pass that are worth more than one thread: with fewer,
+// threads wait for each other as long as they compute, and ten times as long where other programs
+// use their cores.
+constexpr double kWorthThreads = 4e8;
+
+bool is_worth_threads(const ResolvedRecipe& recipe) {
+  const BatchShape batch = batch_shape(recipe);
+  const auto tokens = static_cast<double>(batch.micro_batch * batch.sequence_length);
+  const TrainState shapes = build_weights(recipe, at::kMeta);
+  return tokens * shapes.model->flops_per_token(batch.sequence_length) >= kWorthThreads;
+}
+
 // A checkpoint goes on with the threads that it was made with, if with as many ranks.
 int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
-                 int world_size, int cores) {
+                 const HandOver& hand_over, int world_size, int cores) {
   if (checkpoint && checkpoint->machine.world_size == world_size)
     return checkpoint->machine.threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
-  return threads ? static_cast<int>(*threads) : cores;
+  if (threads) return static_cast<int>(*threads);
+  return hand_over.device != "cpu" || is_worth_threads(recipe) ? cores : 1;
 }
 
 // Small numbers go between CPUs even where tensors go between GPUs: nobody waits for a device then.
@@ -110,7 +123,7 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   const int world_size = rendezvous ? rendezvous->place().world_size : 1;
   use_device(device_, recipe_.section("run").get<bool>("deterministic"));
   use_formats(recipe_.section("precision"));
-  use_threads(thread_count(recipe_, state_, world_size, share_.cores));
+  use_threads(thread_count(recipe_, state_, hand_over, world_size, share_.cores));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_, device_);
