@@ -101,6 +101,14 @@ class JoinedRanks(ExprunTest):
                 lock.close()
                 self.assertEqual(list(self.folder.glob("runs/tiny-*")), [])
 
+    def test_the_same_line_begins_with_the_same_checkpoint_again(self):
+        self.exprun(*WORDS, "steps=6")
+        for _ in range(2):  # the second time @last is the run that the first began
+            port = free_port()
+            ranks = [self.start_rank(rank, port, *WORDS, "steps=3", "init_from=@last", "seed=2") for rank in (1, 0)]
+            self.assert_codes(0, [self.finish(rank) for rank in ranks])
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
+
     def test_a_mistake_stands_in_the_error_files_of_all_ranks(self):
         """Whichever rank ends first, torchrun shows its file as the root cause."""
         port = free_port()

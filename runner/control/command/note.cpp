@@ -13,11 +13,14 @@ int run_note(const Words& words, const Globals& globals) {
       .exit_codes(kFindsRuns)
       .example("exprun note @last 'loss spikes at step 2000'", "about the newest run");
   if (!arguments.parse(words)) return 0;
+  if (text.empty()) {
+    const Store store = open_store(globals.store);
+    for (const NoteRow& note : store.notes(find_run(store, globals.store, reference).id))
+      print(note.text + '\n');
+    return 0;
+  }
   Store store = open_store_to_change(globals.store);
-  const int64_t run = find_run(store, globals.store, reference).id;
-  if (!text.empty()) store.add_note(run, text);
-  if (text.empty())
-    for (const NoteRow& note : store.notes(run)) print(note.text + '\n');
+  store.add_note(find_run(store, globals.store, reference).id, text);
   return 0;
 }
 

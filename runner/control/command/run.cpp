@@ -115,9 +115,8 @@ int run_recipe(const Words& words, const Globals& globals) {
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
-      RecipeText text = with_world_size_of(
-          rank_0,
-          with_checkpoint_of_run(read_recipe(recipe, overrides), globals.store, always_new));
+      RecipeText text = with_checkpoint_of_run(
+          with_world_size_of(rank_0, read_recipe(recipe, overrides)), globals.store, always_new);
       return run_here(std::move(text), always_new, rank_0, begun, globals);
     });
   };

@@ -156,7 +156,6 @@ class TextPrinter {
   std::string prompt_;
 };
 
-// The texts of all prompts; without one at a terminal those that are typed there.
 std::string problem_of(const std::string& prompt) {
   const auto byte = first_invalid_byte(prompt);
   return byte ? "the prompt is not UTF-8: byte " + std::to_string(*byte) : "";
@@ -172,6 +171,7 @@ std::optional<std::string> usable_prompt() {
   return std::nullopt;
 }
 
+// The texts of all prompts; without one at a terminal those that are typed there.
 int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool interactive) {
   TextPrinter printer(interactive);
   size_t next = 0;

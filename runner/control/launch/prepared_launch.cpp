@@ -34,6 +34,18 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
   return checkpoint;
 }
 
+// Those that only the data tell: the others were shown when the recipe was read.
+void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request) {
+  if (request.trial || request.level == LogLevel::warning) return;
+  Diagnostics more = with_data.warnings();
+  std::erase_if(more, [&](const Diagnostic& warning) {
+    const auto& known = request.resolved.warnings();
+    return std::any_of(known.begin(), known.end(),
+                       [&](const Diagnostic& other) { return other.message == warning.message; });
+  });
+  if (!more.empty()) show_diagnostics(more);
+}
+
 }  // namespace
 
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
@@ -51,18 +63,6 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   return glance;
 }
 
-// Those that only the data tell: the others were shown when the recipe was read.
-void warn_of_size(const ResolvedRecipe& with_data, const LaunchRequest& request) {
-  if (request.trial || request.level == LogLevel::warning) return;
-  Diagnostics more = with_data.warnings();
-  std::erase_if(more, [&](const Diagnostic& warning) {
-    const auto& known = request.resolved.warnings();
-    return std::any_of(known.begin(), known.end(),
-                       [&](const Diagnostic& other) { return other.message == warning.message; });
-  });
-  if (!more.empty()) show_diagnostics(more);
-}
-
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run) {
   DataGlance glance = require_at_first_sight(request, folder, !run);
@@ -73,7 +73,7 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
       glance.prepared ? std::move(*glance.prepared) : prepare_data(request.resolved, folder.data());
   const DatasetInfo dataset_info = facts_of(data);
   ResolvedRecipe resolved = resolve(request.text, dataset_info);
-  if (!run) warn_of_size(resolved, request);
+  if (!run) show_new_warnings(resolved, request);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   if (request.origin && !run)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/format_units.h"
 #include "base/strings.h"
@@ -193,6 +194,22 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
   return Call{std::move(ends), kLogUniform, place, place(0, text.size())};
 }
 
+// What other tools call otherwise.
+std::string instead_of(const std::string& function) {
+  if (function == "uniform") return "interval(low,high) draws uniformly";
+  if (function == "log") return kLogUniform.form;
+  return "choose one of choice, range, linspace, logspace, interval and loguniform";
+}
+
+// "0..3": two numbers.
+bool is_bare_interval(const std::string& text) {
+  const size_t dots = text.find("..");
+  if (dots == text.npos) return false;
+  const std::string_view all = text;
+  return parse_number<double>(trimmed(all.substr(0, dots))) &&
+         parse_number<double>(trimmed(all.substr(dots + 2)));
+}
+
 std::vector<SweepValue> parse_list(const std::vector<ListPart>& parts, const SourceSpan& all,
                                    const PlaceInFile& place) {
   std::vector<SweepValue> values;
@@ -260,9 +277,14 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
   if (const auto call = call_of(text, kInterval, place)) return {{}, interval_of(*call, false)};
   if (const auto call = call_of(text, kLogUniform, place)) return {{}, interval_of(*call, true)};
   if (const auto call = call_of_log(text, place)) return {{}, interval_of(*call, true)};
-  if (is_foreign_range(text))
-    throw RecipeError(all, "'" + text.substr(0, text.find('(')) + "' is not a sweep function",
-                      "choose one of choice, range, linspace, logspace, interval and loguniform");
+  if (is_foreign_range(text)) {
+    const std::string name = text.substr(0, text.find('('));
+    throw RecipeError(all, "'" + name + "' is not a sweep function", instead_of(name));
+  }
+  if (is_bare_interval(text))
+    throw RecipeError(all, "'" + text + "' does not say which values between its ends",
+                      "range(start,stop) for whole numbers, linspace(low,high,n) for n values; "
+                      "for a random search interval(low,high) or log:low..high");
   if (const auto call = call_of(text, kChoice, place))
     return {parse_list(call->arguments, all, place), {}};
   return {parse_list(split_list(text, 0, text.size()), all, place), {}};

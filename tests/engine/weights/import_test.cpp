@@ -174,6 +174,10 @@ TEST_CASE("init_from: a plain file by a table of names") {
             .find("only a part of 'blocks.0.attention.query_key_value.weight' is "
                   "listed") != std::string::npos);
   CHECK(refused(fc + query + query + rest).find("is listed twice") != std::string::npos);
+  CHECK(refused(fc + query + query + part("key", "k")).find("is listed twice") !=
+        std::string::npos);
+  CHECK(refused("\"final_norm.weight = ln (transposed)\"").find("is not a matrix") !=
+        std::string::npos);
   CHECK(refused("\"blocks.*.mlp.weight = h.*.fc\"")
             .find("the model has no parameter that 'blocks.*.mlp.weight = h.*.fc' could mean") !=
         std::string::npos);

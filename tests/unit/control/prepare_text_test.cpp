@@ -375,8 +375,8 @@ TEST_CASE("prepare: the same bytes are other data where their name says another 
   const std::string records = "{\"text\": \"aa\"}\n{\"text\": \"bb\"}\n";
   const std::string rule = "validation_fraction = 0.0\nend_of_text = \"none\"\n";
   for (const auto& [name, text] :
-       {std::pair("a.txt", records), std::pair("a.jsonl", std::string("aabb")),
-        std::pair("b.txt", records), std::pair("b.ndjson", std::string("aabb"))}) {
+       {std::pair("a.md", records), std::pair("a.jsonl", std::string("aabb")),
+        std::pair("b.md", records), std::pair("b.ndjson", std::string("aabb"))}) {
     CAPTURE(name);
     const fs::path file = folder.write(name, records);
     CHECK(text_of(prepare(file, store, rule).train) == text);

@@ -179,7 +179,7 @@ TEST_CASE("sources: records are no text unless somebody says so") {
     for (const std::string behind : {"", "\n", "\r\n{\"text\": \"b\"}\n"}) {
       const std::string lines = before + record + behind;
       for (const auto& [name, bytes] :
-           {std::pair{"a", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
+           {std::pair{"a", lines}, {"a.txt", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
         CHECK(complaint_about(folder, name, bytes) ==
               "data: 'FILE' begins with a line that is a JSON object, but the recipe gives no "
               "format; write format = \"json_lines\"" +

@@ -135,9 +135,8 @@ bool is_json_array(StreamBuffer& buffer, size_t begin) {
   return begins_with_field(buffer.rest().substr(at + 1, kMostOfName));
 }
 
-bool is_named_text(const fs::path& file) {
-  const std::string extension = content_extension(file);
-  return extension == ".txt" || extension == ".text" || extension == ".md";
+bool is_markdown(const fs::path& file) {
+  return content_extension(file) == ".md";
 }
 
 }  // namespace
@@ -160,7 +159,7 @@ void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
     refuse("is a token shard, not text", "write type = \"token_shards\", with its path in 'train'");
   if (is_parquet(buffer)) refuse("is a Parquet file, not text", "export it as JSON Lines");
   if (const auto* wide = wide_encoding(buffer)) refuse(problem_of(*wide), remedy_for(*wide));
-  if (is_named_text(file)) return;
+  if (is_markdown(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))
     refuse("begins with a line that is a JSON object, but the recipe gives no format",

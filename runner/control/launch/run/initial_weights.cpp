@@ -63,9 +63,12 @@ std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
   const Store store(folder.database(), Store::Access::read_only);
   for (const RunRow& run : store.runs(recipe.section("run").get<std::string>("name"))) {
     RecipeText stored = RecipeText::from_json(store.recipe_json(run.id));
-    if (stored.overrides.empty() || !stored.overrides.back().starts_with(kChange)) continue;
+    const auto added =
+        std::find_if(stored.overrides.rbegin(), stored.overrides.rend(),
+                     [](const std::string& change) { return change.starts_with(kChange); });
+    if (added == stored.overrides.rend()) continue;
     const ResolvedRecipe began = try_resolve(stored).recipe;
-    stored.overrides.pop_back();  // which with_checkpoint_of_run added
+    stored.overrides.erase(std::next(added).base());  // which with_checkpoint_of_run added
     if (try_resolve(stored).recipe.hash() != recipe.hash()) continue;
     const std::string* const path = words_of(began);
     if (path && are_weights(*path)) return *path;
@@ -89,7 +92,9 @@ RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
   if (std::ranges::none_of(text.overrides, mentions) &&
       std::ranges::none_of(text.files, [&](const auto& file) { return mentions(file->text); }))
     return text;
-  const ResolvedRecipe recipe = try_resolve(text).recipe;
+  const Resolution resolution = try_resolve(text);
+  if (!resolution.is_valid("run") || !resolution.is_valid("model")) return text;
+  const ResolvedRecipe& recipe = resolution.recipe;
   const std::string* const words = words_of(recipe);
   if (!words || words->find("${") != std::string::npos || are_weights(*words)) return text;
   const auto begin_with = [&](const std::string& path) {

@@ -1,6 +1,5 @@
 #include "engine/device/autotune.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <torch/version.h>
 
@@ -23,6 +22,7 @@
 #include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/machine/processor.h"
+#include "engine/device/machine.h"
 
 namespace exprun::autotune {
 namespace {
@@ -38,7 +38,7 @@ constexpr int kLeastRounds = 2, kMostRounds = 8;
 constexpr Seconds kPatience{0.1};  // more rounds only as long as all took less
 constexpr double kHopeless = 5;    // times the fastest first call,
 constexpr Seconds kShort{0.02};    // unless it is as short as this
-constexpr int kKernels = 1;        // raised when a kernel of ours becomes faster or slower
+constexpr int kKernels = 2;        // raised when a kernel of ours becomes faster or slower
 
 // --- the machine's cache: it saves time only, so one that cannot be read or written is ignored ---
 
@@ -50,7 +50,7 @@ std::optional<fs::path> cache_file() {
 std::string machine() {
   const std::string model = processor_model();
   return (model.empty() ? "unknown CPU" : model) + ", " + at::get_cpu_capability() + ", " +
-         std::to_string(at::get_num_threads()) + " threads, LibTorch " TORCH_VERSION ", kernels " +
+         std::to_string(used_threads()) + " threads, LibTorch " TORCH_VERSION ", kernels " +
          std::to_string(kKernels);
 }
 

@@ -56,10 +56,21 @@ std::string libraries_json(const Machine& machine, at::Device device) {
   return json_text(json);
 }
 
+namespace {
+
+int threads_of_process = 0;
+
+}  // namespace
+
 void use_threads(int threads) {
+  threads_of_process = threads;
   at::globalContext().setFlushDenormal(true);
   at::set_num_threads(threads);
   at::set_num_interop_threads(1);
+}
+
+int used_threads() {
+  return threads_of_process ? threads_of_process : at::get_num_threads();
 }
 
 }  // namespace exprun

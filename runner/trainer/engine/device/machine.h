@@ -31,5 +31,7 @@ std::string libraries_json(const Machine& machine, at::Device device);
 // on every thread (results do not depend on which thread computed them, and rows of an embedding
 // that are never used do not slow Adam down for ever).
 void use_threads(int threads);
+// What was set, also where one operation takes fewer for a while.
+int used_threads();
 
 }  // namespace exprun

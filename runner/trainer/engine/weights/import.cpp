@@ -87,8 +87,9 @@ bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
   if (planned.shape == found) return true;
   if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
     return false;
-  return found[0] > 0 && found[0] <= planned.shape[0] &&
-         std::equal(found.begin() + 1, found.end(), planned.shape.begin() + 1);
+  const size_t tokens = planned.transposed ? 1 : 0, width = 1 - tokens;
+  return found[tokens] > 0 && found[tokens] <= planned.shape[tokens] &&
+         found[width] == planned.shape[width];
 }
 
 std::string known_as(const PlannedTensor& planned) {

@@ -44,13 +44,21 @@ std::vector<std::string> patterns_of(const std::vector<Parameter>& parameters) {
 }
 
 // Of a joined matrix a part alone may be listed, and any parameter twice.
-void require_whole(const Section& model, const Parameter& parameter, int64_t rows) {
+void require_whole(const Section& model, const Parameter& parameter,
+                   std::vector<TensorPart> parts) {
   const bool of_tokens = parameter.name == kEmbedding || parameter.name == kHead;
   const int64_t all = of_tokens ? model.get<int64_t>("vocab_size") : parameter.tensor.size(0);
-  if (rows < all)
+  std::ranges::sort(parts, {}, &TensorPart::first_row);
+  int64_t next = 0;
+  for (const TensorPart& part : parts) {
+    if (part.first_row < next)
+      throw model.error(kKey, "'" + parameter.name + "' is listed twice", kForm);
+    if (part.first_row > next) break;
+    next += part.rows;
+  }
+  if (next < all)
     throw model.error(kKey, "only a part of '" + parameter.name + "' is listed",
                       "list query, key and value");
-  if (rows > all) throw model.error(kKey, "'" + parameter.name + "' is listed twice", kForm);
 }
 
 }  // namespace
@@ -59,23 +67,25 @@ TensorPlan plan_by_names(const Section& model, const std::vector<Parameter>& par
   if (model.type() != "gpt")
     throw model.error(kKey, "names of tensors are only known to the model \"gpt\"", "remove it");
   TensorPlan plan;
-  std::map<std::string, int64_t> rows;  // of the parameters that are listed
+  std::map<std::string, std::vector<TensorPart>> listed_parts;  // by parameter
   for (const std::string& line : model.get<std::vector<std::string>>(kKey)) {
     TensorPlan of_line = foreign_plan({"", {rule_of(model, line)}, "", {}}, parameters, model);
     for (PlannedTensor& planned : of_line.tensors) {
       if (planned.parts.empty())
         throw model.error(kKey, "the model has no parameter that '" + line + "' could mean",
                           "it has " + listed(patterns_of(parameters)));
-      for (const TensorPart& part : planned.parts) rows[part.parameter] += part.rows;
+      if (planned.transposed && planned.shape.size() != 2)
+        throw model.error(kKey, "'" + line + "' is not a matrix", "leave out (transposed)");
+      for (const TensorPart& part : planned.parts) listed_parts[part.parameter].push_back(part);
       plan.tensors.push_back(std::move(planned));
     }
   }
   std::vector<Parameter> others;
   for (const Parameter& parameter : parameters)
-    if (const auto listed = rows.find(parameter.name); listed == rows.end())
+    if (const auto parts = listed_parts.find(parameter.name); parts == listed_parts.end())
       others.push_back(parameter);
     else
-      require_whole(model, parameter, listed->second);
+      require_whole(model, parameter, parts->second);
   for (PlannedTensor& planned : own_plan(others).tensors) plan.tensors.push_back(planned);
   return plan;
 }

@@ -118,7 +118,7 @@ class Planner {
     std::vector<int64_t> shape = shape_of(find(planned.parts.front().parameter)->tensor);
     shape[0] = 0;
     for (const TensorPart& part : planned.parts) shape[0] += part.rows;
-    if (planned.transposed) std::swap(shape[0], shape[1]);
+    if (planned.transposed && shape.size() == 2) std::swap(shape[0], shape[1]);
     return shape;
   }
 
