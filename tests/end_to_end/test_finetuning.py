@@ -68,6 +68,13 @@ class FineTuning(ExprunTest):
         warm = tensors(self.folder / "warm/model.safetensors")
         self.assertEqual([value for name, (_, value) in warm.items() if name.endswith(("ln_f.weight", "final_norm.weight"))], [norm])
 
+    def test_a_fork_that_trains_other_weights_is_refused_where_only_the_average_differs(self):
+        self.exprun("tiny.toml", "optimizer.type=sgd", "optimizer.ema=0.9", "steps=6")
+        said = self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "frozen=[\"blocks.*\"]", code=2).err
+        self.assertIn("\noptimizer state:\n  average of blocks.0.", said)
+        self.assertIn("--fresh-optimizer takes only the weights", said)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
+
     def test_check_compares_the_weights_with_the_model(self):
         self.exprun("tiny.toml", "steps=2")
         weights = f"init_from={self.checkpoint()}"

@@ -24,6 +24,11 @@ blocks = "separate"
 
 
 class Run(ExprunTest):
+    def test_a_small_model_trains_with_one_thread(self):
+        self.exprun("tiny.toml", "threads=auto", "steps=1")
+        (state,) = self.run_folder().glob("checkpoints/*/state.json")
+        self.assertEqual(json.loads(state.read_text())["threads"], 1)
+
     def test_a_recipe_runs_to_its_end(self):
         result = self.exprun("tiny.toml", "evaluation.val_loss.every='10 steps'")
         self.assertEqual(result.code, 0)

@@ -1,4 +1,4 @@
-// exprun note RUN TEXT
+// exprun note RUN [TEXT]
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/report/terminal.h"

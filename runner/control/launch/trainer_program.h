@@ -41,7 +41,7 @@ struct Description {
   Diagnostics refusals;
 };
 
-// `is_kept`: in a cache, by the hash of what was asked: not where the answer hangs on files too.
+// `is_kept`: in a cache, by the hash of what was asked; not where the answer depends on files too.
 // Throws Error.
 Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept);
 

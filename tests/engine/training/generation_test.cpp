@@ -1,11 +1,13 @@
 // Text that a model writes: it is handed on in pieces that nothing takes back.
 #include "engine/inference/generation.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <set>
 
 using namespace exprun;
 
@@ -21,6 +23,7 @@ class Reciter final : public Model {
   bool has_cache() const override { return true; }
   at::Tensor next_logits(const at::Tensor& tokens, KeyValueCache& cache) override {
     cache.length += tokens.size(1);
+    threads.insert(at::get_num_threads());
     auto logits = at::zeros({1, 256});
     const auto byte = static_cast<unsigned char>(text_.at(written_++));
     logits[0][byte] = written_ == breaks_at ? std::numeric_limits<float>::infinity() : 1.0F;
@@ -28,10 +31,12 @@ class Reciter final : public Model {
   }
   int64_t context_length() const override { return 1000; }
   int64_t vocab_size() const override { return 256; }
-  double flops_per_token(int64_t) const override { return 0; }
+  double flops_per_token(int64_t) const override { return flops; }
   double activation_bytes(int64_t) const override { return 0; }
 
-  size_t breaks_at = 0;  // the token, from 1, whose logits are infinite
+  double flops = 0;
+  std::set<int> threads;  // that were used
+  size_t breaks_at = 0;   // the token, from 1, whose logits are infinite
 
  private:
   std::string text_;
@@ -40,6 +45,7 @@ class Reciter final : public Model {
 
 struct Told {
   GeneratedText generated;
+  int64_t asked = 0;  // whether to stop
   std::vector<std::string> pieces;
 };
 
@@ -51,6 +57,10 @@ Told recited(const std::string& text, int64_t tokens, std::vector<std::string> s
   Told told;
   GenerationObserver observer;
   observer.written = [&](std::string_view piece) { told.pieces.emplace_back(piece); };
+  observer.stop_requested = [&] {
+    ++told.asked;
+    return false;
+  };
   const GenerationSettings settings{tokens, 0, 0, 1, std::move(stop)};
   told.generated =
       generate_text(model, *make_byte_tokenizer(), {'a'}, settings, GenerationSeed{}, observer);
@@ -95,4 +105,24 @@ TEST_CASE("generation: infinite logits end a text behind what is certain") {
   const auto told = recited("one two", 7, {}, 5);
   CHECK(told.generated.text == "one ");
   CHECK(told.generated.end == GeneratedText::End::diverged);
+}
+
+// The ranks of a run ask together: one that is done asks on.
+TEST_CASE("generation: a text asks for a stop once a token, however it ends") {
+  CHECK(recited("one two", 7, {}).asked == 7);
+  CHECK(recited("one two", 7, {"e"}).asked == 7);
+  CHECK(recited("one two", 7, {}, 5).asked == 7);
+}
+
+TEST_CASE("generation: a model whose tokens are little work takes one thread, for the text alone") {
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  for (const auto& [flops, threads] : {std::pair(1e6, 1), std::pair(1e9, 2)}) {
+    Reciter model("ab");
+    model.flops = flops;
+    generate_text(model, *make_byte_tokenizer(), {'a'}, {2, 0, 0, 1, {}}, {}, {});
+    CHECK(model.threads == std::set<int>{threads});
+    CHECK(at::get_num_threads() == 2);
+  }
+  at::set_num_threads(before);
 }

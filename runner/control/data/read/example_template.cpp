@@ -58,7 +58,7 @@ std::string optional_field(const json& record, const char* name) {
 
 Message message_of(const json& value, size_t place) {
   const std::string where = "its message " + std::to_string(place);
-  if (!value.is_object()) throw Error("has no object as " + where);
+  if (!value.is_object()) throw Error("has something other than an object as " + where);
   for (const char* name : {"role", "content"})
     if (!value.contains(name)) throw Error("has no '" + std::string(name) + "' in " + where);
   Message message{text_in(value["role"], "the role of " + where),

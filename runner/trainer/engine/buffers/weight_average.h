@@ -18,7 +18,7 @@ class WeightAverage {
   // Of the parameters that are trained. Each rank has the whole of it.
   WeightAverage(double decay, const std::vector<Parameter>& parameters);
 
-  // Behind the n-th update of the weights since the average began, when all new values are there:
+  // After the n-th update of the weights since the average began, once all new values are there:
   // average += (1 - d)(weight - average) with d = min(decay, (1 + n) / (10 + n)), so that the first
   // weights are soon forgotten. The first begins the average as the weights are.
   void update();
@@ -26,7 +26,7 @@ class WeightAverage {
 
   // By parameter, in fp32: saving reads them. None before the first update.
   std::vector<NamedTensor> tensors() const;
-  // As behind so many updates: tensors that loading fills; none of them where there were none.
+  // The state after so many updates: tensors that loading fills; none where there were no updates.
   std::vector<NamedTensor> restore(int64_t updates);
   int64_t bytes() const;
 

@@ -204,13 +204,22 @@ TensorDifferences differences_from(const fs::path& folder, const TrainState& tra
   for (const auto& [name, target] : train_state.weights())
     model.look_up(name, target.sizes(), target.scalar_type());
   differences.model = model.lines();
+  // Averages go with the optimizer's state: a fork drops both or neither.
+  if (train_state.average && fs::exists(folder / kAverageFile)) {
+    TensorComparison average(folder / kAverageFile);
+    for (const Parameter& parameter : train_state.parameters->items())
+      if (!parameter.is_frozen())
+        average.look_up(parameter.name, parameter.tensor.sizes(), at::kFloat);
+    for (const std::string& line : average.lines())
+      differences.optimizer.push_back("average of " + line);
+  }
   if (!fs::exists(folder / kOptimizerFile)) return differences;
   TensorComparison state(folder / kOptimizerFile);
   train_state.optimizers->load_state([&](const auto& name, const auto& shape, auto dtype) {
     state.look_up(name, shape, dtype);
     return at::empty(shape, at::TensorOptions(at::kMeta).dtype(dtype));
   });
-  differences.optimizer = state.lines();
+  for (std::string& line : state.lines()) differences.optimizer.push_back(std::move(line));
   return differences;
 }
 

@@ -1,7 +1,8 @@
 // A checkpoint: a folder with model.safetensors (by parameter), optimizer.safetensors
-// ("<parameter>/<state>"), average.safetensors (by parameter, where the recipe asks for averages),
-// state.json, and MANIFEST.json last. Without optimizer.safetensors the optimizer's state begins
-// there, as a fork may ask; averages without theirs.
+// ("<parameter>/<state>"), average.safetensors (where the recipe asks for averages: by parameter,
+// with the number of averaged updates in its metadata), state.json, and MANIFEST.json last. Without
+// optimizer.safetensors the optimizer's state begins there, as a fork may ask; averages without
+// theirs.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ void load_averages(const std::filesystem::path& folder, const TrainState& train_
 
 // Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
 struct TensorDifferences {
-  std::vector<std::string> model, optimizer;
+  std::vector<std::string> model, optimizer;  // `optimizer`: the averages' too
 };
 
 // `train_state` is one on the meta device, of a single process.

@@ -65,7 +65,7 @@ void require_whole(const Section& model, const Parameter& parameter,
 
 TensorPlan plan_by_names(const Section& model, const std::vector<Parameter>& parameters) {
   if (model.type() != "gpt")
-    throw model.error(kKey, "names of tensors are only known to the model \"gpt\"", "remove it");
+    throw model.error(kKey, "'init_names' is only for the model \"gpt\"", "remove it");
   TensorPlan plan;
   std::map<std::string, std::vector<TensorPart>> listed_parts;  // by parameter
   for (const std::string& line : model.get<std::vector<std::string>>(kKey)) {
