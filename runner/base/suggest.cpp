@@ -60,8 +60,15 @@ constexpr const char* kBetas = ", as in [0.9, 0.95]";
 constexpr const char* kGlobal = ", the size of the global batch over all ranks and micro-batches";
 constexpr const char* kMicro = ", the part of the global batch that is computed at once";
 
+constexpr const char* kSchedule = ", as in \"cosine\"";
 constexpr const char* kCompile =
     "exprun has nothing to compile: it measures which kernels are the fastest, and keeps them";
+constexpr const char* kStore =
+    "runs are stored in runs/, or in the folder that --store or EXPRUN_STORE names";
+constexpr const char* kTracking =
+    "exprun records every metric itself: see `exprun report` and `exprun plot`; for TensorBoard "
+    "set metrics.tensorboard=true";
+constexpr const char* kReading = "exprun reads ahead by itself";
 
 constexpr KeySynonym kKeys[] = {
     {"batch_size", "batch.sequences", kGlobal},
@@ -96,6 +103,9 @@ constexpr KeySynonym kKeys[] = {
     {"min_lr", "schedule.min_lr_factor", ", a fraction of lr"},
     {"beta1", "optimizer.betas", kBetas},
     {"beta2", "optimizer.betas", kBetas},
+    {"adam_beta1", "optimizer.betas", kBetas},
+    {"adam_beta2", "optimizer.betas", kBetas},
+    {"adam_epsilon", "optimizer.eps"},
     {"wd", "optimizer.weight_decay"},
     {"grad_clip", "optimizer.max_grad_norm"},
     {"gradient_clip_val", "optimizer.max_grad_norm"},
@@ -110,6 +120,8 @@ constexpr KeySynonym kKeys[] = {
     {"max_epochs", "run.length", kEpochs},
     {"warmup_iters", "schedule.warmup", kPeriod},
     {"warmup_steps", "schedule.warmup", kPeriod},
+    {"lr_scheduler_type", "schedule.type", kSchedule},
+    {"lr_scheduler", "schedule.type", kSchedule},
     {"lr_decay_iters", "schedule.decay_until", kPeriod},
     {"eval_interval", "evaluation.val_loss.every", kPeriod},
     {"eval_every", "evaluation.val_loss.every", kPeriod},
@@ -117,11 +129,26 @@ constexpr KeySynonym kKeys[] = {
     {"eval_iters", "evaluation.val_loss.tokens"},
     {"save_interval", "checkpoint.every", kPeriod},
     {"save_steps", "checkpoint.every", kPeriod},
+    {"save_total_limit", "checkpoint.keep_last"},
+    {"early_stopping_patience", "run.early_stop.patience"},
     {"log_interval", "metrics.progress_every", kPeriod},
     {"logging_steps", "metrics.progress_every", kPeriod},
     {"compile", "", kCompile},
     {"torch_compile", "", kCompile},
+    {"output_dir", "", kStore},
+    {"out_dir", "", kStore},
+    {"wandb", "", kTracking},
+    {"wandb_log", "", kTracking},
+    {"wandb_project", "", kTracking},
+    {"report_to", "", kTracking},
+    {"num_workers", "", kReading},
+    {"dataloader_num_workers", "", kReading},
+    {"gradient_checkpointing", "model.checkpoint_activations"},
+    {"lora_r", "model.lora.rank"},
+    {"lora_alpha", "model.lora.alpha"},
     {"dtype", "precision.compute"},
+    {"fp16", "precision.compute", ", as in \"fp16\""},
+    {"bf16", "precision.compute", ", as in \"bf16\""},
     {"max_new_tokens", "evaluation.sample.tokens"},
     {"max_tokens", "evaluation.sample.tokens"},
     {"mixed_precision", "precision.compute"},
@@ -145,13 +172,21 @@ constexpr const char* kTrain = "; `exprun RECIPE` trains, where RECIPE is a .tom
 
 // A word is a command; what begins with a sign is said as it is.
 constexpr Pair kCommands[] = {
-    {"train", kTrain},      {"run", kTrain},       {"fit", kTrain},       {"start", kTrain},
-    {"log", "logs"},        {"kill", "stop"},      {"list", "ls"},        {"runs", "ls"},
-    {"status", "ls"},       {"ps", "ls"},          {"delete", "rm"},      {"remove", "rm"},
-    {"continue", "resume"}, {"restart", "resume"}, {"diff", "compare"},   {"generate", "sample"},
-    {"evaluate", "eval"},   {"test", "eval"},      {"validate", "check"}, {"init", "new"},
-    {"create", "new"},      {"prepare", "data"},   {"download", "data"},  {"info", "show"},
-    {"sql", "query"},       {"prune", "gc"},       {"repeat", "rerun"},
+    {"train", kTrain},      {"run", kTrain},        {"fit", kTrain},       {"start", kTrain},
+    {"log", "logs"},        {"kill", "stop"},       {"list", "ls"},        {"runs", "ls"},
+    {"status", "ls"},       {"ps", "ls"},           {"delete", "rm"},      {"remove", "rm"},
+    {"continue", "resume"}, {"restart", "resume"},  {"diff", "compare"},   {"generate", "sample"},
+    {"evaluate", "eval"},   {"test", "eval"},       {"validate", "check"}, {"init", "new"},
+    {"create", "new"},      {"prepare", "data"},    {"download", "data"},  {"info", "show"},
+    {"sql", "query"},       {"prune", "gc"},        {"repeat", "rerun"},   {"tune", "sweep"},
+    {"search", "sweep"},    {"dashboard", "watch"}, {"chat", "sample"},    {"tail", "logs"},
+    {"metrics", "export"},
+};
+
+constexpr Pair kOptions[] = {
+    {"--top", "--limit"},     {"--limit", "--top"},       {"--head", "--limit"},
+    {"--tail", "--lines"},    {"--filter", "--where"},    {"--order-by", "--sort"},
+    {"--parallel", "--jobs"}, {"--n-trials", "--trials"}, {"--num-samples", "--trials"},
 };
 
 constexpr std::string_view kRanges[] = {
@@ -204,6 +239,15 @@ std::string command_synonym(std::string_view word) {
   const char* ours = found_in(std::begin(kCommands), std::end(kCommands), word);
   if (!ours) return "";
   return *ours == ';' ? ours : std::string(", did you mean '") + ours + "'?";
+}
+
+std::optional<std::string> option_synonym(std::string_view word,
+                                          const std::vector<std::string>& options) {
+  for (const Pair& pair : kOptions)
+    if (pair.theirs == word &&
+        std::find(options.begin(), options.end(), pair.ours) != options.end())
+      return pair.ours;
+  return std::nullopt;
 }
 
 bool is_foreign_range(std::string_view text) {

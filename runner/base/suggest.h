@@ -35,6 +35,10 @@ std::optional<std::string> value_synonym(std::string_view word,
 // What to say of a command that is none here: ", did you mean 'ls'?"; empty for any other word.
 std::string command_synonym(std::string_view word);
 
+// "--limit" for "--top", if the command has it.
+std::optional<std::string> option_synonym(std::string_view word,
+                                          const std::vector<std::string>& options);
+
 // Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)".
 bool is_foreign_range(std::string_view text);
 

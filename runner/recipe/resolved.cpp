@@ -216,15 +216,15 @@ struct Resolver::Known {
 
 Resolver::Resolver(RecipeText text, const SchemaSet& schemas) {
   Extended extended = extend_files(text, schemas);
-  known_ = std::make_unique<Known>(Known{std::move(text), schemas, std::move(extended)});
+  known_ = std::make_unique<const Known>(Known{std::move(text), schemas, std::move(extended)});
 }
 
 Resolver::~Resolver() = default;
 
 Resolution Resolver::operator()(const std::vector<std::string>& overrides,
-                                const DatasetInfo& dataset_info) {
-  known_->text.overrides = overrides;
-  return resolve_merged(known_->text, known_->extended, dataset_info, known_->schemas);
+                                const DatasetInfo& dataset_info) const {
+  return resolve_merged({known_->text.files, overrides}, known_->extended, dataset_info,
+                        known_->schemas);
 }
 
 Resolution try_resolve(const RecipeText& text, const DatasetInfo& dataset_info,

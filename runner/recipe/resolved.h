@@ -80,12 +80,13 @@ class Resolver {
   explicit Resolver(RecipeText text, const SchemaSet& schemas = SchemaSet::embedded());
   ~Resolver();
 
+  // Any thread may ask.
   Resolution operator()(const std::vector<std::string>& overrides,
-                        const DatasetInfo& dataset_info = {});
+                        const DatasetInfo& dataset_info = {}) const;
 
  private:
   struct Known;
-  std::unique_ptr<Known> known_;
+  std::unique_ptr<const Known> known_;
 };
 
 // The keys in which two resolved recipes differ, identity keys only: (path, in a, in b); an absent

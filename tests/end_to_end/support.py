@@ -125,13 +125,13 @@ class ExprunTest(unittest.TestCase):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    def start(self, *words, cwd=None, variables=None):
+    def start(self, *words, cwd=None, variables=None, stdin=subprocess.DEVNULL):
         """Starts exprun in a process group of its own, so that a signal can reach all of it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), **(variables or {})}
         process = subprocess.Popen(
             [self.program, *map(str, words)], cwd=cwd or self.folder, env=environment, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(end, process)
         return process
 
@@ -139,9 +139,10 @@ class ExprunTest(unittest.TestCase):
         out, err = process.communicate(timeout=timeout or self.timeout)
         return Result(process.returncode, out, err)
 
-    def exprun(self, *words, cwd=None, code=0):
-        """Runs exprun to its end, which must have this exit code."""
-        result = self.finish(self.start(*words, cwd=cwd))
+    def exprun(self, *words, cwd=None, code=0, stdin=""):
+        """Runs exprun to its end, which must have this exit code; `stdin` is what it may read."""
+        with self.write("stdin.txt", stdin).open() if stdin else open(os.devnull) as readable:
+            result = self.finish(self.start(*words, cwd=cwd, stdin=readable))
         self.assertEqual(result.code, code, f"exprun {words}\n{result.out}\n{result.err}")
         return result
 

@@ -5,6 +5,7 @@ import shutil
 import unittest
 
 from support import ROOT, ExprunTest
+from test_instruction import RECIPE as INSTRUCTION
 
 # Their examples are typed, in this order.
 COMMANDS = ("rm", "restore", "check", "show", "schema", "new", "completion", "resume", "rerun", "ls", "report", "compare", "plot", "watch", "query",
@@ -72,10 +73,12 @@ class Help(ExprunTest):
     def test_every_example_works(self):
         with open(self.folder / "tiny.toml", "a", encoding="utf-8") as recipe:
             recipe.write(EVALUATED)
+        self.write("examples.jsonl", '{"prompt": "1+1=", "response": "2"}\n' * 20)
+        self.write("assistant.toml", INSTRUCTION)
         self.exprun("tiny.toml", "name=quickstart", "steps=2", "tokenizer=byte", "activation=gelu_tanh")
         shutil.copytree(self.folder / "runs", self.folder / "laptop/runs")
         (self.folder / "recipes").symlink_to(ROOT / "recipes")
-        for name in ("notes.txt", "a.txt", "notes/b.md"):
+        for name in ("notes.txt", "a.txt", "notes/b.md", "questions.txt"):
             self.write(name, "little ships\n\n" * 100)
         self.exprun("export", "quickstart", "--huggingface", "models/gpt2")
         self.exprun("data", "prepare", "path=text.txt", "--out", "data/corpus")
@@ -86,9 +89,14 @@ class Help(ExprunTest):
         for line in examples:
             if line == "sweep ls":  # there is one to look at
                 self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=2", "tokenizer=byte")
+            if line.startswith("sample assistant"):  # which stays no longer than that
+                self.exprun("assistant.toml", "name=assistant", "steps=2", "tokenizer=byte")
             if line not in NOT_TYPED:
                 with self.subTest(line=line):
                     self.exprun(*self.words(line))
+            if line.startswith("sample assistant"):
+                self.exprun("rm", "assistant")
+                self.exprun("gc")
 
     def test_every_example_can_be_typed(self):
         """Words in which a shell would see more than text are in quotes."""

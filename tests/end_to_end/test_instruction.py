@@ -36,6 +36,20 @@ class Instruction(ExprunTest):
         self.assertEqual(shown.count("==> sample"), 50)
         self.assertEqual(shown.count("<|im_start|>assistant\n"), 50)
 
+    def test_an_instruction_is_asked_as_the_examples_are_and_its_response_alone_is_shown(self):
+        self.write_records([{"instruction": f"Say {word}.", "output": word} for word in ("red", "blue") for _ in range(30)])
+        self.exprun("ft.toml", "steps=250", "lr=1e-2", "validation_every=10")
+        words = ("sample", "@last", "temperature=0", "tokens=40")
+        for word in "red", "blue":
+            asked = self.exprun(*words, "--instruction", "--prompt", f"Say {word}.")
+            self.assertEqual(asked.out, f"Say {word}.\n{word}\n")
+            prompt = f"<|im_start|>user\nSay {word}.<|im_end|>\n<|im_start|>assistant\n"
+            whole = self.exprun(*words, "--prompt", prompt).out
+            self.assertTrue(whole.startswith(f"{prompt}{word}<|im_end|>"), whole)
+        found = json.loads(self.exprun(*words, "--instruction", "--prompt=Say red.", "--json").out)
+        self.assertEqual(found, [{"prompt": "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n", "text": "red",
+                                  "end": "stop_text"}])
+
     def test_a_record_that_is_wrong_is_named(self):
         self.write_records([*self.records(2), {"instruction": "Go."}])
         refused = self.exprun("ft.toml", code=2)

@@ -108,6 +108,32 @@ class Sample(ExprunTest):
         folder = self.run_folder()
         self.assertEqual(self.greedy("7 little ", f"runs/{folder.name}/checkpoints/step_00000150"), self.greedy("7 little "))
 
+    def test_prompts_come_from_a_file_or_standard_input_a_line_each(self):
+        self.write("prompts.txt", "7 little \r\n\nwent out to ")
+        alone = "---\n".join(self.greedy(prompt) for prompt in ("7 little ", "went out to "))
+        self.assertEqual(self.exprun("sample", "@last", "--prompts", "prompts.txt", *GREEDY).out, alone)
+        piped = self.exprun("sample", "@last", "--prompts", "-", *GREEDY, stdin="7 little \nwent out to \n")
+        self.assertEqual(piped.out, alone)
+        self.assertEqual(self.exprun("sample", "@last", "--prompts=-", code=2, stdin="\n").err,
+                         "exprun: error: sample: there are no prompts in standard input\n")
+
+    def test_json_has_each_text_and_why_it_ended(self):
+        words = ("sample", "@last", "--prompt=7 little ", "--prompt=1", *GREEDY, 'stop=["sea"]', "--json")
+        texts = json.loads(self.exprun(*words).out)
+        self.assertEqual([sorted(text) for text in texts], [["end", "prompt", "text"]] * 2)
+        self.assertEqual([text["prompt"] for text in texts], ["7 little ", "1"])
+        for text in texts:
+            whole = self.greedy(text["prompt"])[len(text["prompt"]):-1]
+            self.assertEqual(text["text"], whole.split("sea")[0])
+            self.assertEqual(text["end"], "stop_text" if "sea" in whole else "tokens")
+
+    def test_instructions_need_a_run_that_was_trained_on_them(self):
+        self.exprun("export", "@last", "--huggingface", "model")
+        for word in "@last", "model":
+            self.assertIn('sample: --instruction needs a run with dataset.type = "instruction", whose template it uses; write '
+                          "the whole prompt with --prompt\n",
+                          self.exprun("sample", word, "--instruction", "--prompt=a", code=2).err)
+
     def test_a_prompt_that_is_not_utf8_is_refused(self):
         said = self.exprun("sample", "tiny", "--prompt", b"7 \xff".decode("utf-8", "surrogateescape"), code=2).err
         self.assertEqual(said, "exprun: error: sample: the prompt is not UTF-8: byte 2\n")

@@ -138,10 +138,12 @@ struct Arguments::Impl {
   [[noreturn]] void refuse_extras() const {
     const std::string extra = app.remaining().front();
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
-    auto near = nearest(extra, places.option_names());
+    const std::string option = extra.substr(0, extra.find('='));
+    auto near = option_synonym(option, places.option_names());
+    if (!near) near = nearest(option, places.option_names());
     const bool takes_changes = usage.find("key=value") != std::string::npos;
     if (!near && takes_changes && extra.starts_with("--"))
-      near = extra.find('=') != std::string::npos ? extra.substr(2) : extra.substr(2) + "=VALUE";
+      near = extra != option ? extra.substr(2) : extra.substr(2) + "=VALUE";
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
   }
 };

@@ -276,6 +276,11 @@ int run_new(const Words& words, const Globals&) {
   if (!arguments.parse(words)) return 0;
   if (!request.from.empty() && request.model != "gpt")
     throw Error("new: --from needs the model gpt; remove --model", ExitCode::bad_recipe);
+  if (std::error_code ignored; !name.ends_with(".toml") && fs::is_regular_file(name, ignored))
+    throw Error("new: '" + name +
+                    "' is a file already; for a recipe that reads it write exprun new " +
+                    shell_quoted(fs::path(name).stem().string()) + " --path " + shell_quoted(name),
+                ExitCode::bad_recipe);
   const fs::path file = recipe_file(name);
   refuse_existing(file);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();

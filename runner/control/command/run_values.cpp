@@ -57,7 +57,18 @@ std::vector<std::string> paths_named(const std::string& name, std::vector<std::s
   return preferred_paths(std::move(paths));
 }
 
+// The path or series that a word of other tools, or the last part of a series, stands for; else the
+// nearest of all.
 std::string meant(const std::string& name, std::vector<std::string> names) {
+  const auto is_one = [&](const std::string& other) {
+    return std::find(names.begin(), names.end(), other) != names.end();
+  };
+  if (const KeySynonym* synonym = key_synonym(name); synonym && is_one(synonym->path))
+    return "did you mean '" + std::string(synonym->path) + "'?";
+  std::vector<std::string> series;
+  for (const std::string& other : names)
+    if (other.ends_with('/' + name)) series.push_back("'" + other + "'");
+  if (!series.empty()) return "did you mean " + alternatives(series) + "?";
   const auto near = nearest(name, names);
   return near ? "did you mean '" + *near + "'?" : "";
 }
@@ -71,6 +82,9 @@ void add_parameters(std::vector<std::string>& names, const std::vector<std::stri
 
 [[noreturn]] void refuse_unknown(const Store& store, const std::string& name,
                                  const std::vector<std::string>& paths, const SourceSpan& where) {
+  if (where.file->name == "--sort" && name.starts_with('-') && name.size() > 1)
+    throw RecipeError(where, "there is no column '" + name + "'",
+                      "write --sort " + name.substr(1) + " --reverse");
   std::vector<std::string> names = store.series_names();
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   add_parameters(names, paths);

@@ -1,12 +1,15 @@
-// exprun sample RUN|DIR [--prompt TEXT]... [key=value...]
+// exprun sample
 #include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -17,7 +20,9 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/weights_argument.h"
+#include "control/data/read/example_template.h"
 #include "control/launch/prepared_launch.h"
+#include "control/report/table.h"
 #include "control/report/terminal.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
@@ -121,12 +126,17 @@ std::optional<std::string> typed_prompt() {
   }
 }
 
+// What is asked for: what is shown of it, and what the model gets.
+struct Prompt {
+  std::string shown, given;
+};
+
 // Prints texts as they are written, each behind its prompt.
 class TextPrinter {
  public:
   explicit TextPrinter(bool interactive) : interactive_(interactive) {}
 
-  void prompted(const std::string& prompt) { prompt_ = prompt; }
+  void prompted(const std::string& shown) { prompt_ = shown; }
 
   void write(const std::string& piece) {
     begin();
@@ -171,35 +181,133 @@ std::optional<std::string> usable_prompt() {
   return std::nullopt;
 }
 
-// The texts of all prompts; without one at a terminal those that are typed there.
-int print_texts(const EvaluatedWeights& weights, const Words& prompts, bool interactive) {
-  TextPrinter printer(interactive);
-  size_t next = 0;
-  if (interactive) log_info("type a prompt, then Enter; Ctrl-D ends");
+// The lines of a file, or of standard input.
+Words prompts_in(const std::string& file) {
+  const std::string text =
+      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  Words prompts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) prompts.push_back(line);
+  }
+  if (prompts.empty())
+    throw Error(
+        "sample: there are no prompts in " + (file == "-" ? "standard input" : shell_quoted(file)),
+        ExitCode::bad_recipe);
+  return prompts;
+}
+
+// How prompts become what the model gets: as they are, or as a run's examples of instructions.
+class PromptForm {
+ public:
+  PromptForm() = default;
+  explicit PromptForm(ExampleTemplate form) : template_(std::move(form)) {}
+
+  Prompt operator()(const std::string& prompt, bool is_typed) const {
+    if (!template_) return {prompt, prompt};
+    return {is_typed ? "" : prompt + '\n', template_->prompt(prompt)};
+  }
+
+  // Changes of the table that end a text behind a response.
+  Words changes() const {
+    const std::string end = template_ ? template_->end_of_response() : "";
+    if (end.empty()) return {};
+    return {std::string(kSampleTable) + ".stop=" + json_text(nlohmann::json{end})};
+  }
+
+ private:
+  std::optional<ExampleTemplate> template_;
+};
+
+// Of the run's dataset. Throws Error where it has none.
+PromptForm form_of_instructions(const WeightsArgument& weights) {
+  const Resolution resolution = try_resolve(weights.recipe({kAsSample}));
+  const Section dataset = resolution.recipe.section("dataset");
+  if (!weights.run() || dataset.get<std::string>("type") != "instruction")
+    throw Error(
+        "sample: --instruction needs a run with dataset.type = \"instruction\", whose "
+        "template it uses; write the whole prompt with --prompt",
+        ExitCode::bad_recipe);
+  return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
+}
+
+// What is asked, in order: the prompts given, or those that are typed at a terminal.
+class PromptSource {
+ public:
+  PromptSource(Words prompts, PromptForm form, bool interactive)
+      : prompts_(std::move(prompts)), form_(std::move(form)), interactive_(interactive) {}
+
+  bool is_interactive() const { return interactive_; }
+
+  std::optional<Prompt> next() {
+    if (interactive_) {
+      const auto typed = usable_prompt();
+      return typed ? std::optional(form_(*typed, true)) : std::nullopt;
+    }
+    if (next_ == prompts_.size()) return std::nullopt;
+    return form_(prompts_[next_++], false);
+  }
+
+ private:
+  Words prompts_;
+  PromptForm form_;
+  bool interactive_;
+  size_t next_ = 0;
+};
+
+int code_of(bool accepted) {
+  return accepted ? 0 : static_cast<int>(ExitCode::bad_recipe);
+}
+
+int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
+  TextPrinter printer(source.is_interactive());
+  if (source.is_interactive()) log_info("type a prompt, then Enter; Ctrl-D ends");
   SampleTerminal terminal;
   terminal.next_prompt = [&]() -> std::optional<std::string> {
-    std::optional<std::string> prompt;
-    if (interactive)
-      prompt = usable_prompt();
-    else if (next < prompts.size())
-      prompt = prompts[next++];
-    if (prompt) printer.prompted(*prompt);
-    return prompt;
+    const auto prompt = source.next();
+    if (!prompt) return std::nullopt;
+    printer.prompted(prompt->shown);
+    return prompt->given;
   };
   terminal.piece = [&](const std::string& piece) { printer.write(piece); };
-  terminal.end_of_text = [&] { printer.end(); };
+  terminal.text_ended = [&](const std::string&) { printer.end(); };
   terminal.problem = [&](const std::string& why) {
     printer.end_line();
-    if (!interactive) throw Error("sample: " + weights.name + ", " + why);
+    if (!source.is_interactive()) throw Error("sample: " + weights.name + ", " + why);
     log_warning("sample: " + why);
   };
-  return sample(weights, terminal) ? 0 : static_cast<int>(ExitCode::bad_recipe);
+  return code_of(sample(weights, terminal));
+}
+
+// An array of objects: the prompt as the model got it, the text behind it, and why it ended.
+int print_texts_as_json(const EvaluatedWeights& weights, PromptSource& source) {
+  ResultTable table{{{"prompt", ""}, {"text", ""}, {"end", ""}}, {}};
+  std::string prompt, text;
+  SampleTerminal terminal;
+  terminal.next_prompt = [&]() -> std::optional<std::string> {
+    const auto next = source.next();
+    if (!next) return std::nullopt;
+    return prompt = next->given;
+  };
+  terminal.piece = [&](const std::string& piece) { text += piece; };
+  terminal.text_ended = [&](const std::string& why) {
+    table.rows.push_back(
+        {Cell::word(prompt), Cell::word(std::exchange(text, "")), Cell::word(why)});
+  };
+  terminal.problem = [&](const std::string& why) {
+    throw Error("sample: " + weights.name + ", " + why);
+  };
+  const bool accepted = sample(weights, terminal);
+  if (accepted) print(to_json(table));
+  return code_of(accepted);
 }
 
 }  // namespace
 
 int run_sample(const Words& words, const Globals& globals) {
-  std::string word, step = "last";
+  std::string word, file, step = "last";
+  bool instruction = false, json = false;
   Words prompts, settings;
   Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
                       "Generates text from a run's newest checkpoint, or another, after a prompt. "
@@ -213,13 +321,21 @@ int run_sample(const Words& words, const Globals& globals) {
           "--prompt", "TEXT", prompts,
           "the start of the text; may be repeated (default, unless at a terminal: the prompt of "
           "the recipe)")
+      .option("--prompts", "FILE", file, "a prompt on each line of this file; - is standard input")
+      .flag("--instruction", instruction,
+            "prompts are instructions: put each into the template that the run was trained with, "
+            "and end at the end of the response")
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
+      .flag("--json", json, "print an array of objects with prompt, text and end")
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens at a low temperature")
       .example("exprun sample @last --step best", "from the checkpoint with the best value")
       .example("exprun sample @last --prompt \"Q: Why?\" 'stop=[\"\\n\"]'",
                "to the end of the line")
+      .example("exprun sample assistant --instruction --prompt \"Name three colors.\"",
+               "the response of a model that was trained on instructions")
+      .example("exprun sample @last --prompts questions.txt --json", "for a script")
       .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   if (settings.size() == 1 && settings[0].find('=') == std::string::npos &&
@@ -227,24 +343,31 @@ int run_sample(const Words& words, const Globals& globals) {
     throw Error("sample: '" + settings[0] + "' is not key=value; for a prompt write --prompt " +
                     shell_quoted(settings[0]),
                 ExitCode::bad_recipe);
+  require_overrides(settings, "sample");
+  const WeightsArgument weights("sample", word, step, globals);
+  const PromptForm form = instruction ? form_of_instructions(weights) : PromptForm();
+  if (!file.empty())
+    for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   for (const std::string& prompt : prompts)
     if (const std::string problem = problem_of(prompt); !problem.empty())
       throw Error("sample: " + problem, ExitCode::bad_recipe);
-  require_overrides(settings, "sample");
   Words overrides = {kAsSample};
   if (!prompts.empty())
     overrides.push_back(std::string(kSampleTable) +
                         ".prompt=" + json_text(nlohmann::json(prompts.front())));
+  for (std::string& change : form.changes()) overrides.push_back(std::move(change));
   for (const std::string& setting : settings) overrides.push_back(change_in(kSampleTable, setting));
-  const WeightsArgument weights("sample", word, step, globals);
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());
   refuse_mistakes(text, settings);
-  const bool interactive = prompts.empty() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  const bool interactive =
+      prompts.empty() && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (prompts.empty())
     prompts = {
         try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt")};
-  return print_texts(weights.located(text), prompts, interactive);
+  PromptSource source(std::move(prompts), form, interactive);
+  const EvaluatedWeights located = weights.located(text);
+  return json ? print_texts_as_json(located, source) : print_texts(located, source);
 }
 
 }  // namespace exprun

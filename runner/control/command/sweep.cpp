@@ -5,6 +5,7 @@
 
 #include "base/diagnostic.h"
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
@@ -43,11 +44,26 @@ Base latest_plain_run(const StoreFolder& folder) {
   throw no_run_to_sweep_over();
 }
 
+std::string meant_subcommand(const std::string& word) {
+  if (word == "rm" || word == "delete" || word == "remove")
+    return "; remove its runs with exprun rm";
+  const std::string synonym = command_synonym(word);
+  for (const Command& command : sweep_commands())
+    if (synonym.find("'" + std::string(command.name) + "'") != std::string::npos) return synonym;
+  const std::string recipe = meant_recipe(word);
+  if (!recipe.empty()) return ", did you mean '" + recipe + "'?";
+  return meant_command(sweep_commands(), word, "exprun sweep --help");
+}
+
 // The first word is the recipe unless it is a key with values already.
 Base base_of(Words& words, const StoreFolder& folder) {
   if (words.empty() || words[0].find('=') != std::string::npos || words[0].starts_with('~'))
     return latest_plain_run(folder);
   const std::string recipe = words[0];
+  if (!recipe.empty() && !names_recipe(recipe))
+    throw Error("sweep: '" + recipe + "' is neither a recipe nor a command of sweep" +
+                    meant_subcommand(recipe),
+                ExitCode::bad_recipe);
   words.erase(words.begin());
   return {read_recipe(recipe, {}), std::nullopt, recipe};
 }

@@ -25,6 +25,12 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                                  const std::string& step, const Globals& globals)
     : command_(command), word_(word), globals_(globals), choice_(checkpoint_choice(command, step)) {
   if (is_huggingface_folder(word)) return;
+  if (std::error_code ignored; std::filesystem::is_regular_file(
+          std::filesystem::path(word) / "adapter_config.json", ignored))
+    throw Error(command + ": '" + word +
+                    "' has only an adapter, not the weights that it belongs to; give its run, or "
+                    "export it without --adapter",
+                ExitCode::bad_recipe);
   if (const auto step_of_word = step_of_checkpoint(word)) {
     if (step != "last")
       throw Error(command + ": '" + word + "' is a checkpoint already; leave out --step",

@@ -176,7 +176,7 @@ bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
     while (const auto line = trainer.read_line()) {
       const auto said = parse_json<ordered_json>(*line);
       if (said.contains("text")) terminal.piece(said["text"].get<std::string>());
-      if (said.contains("end")) terminal.end_of_text();
+      if (said.contains("end")) terminal.text_ended(said["end"].get<std::string>());
       if (said.contains("problem")) terminal.problem(said["problem"].get<std::string>());
       if (said.contains("answered")) return true;
     }

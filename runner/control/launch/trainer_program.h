@@ -84,7 +84,8 @@ std::optional<nlohmann::ordered_json> evaluate(const EvaluatedWeights& weights);
 struct SampleTerminal {
   std::function<std::optional<std::string>()> next_prompt;  // nothing: there are no more
   std::function<void(const std::string& piece)> piece;
-  std::function<void()> end_of_text;
+  // "tokens": there are as many as were asked for; "stop_text" or "end_of_text".
+  std::function<void(const std::string& why)> text_ended;
   std::function<void(const std::string& why)> problem;  // there is no text, or no more of it
 };
 

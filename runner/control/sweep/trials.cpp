@@ -8,6 +8,8 @@
 
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/machine/processor.h"
+#include "base/process/ordered_workers.h"
 #include "base/strings.h"
 #include "recipe/quantities.h"
 #include "recipe/sweep/sweep_points.h"
@@ -180,11 +182,13 @@ class Survey {
       : recipe_(recipe), glance_(glance) {
     const bool in_recipe = has_sweep(recipe);
     if (in_recipe) recipe_.overrides.push_back("~sweep");
-    Resolver resolver(recipe_);
+    const Resolver resolver(recipe_);
     std::vector<SweepPoint> points;
     try {
       read_space(in_recipe ? read_sweep(recipe) : std::nullopt, arguments, options);
-      find_integers(axes_, resolver(recipe_.overrides).recipe.root(), SchemaSet::embedded());
+      const Resolution base = resolver(recipe_.overrides);
+      require_no_bare_lists(axes_, base.recipe.root(), SchemaSet::embedded());
+      find_integers(axes_, base.recipe.root(), SchemaSet::embedded());
       points = points_of_space(resolver);
     } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
       add(error.diagnostics());
@@ -194,7 +198,7 @@ class Survey {
     for (const SweepAxis& axis : axes_)
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
-    for (const SweepPoint& point : points) resolve_point(resolver, point);
+    resolve_points(resolver, points);
     // A value that is no value may have been meant as several: that is said first.
     const bool varies_nothing = !in_recipe && !search_.seeds && search_.points.empty() &&
                                 std::none_of(axes_.begin(), axes_.end(), varies);
@@ -241,7 +245,7 @@ class Survey {
   }
 
   // That of the recipe, or of "seed=5 --seeds 3".
-  int64_t first_seed(Resolver& resolver) {
+  int64_t first_seed(const Resolver& resolver) {
     const auto given = std::find_if(axes_.begin(), axes_.end(), [](const SweepAxis& axis) {
       return axis.values.size() == 1 && axis.values.front().size() == 1 && is_replicate(axis.key);
     });
@@ -258,7 +262,7 @@ class Survey {
     return seed ? *seed : 0;
   }
 
-  std::vector<SweepPoint> points_of_space(Resolver& resolver) {
+  std::vector<SweepPoint> points_of_space(const Resolver& resolver) {
     const bool random = found_.plan.method == "random";
     if (random && !search_.trials)
       throw RecipeError(search_.method_where, "a random search needs the number of its trials",
@@ -281,20 +285,62 @@ class Survey {
     return points;
   }
 
-  void resolve_point(Resolver& resolver, const SweepPoint& point) {
+  // A point as a recipe, and what there is to say of it at the places of the axes.
+  struct ResolvedPoint {
+    const SweepPoint* point = nullptr;
+    RecipeText text;
+    Resolution resolution;
+    Diagnostics said;
+  };
+
+  ResolvedPoint resolved_point(const Resolver& resolver, const SweepPoint& point) const {
     RecipeText text = recipe_;
     for (const SweepChange& change : point) text.overrides.push_back(change.override);
-    const auto say = [&](Diagnostics diagnostics) {
-      add(at_axes(std::move(diagnostics), point, recipe_.overrides.size() + 1));
-    };
     Resolution resolution = resolver(text.overrides);
+    ResolvedPoint result{&point, std::move(text), std::move(resolution), {}};
     if (glance_) {
-      DataGlance data = glance_(resolution);
-      if (!has_errors(resolution.diagnostics))
-        resolution = resolver(text.overrides, data.dataset_info);
-      say(std::move(data.problems));
+      DataGlance data = glance_(result.resolution);
+      if (!has_errors(result.resolution.diagnostics))
+        result.resolution = resolver(result.text.overrides, data.dataset_info);
+      result.said = std::move(data.problems);
     }
-    say(resolution.diagnostics);
+    const Diagnostics& more = result.resolution.diagnostics;
+    result.said.insert(result.said.end(), more.begin(), more.end());
+    result.said = at_axes(std::move(result.said), point, recipe_.overrides.size() + 1);
+    return result;
+  }
+
+  // On all cores where there are many. Looking at data is for one thread.
+  void resolve_points(const Resolver& resolver, const std::vector<SweepPoint>& points) {
+    constexpr size_t kPortion = 50;  // points: some 10 ms
+    const size_t portions = (points.size() + kPortion - 1) / kPortion;
+    const size_t cores = own_cores().count();
+    const size_t threads = glance_ || portions < 2 ? 1 : std::min(cores, portions);
+    using Results = std::vector<ResolvedPoint>;
+    const auto resolve_portion = [&](size_t portion) {
+      Results results;
+      const size_t end = std::min(points.size(), (portion + 1) * kPortion);
+      for (size_t i = portion * kPortion; i < end; ++i)
+        results.push_back(resolved_point(resolver, points[i]));
+      return results;
+    };
+    const auto take_all = [this](Results results) {
+      for (ResolvedPoint& result : results) take(std::move(result));
+    };
+    if (threads == 1) {
+      for (size_t i = 0; i < portions; ++i) take_all(resolve_portion(i));
+      return;
+    }
+    OrderedWorkers<size_t, Results> workers(
+        threads, [&] { return resolve_portion; }, take_all);
+    for (size_t i = 0; i < portions; ++i) workers.put(i);
+    workers.finish();
+  }
+
+  void take(ResolvedPoint result) {
+    const SweepPoint& point = *result.point;
+    Resolution& resolution = result.resolution;
+    add(result.said);
     const Diagnostics twice = given_twice(point, resolution.recipe.overrides());
     add(twice);
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
@@ -309,7 +355,8 @@ class Survey {
       return;
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
-    found_.plan.trials.push_back({number, changes_of(point), std::move(text), std::move(resolved)});
+    found_.plan.trials.push_back(
+        {number, changes_of(point), std::move(result.text), std::move(resolved)});
   }
 
   RecipeText recipe_;  // without its [sweep]

@@ -68,9 +68,12 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
 Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
   auto near = table_synonym(entry.key);
   if (!near) near = nearest(entry.key, place.schema.names());
-  return {
-      entry.where, "unknown table [" + entry.key + "]",
-      near ? "did you mean [" + *near + "]?" : "the tables are " + listed(place.schema.names())};
+  const KeySynonym* synonym = key_synonym(entry.key);
+  const bool needs_none = synonym && !*synonym->path;
+  return {entry.where, "unknown table [" + entry.key + "]",
+          near         ? "did you mean [" + *near + "]?"
+          : needs_none ? synonym->note
+                       : "the tables are " + listed(place.schema.names())};
 }
 
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {

@@ -281,6 +281,24 @@ void find_integers(std::vector<SweepAxis>& axes, const Table& root, const Schema
   }
 }
 
+void require_no_bare_lists(const std::vector<SweepAxis>& axes, const Table& root,
+                           const SchemaSet& schemas) {
+  Diagnostics diagnostics;
+  for (const SweepAxis& axis : axes) {
+    if (axis.values.size() != 1 || axis.values.front().size() != 1) continue;
+    const SweepChange& change = axis.values.front().front();
+    const std::string value = change.override.substr(change.override.find('=') + 1);
+    const auto paths = matching_paths(schemas, root, axis.key);
+    if (paths.size() != 1 || !value.starts_with('[') || !value.ends_with(']')) continue;
+    const Schema* schema = schema_at(schemas, root, paths.front());
+    if (schema == nullptr || allows_type(*schema, "array")) continue;
+    diagnostics.push_back({change.value, "'" + axis.key + "' takes no list",
+                           "write its values without brackets: " + axis.key + "=" +
+                               value.substr(1, value.size() - 2)});
+  }
+  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
+}
+
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes) {
   require_no_interval(axes);
   require_countable(axes);

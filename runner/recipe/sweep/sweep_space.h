@@ -57,6 +57,10 @@ bool may_be_same_key(const std::string& a, const std::string& b);
 // Marks the intervals of keys that take integers only; `root` is the completed recipe.
 void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas);
 
+// "lr=[1e-3,3e-4]" is one value, and none that such a key takes. Throws RecipeError.
+void require_no_bare_lists(const std::vector<SweepAxis>& axes, const Table& root,
+                           const SchemaSet& schemas);
+
 // Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError
 // if there are too many, or if an axis is an interval.
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);

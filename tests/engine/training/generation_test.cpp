@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 using namespace exprun;
@@ -41,6 +42,22 @@ class Reciter final : public Model {
  private:
   std::string text_;
   size_t written_ = 0;
+};
+
+// A token a byte, of which '$' stands between documents.
+class DollarEnds final : public Tokenizer {
+ public:
+  int64_t vocab_size() const override { return bytes_->vocab_size(); }
+  std::unique_ptr<Encoder> make_encoder() const override { return bytes_->make_encoder(); }
+  size_t safe_cut(std::string_view text) const override { return bytes_->safe_cut(text); }
+  std::string decode(std::span<const int64_t> tokens) const override {
+    return bytes_->decode(tokens);
+  }
+  nlohmann::json to_json() const override { return bytes_->to_json(); }
+  std::optional<uint32_t> end_of_text() const override { return '$'; }
+
+ private:
+  std::unique_ptr<Tokenizer> bytes_ = make_byte_tokenizer();
 };
 
 struct Told {
@@ -105,6 +122,19 @@ TEST_CASE("generation: infinite logits end a text behind what is certain") {
   const auto told = recited("one two", 7, {}, 5);
   CHECK(told.generated.text == "one ");
   CHECK(told.generated.end == GeneratedText::End::diverged);
+}
+
+TEST_CASE("generation: the end-of-text token ends a text and is left out, unless it is to go on") {
+  const at::NoGradGuard no_grad;
+  for (const bool stops : {true, false}) {
+    Reciter model("one$two");
+    const GenerationSettings settings{7, 0, 0, 1, {}, stops};
+    const auto generated =
+        generate_text(model, DollarEnds(), {'a'}, settings, GenerationSeed{}, {});
+    CHECK(generated.text == (stops ? "one" : "one$two"));
+    CHECK(generated.tokens == (stops ? 4 : 7));
+    CHECK(generated.end == (stops ? GeneratedText::End::end_of_text : GeneratedText::End::tokens));
+  }
 }
 
 // The ranks of a run ask together: one that is done asks on.

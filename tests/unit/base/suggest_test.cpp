@@ -31,6 +31,12 @@ TEST_CASE("suggest: a longer word with the same beginning and number") {
   CHECK(nearest("quantised16", {"qx16", "qy16"}) == std::nullopt);  // two
 }
 
+TEST_CASE("suggest: an option's other name, where the command has the option") {
+  CHECK(option_synonym("--top", {"--sort", "--limit"}) == "--limit");
+  CHECK(option_synonym("--top", {"--sort"}) == std::nullopt);
+  CHECK(option_synonym("--sort", {"--sort", "--limit"}) == std::nullopt);
+}
+
 TEST_CASE("suggest: the nearest wins, then the first") {
   CHECK(nearest("stepp", {"stepps", "steps", "step"}) == "stepps");
   CHECK(nearest("every", {"everyy", "every"}) == "every");

@@ -75,17 +75,17 @@ ResultTable every_state() {
 
 TEST_CASE("report: the best run stands first, and its state stays on a narrow terminal") {
   CHECK(to_plain(two_runs(), {200, false}) ==
-        "run               lr  best val loss  at step  val loss  train loss     step  state       "
+        "run            best val loss  at step  val loss  train loss     lr     step  state       "
         "time\n"
-        "slow-00000001  0.001          1.915      250     2.015              300/300  finished  "
+        "slow-00000001          1.915      250     2.015              0.001  300/300  finished  "
         "1m 12s\n"
-        "slow-00000002   3e-5          2.500      250     2.600              300/300  finished  "
+        "slow-00000002          2.500      250     2.600               3e-5  300/300  finished  "
         "1m 12s\n");
   std::vector<std::string> left_out;
   CHECK(to_plain(two_runs(), {80, false}, &left_out) ==
-        "run               lr  best val loss  at step  train loss     step  state\n"
-        "slow-00000001  0.001          1.915      250              300/300  finished\n"
-        "slow-00000002   3e-5          2.500      250              300/300  finished\n");
+        "run            best val loss  at step  train loss     lr     step  state\n"
+        "slow-00000001          1.915      250              0.001  300/300  finished\n"
+        "slow-00000002          2.500      250               3e-5  300/300  finished\n");
   CHECK(left_out == std::vector<std::string>{"val loss", "time"});
   CHECK(to_plain(two_runs(), {40, false}) ==
         "run            best val loss  state\n"
@@ -108,33 +108,33 @@ TEST_CASE("report: the best of each metric is bold on a terminal and in document
 
 TEST_CASE("report: CSV, JSON, Markdown and LaTeX") {
   CHECK(to_csv(two_runs()) ==
-        "run,optimizer.lr,val_loss_best,val_loss_best_step,val_loss_last,train_loss_last,step,"
+        "run,val_loss_best,val_loss_best_step,val_loss_last,train_loss_last,optimizer.lr,step,"
         "state,seconds\n"
-        "slow-00000001,0.001,1.9149,250,2.0149,,300,finished,72\n"
-        "slow-00000002,3e-5,2.5,250,2.6,,300,finished,72\n");
+        "slow-00000001,1.9149,250,2.0149,,0.001,300,finished,72\n"
+        "slow-00000002,2.5,250,2.6,,3e-5,300,finished,72\n");
   CHECK(to_json(two_runs()) ==
         "[\n"
-        " {\"run\":\"slow-00000001\",\"optimizer.lr\":0.001,\"val_loss_best\":1.9149,"
-        "\"val_loss_best_step\":250,\"val_loss_last\":2.0149,\"train_loss_last\":null,\"step\":300,"
+        " {\"run\":\"slow-00000001\",\"val_loss_best\":1.9149,\"val_loss_best_step\":250,"
+        "\"val_loss_last\":2.0149,\"train_loss_last\":null,\"optimizer.lr\":0.001,\"step\":300,"
         "\"state\":\"finished\",\"seconds\":72.0},\n"
-        " {\"run\":\"slow-00000002\",\"optimizer.lr\":3e-05,\"val_loss_best\":2.5,"
-        "\"val_loss_best_step\":250,\"val_loss_last\":2.6,\"train_loss_last\":null,\"step\":300,"
+        " {\"run\":\"slow-00000002\",\"val_loss_best\":2.5,\"val_loss_best_step\":250,"
+        "\"val_loss_last\":2.6,\"train_loss_last\":null,\"optimizer.lr\":3e-05,\"step\":300,"
         "\"state\":\"finished\",\"seconds\":72.0}\n"
         "]\n");
   CHECK(to_markdown(two_runs()) ==
-        "| run | lr | best val loss | at step | val loss | train loss | step | state | time |\n"
+        "| run | best val loss | at step | val loss | train loss | lr | step | state | time |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |\n"
-        "| slow-00000001 | 0.001 | **1.915** | 250 | **2.015** |  | 300/300 | finished | 1m 12s |\n"
-        "| slow-00000002 | 3e-5 | 2.500 | 250 | 2.600 |  | 300/300 | finished | 1m 12s |\n");
+        "| slow-00000001 | **1.915** | 250 | **2.015** |  | 0.001 | 300/300 | finished | 1m 12s |\n"
+        "| slow-00000002 | 2.500 | 250 | 2.600 |  | 3e-5 | 300/300 | finished | 1m 12s |\n");
   CHECK(to_latex(two_runs()) ==
         "% \\usepackage{booktabs}\n"
         "\\begin{tabular}{lrrrrrrlr}\n"
         "\\toprule\n"
-        "run & lr & best val loss & at step & val loss & train loss & step & state & time \\\\\n"
+        "run & best val loss & at step & val loss & train loss & lr & step & state & time \\\\\n"
         "\\midrule\n"
-        "slow-00000001 & 0.001 & \\textbf{1.915} & 250 & \\textbf{2.015} &  & 300/300 & finished & "
+        "slow-00000001 & \\textbf{1.915} & 250 & \\textbf{2.015} &  & 0.001 & 300/300 & finished & "
         "1m 12s \\\\\n"
-        "slow-00000002 & $3 \\times 10^{-5}$ & 2.500 & 250 & 2.600 &  & 300/300 & finished & "
+        "slow-00000002 & 2.500 & 250 & 2.600 &  & $3 \\times 10^{-5}$ & 300/300 & finished & "
         "1m 12s \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n");
@@ -149,19 +149,19 @@ TEST_CASE("report: LaTeX takes no character for a command") {
 
 TEST_CASE("report: every state, NaN, no loss, and wide characters") {
   CHECK(to_plain(every_state(), {80, false}) ==
-        "run               lr  best val loss  at step  train loss     step  state\n"
-        "slow-00000001      0          1.000      250              300/300  running\n"
-        "slow-00000007  0.006          1.000      250              300/300  killed\n"
-        "größe-日本     0.001          2.000      250              300/300  finished\n"
-        "slow-00000008  0.007          2.000      250              300/300  crashed\n"
-        "slow-00000003  0.002          3.000      250               17/300  diverged\n"
-        "slow-00000006  0.005          3.000      250              300/300  preempted\n"
-        "slow-00000009  0.008          3.000      250              300/300  pruned\n"
-        "slow-00000004  0.003                                      300/300  failed\n"
-        "slow-00000005  0.004                                      300/300  interrupted\n");
+        "run            best val loss  at step  train loss     lr     step  state\n"
+        "slow-00000001          1.000      250                  0  300/300  running\n"
+        "slow-00000007          1.000      250              0.006  300/300  killed\n"
+        "größe-日本             2.000      250              0.001  300/300  finished\n"
+        "slow-00000008          2.000      250              0.007  300/300  crashed\n"
+        "slow-00000003          3.000      250              0.002   17/300  diverged\n"
+        "slow-00000006          3.000      250              0.005  300/300  preempted\n"
+        "slow-00000009          3.000      250              0.008  300/300  pruned\n"
+        "slow-00000004                                      0.003  300/300  failed\n"
+        "slow-00000005                                      0.004  300/300  interrupted\n");
   const std::string csv = to_csv(every_state());
-  CHECK(csv.find("slow-00000003,0.002,3,250,nan,,17,diverged,72\n") != std::string::npos);
-  CHECK(csv.find("slow-00000004,0.003,,,,,300,failed,72\n") != std::string::npos);
+  CHECK(csv.find("slow-00000003,3,250,nan,,0.002,17,diverged,72\n") != std::string::npos);
+  CHECK(csv.find("slow-00000004,,,,,0.003,300,failed,72\n") != std::string::npos);
   CHECK(to_json(every_state()).find("\"val_loss_last\":\"nan\"") != std::string::npos);
 }
 
@@ -171,6 +171,27 @@ TEST_CASE("report: of no run there is a table without rows, of one there are no 
   CHECK(to_json(table({}, {})) == "[]\n");
   CHECK(lr({"0.1"}).empty());
   CHECK(parameter_columns({"optimizer.lr"}, {cells({"0.1"})}, true).size() == 1);
+}
+
+TEST_CASE("report: the parameters that divide the runs most come first") {
+  const auto keys = [](const std::vector<ComparedColumn>& columns) {
+    std::vector<std::string> keys;
+    for (const ComparedColumn& column : columns) keys.push_back(column.column.key);
+    return keys;
+  };
+  const std::vector<std::string> paths = {"dataset.path", "optimizer.betas", "model.num_layers",
+                                          "optimizer.lr", "run.seed"};
+  const auto columns =
+      parameter_columns(paths,
+                        {cells({"\"a\"", "\"b\"", "\"c\"", "\"d\""}), cells({"1", "1", "1", "2"}),
+                         cells({"2", "4", "2", "4"}), cells({"1e-3", "1e-3", "3e-3", "3e-3"}),
+                         cells({"0", "1", "2", "3"})},
+                        false);
+  CHECK(keys(columns) == paths);  // as they are asked for
+  CHECK(keys(most_telling_first(columns)) ==
+        std::vector<std::string>{"run.seed", "optimizer.lr", "model.num_layers", "optimizer.betas",
+                                 "dataset.path"});
+  CHECK(most_telling_first({}).empty());
 }
 
 TEST_CASE("report: a value is the same however its number is written") {

@@ -77,6 +77,19 @@ std::string shown(const std::vector<TokenShard>& shards, const std::vector<Token
 
 }  // namespace
 
+TEST_CASE("instruction: a prompt is what an example has before its response") {
+  for (const std::string name : {"plain", "alpaca", "chatml", "llama3"}) {
+    const ExampleTemplate form(name);
+    const std::string example = written(name, R"({"prompt": "1+1=", "response": "2"})");
+    const size_t learned = example.find('[');
+    CHECK(form.prompt("1+1=") == example.substr(0, learned));
+    const bool is_special = name == "chatml" || name == "llama3";
+    CHECK(example.substr(learned).starts_with(
+        "[2" + (is_special ? form.end_of_response() : std::string("$")) + "]"));
+    CHECK(form.end_of_response().empty() != is_special);
+  }
+}
+
 TEST_CASE("instruction: plain writes the contents and nothing else") {
   CHECK(written("plain", kPrompt) == "1+1=[2$]");
   CHECK(written("plain", R"({"prompt": "1+1=", "completion": "2"})") == "1+1=[2$]");

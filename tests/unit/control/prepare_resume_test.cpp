@@ -16,8 +16,8 @@
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/hash.h"
+#include "base/process/ordered_workers.h"
 #include "control/data/input_files.h"
-#include "control/data/ordered_workers.h"
 #include "control/data/text_sources.h"
 #include "control/data/tokenize_sources.h"
 #include "support/file_size_limit.h"
@@ -127,9 +127,9 @@ void check_not_started(size_t threads, const char* counted) {
       ::_exit(3);
     } catch (const Error& error) {
       ::_exit(std::string(error.what()) ==
-                      "data: cannot start " + std::string(counted) +
-                          ", only 0: Resource temporarily unavailable; give fewer (--threads), or "
-                          "raise the limits of processes and memory (ulimit -u, -v)"
+                      "cannot start " + std::string(counted) +
+                          ", only 0: Resource temporarily unavailable; raise the limits of "
+                          "processes and memory (ulimit -u, -v), or use fewer threads"
                   ? 0
                   : 4);
     }

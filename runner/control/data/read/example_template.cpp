@@ -188,6 +188,25 @@ ExampleTemplate::ExampleTemplate(const std::string& name) {
   form_ = found->second;
 }
 
+std::string ExampleTemplate::prompt(const std::string& message) const {
+  Parts parts;
+  form_({{{"user", message, ""}, {"assistant", "", ""}}}, parts);
+  std::string text;
+  for (const ExamplePart& part : parts) {
+    if (part.is_learned) break;
+    text += part.text;
+  }
+  return text;
+}
+
+std::string ExampleTemplate::end_of_response() const {
+  Parts parts;
+  form_({{{"assistant", "", ""}}}, parts);
+  for (const ExamplePart& part : parts)
+    if (part.is_learned && part.kind == Kind::special) return part.text;
+  return "";
+}
+
 std::vector<ExamplePart> ExampleTemplate::fill(std::string_view record) const {
   Parts parts;
   form_(conversation_of(parsed(record)), parts);

@@ -32,6 +32,13 @@ class ExampleTemplate {
   // Throws Error for a record of another shape, one without a response among them.
   std::vector<ExamplePart> fill(std::string_view record) const;
 
+  // What stands before the response to one message of a user, with special tokens as text: the
+  // prompt for it.
+  std::string prompt(const std::string& message) const;
+
+  // The special token behind a response, as text; empty where that is the end-of-text token.
+  std::string end_of_response() const;
+
  private:
   using Form = void (*)(const struct Conversation& conversation, std::vector<ExamplePart>& parts);
   Form form_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,14 @@ bool is_parquet(StreamBuffer& buffer) {
     return false;
   const char behind = buffer.rest()[kParquetMark.size()];
   return behind >= 0 && behind < ' ' && std::string_view(kBlanks).find(behind) == std::string::npos;
+}
+
+// Where a zero byte stands near the beginning, as in no text; as git tells binary files.
+std::optional<size_t> zero_byte(StreamBuffer& buffer) {
+  constexpr size_t kLookedAt = 8000;
+  buffer.has(kLookedAt);
+  const size_t at = buffer.rest().substr(0, kLookedAt).find('\0');
+  return at == std::string_view::npos ? std::nullopt : std::optional(at);
 }
 
 struct WideEncoding {
@@ -159,6 +168,9 @@ void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
     refuse("is a token shard, not text", "write type = \"token_shards\", with its path in 'train'");
   if (is_parquet(buffer)) refuse("is a Parquet file, not text", "export it as JSON Lines");
   if (const auto* wide = wide_encoding(buffer)) refuse(problem_of(*wide), remedy_for(*wide));
+  if (const auto at = zero_byte(buffer))
+    refuse("is binary, not text: its byte " + std::to_string(*at + 1) + " is zero",
+           "give files of text");
   if (is_markdown(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))

@@ -8,9 +8,9 @@
 
 namespace exprun {
 
-// Throws Error, with what to do, for a stream that is a tar archive, a token shard, Parquet or
-// UTF-16 or UTF-32, and for one of JSON records, unless its name says that it is text. Nothing of
-// it is taken.
+// Throws Error, with what to do, for a stream that is a tar archive, a token shard, Parquet,
+// UTF-16 or UTF-32 or binary, and for one of JSON records, unless its name says that it is text.
+// Nothing of it is taken.
 void refuse_other_format(StreamBuffer& buffer, const std::filesystem::path& file);
 
 // The same for UTF-16 or UTF-32 alone, which no JSON is, whoever says so.

@@ -7,22 +7,46 @@
 #include <limits>
 #include <map>
 #include <string_view>
+#include <tuple>
 
 #include "base/format_units.h"
 
 namespace exprun {
 namespace {
 
-// Who has room first on a narrow terminal; the run itself always has.
-// Those that experiments are usually about, in this order; the others, such as the path of the data
-// or the prompt of a sample, stand last.
-constexpr std::array<std::string_view, kFirstTables> kTablesFirst = {
-    "optimizer.", "model.", "schedule.", "batch.", "precision.", "run."};
+// What experiments are usually about, in this order; parameters of other tables, such as the path
+// of the data or the prompt of a sample, stand last.
+constexpr std::array<std::string_view, 6> kTablesFirst = {"optimizer.", "model.",     "schedule.",
+                                                          "batch.",     "precision.", "run."};
 
-size_t rank_of_parameter(std::string_view path) {
-  for (size_t i = 0; i < kTablesFirst.size(); ++i)
-    if (path.starts_with(kTablesFirst[i])) return kRankParameter + i;
-  return kRankOtherParameter;
+size_t table_of_parameter(std::string_view path) {
+  const auto found = std::find_if(kTablesFirst.begin(), kTablesFirst.end(),
+                                  [&](std::string_view table) { return path.starts_with(table); });
+  return static_cast<size_t>(found - kTablesFirst.begin());
+}
+
+ColumnRank rank_of_parameter(std::string_view path) {
+  return table_of_parameter(path) < kTablesFirst.size() ? kRankParameter : kRankOtherParameter;
+}
+
+constexpr size_t kLookedAt = 200;  // of the runs: enough to tell which parameters divide them
+
+// How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
+// that a single run changed has little, one of which each third has another value much.
+double entropy(const std::vector<Cell>& cells) {
+  std::map<std::string_view, size_t> count_of;
+  const size_t step = (cells.size() + kLookedAt - 1) / kLookedAt;
+  size_t looked_at = 0;
+  for (size_t i = 0; i < cells.size(); i += step, ++looked_at) ++count_of[cells[i].text];
+  std::vector<size_t> counts;
+  for (const auto& [text, count] : count_of) counts.push_back(count);
+  std::sort(counts.begin(), counts.end());  // equal counts have equal sums, to the bit
+  double sum = 0;
+  for (const size_t count : counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(looked_at);
+    sum -= share * std::log(share);
+  }
+  return sum;
 }
 
 constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
@@ -104,8 +128,7 @@ Goal goal_of(std::string_view series) {
 }
 
 bool is_parameter(const Column& column) {
-  return (column.rank >= kRankParameter && column.rank < kRankStep) ||
-         column.rank == kRankOtherParameter;
+  return column.rank == kRankParameter || column.rank == kRankOtherParameter;
 }
 
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
@@ -138,6 +161,17 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
   return columns;
 }
 
+std::vector<ComparedColumn> most_telling_first(std::vector<ComparedColumn> parameters) {
+  std::vector<std::tuple<size_t, double, size_t, size_t>> order;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    order.emplace_back(parameters[i].column.rank, -entropy(parameters[i].cells),
+                       table_of_parameter(parameters[i].column.key), i);
+  std::sort(order.begin(), order.end());
+  std::vector<ComparedColumn> ordered;
+  for (const auto& place : order) ordered.push_back(std::move(parameters[std::get<3>(place)]));
+  return ordered;
+}
+
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics) {
@@ -145,8 +179,8 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
   const auto append = [&](std::vector<ComparedColumn>& more) {
     std::move(more.begin(), more.end(), std::back_inserter(columns));
   };
-  append(parameters);
   append(metrics);
+  append(parameters);
   const size_t step = columns.size(), state = step + 1, time = step + 2;
   columns.push_back({{"step", "step", true, kRankStep}, {}});
   columns.push_back({{"state", "state", false, kRankState}, {}});

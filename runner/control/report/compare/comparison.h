@@ -12,14 +12,14 @@ namespace exprun {
 
 enum class Goal { none, lowest, highest };
 
-// Column::rank of what a table compares by: on a narrow terminal the lowest stay.
-inline constexpr size_t kFirstTables = 6;  // whose parameters stand before other results
+// Column::rank of what a table compares by: on a narrow terminal the lowest stay, of equal ones
+// the first in the table.
 enum ColumnRank : size_t {
   kRankBest = 1,  // the metric that orders
   kRankState,
-  kRankAsked,  // named on the command line
-  kRankParameter,
-  kRankStep = kRankParameter + kFirstTables,
+  kRankAsked,      // named on the command line
+  kRankParameter,  // of the tables that experiments are usually about
+  kRankStep,
   kRankMetric,
   kRankLater,
   kRankLast,
@@ -47,7 +47,11 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs);
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
                                               std::vector<std::vector<Cell>> cells, bool all);
 
-// The run, its parameters and metrics, and how it stands.
+// Parameters of the tables that experiments are usually about before others, then those that
+// divide the runs most: one that a single run changed tells little.
+std::vector<ComparedColumn> most_telling_first(std::vector<ComparedColumn> parameters);
+
+// The run, its metrics, its parameters, and how it stands.
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics);

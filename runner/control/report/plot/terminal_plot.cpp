@@ -22,7 +22,9 @@ Ink ink_of(const PlotCurve& curve) {
 }
 
 std::string letter_of(size_t curve) {
-  return std::string(1, static_cast<char>('A' + curve % 26));
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  return std::string(1, kLetters[curve % kLetters.size()]);
 }
 
 struct DotCell {

@@ -41,10 +41,17 @@ bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSett
     case GeneratedText::End::diverged:
       say({{"problem", kDivergedLogits}});
       return true;
-    default:
-      say({{"end", generated.end == GeneratedText::End::tokens ? "tokens" : "stop_text"}});
+    case GeneratedText::End::tokens:
+      say({{"end", "tokens"}});
+      return true;
+    case GeneratedText::End::stop_text:
+      say({{"end", "stop_text"}});
+      return true;
+    case GeneratedText::End::end_of_text:
+      say({{"end", "end_of_text"}});
       return true;
   }
+  return true;
 }
 
 }  // namespace

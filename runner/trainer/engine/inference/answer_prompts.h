@@ -12,7 +12,8 @@ namespace exprun {
 
 // The settings are those of the recipe's [evaluation.sample], `samples` texts a prompt. Prompts are
 // asked for until there are no more; `say` gets {"text": PIECE} and, where a text ends,
-// {"end": "tokens" | "stop_text"}, or {"problem": why there is no text, or no more of it};
+// {"end": "tokens" | "stop_text" | "end_of_text"}, or {"problem": why there is no text, or no more
+// of it};
 // {"answered": true} before the first prompt and behind the texts of each. The n-th text of a
 // prompt is the same whatever else was asked. Throws Error where a stop was requested.
 void answer_prompts(const LoadedModel& loaded,

@@ -142,9 +142,12 @@ class CertainText {
 }  // namespace
 
 GenerationSettings GenerationSettings::from(const Section& section) {
-  GenerationSettings settings{section.get<int64_t>("tokens"), section.get<double>("temperature"),
-                              section.get<int64_t>("top_k"), section.get<double>("top_p"),
-                              section.get<std::vector<std::string>>("stop")};
+  GenerationSettings settings{section.get<int64_t>("tokens"),
+                              section.get<double>("temperature"),
+                              section.get<int64_t>("top_k"),
+                              section.get<double>("top_p"),
+                              section.get<std::vector<std::string>>("stop"),
+                              section.get<std::string>("end_of_text") == "stop"};
   for (const std::string& text : settings.stop)
     if (text.empty()) throw section.error("stop", "a stop text is empty", "remove it");
   return settings;
@@ -158,6 +161,7 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
   CertainText text(settings.stop, observer);
   std::vector<int64_t> tokens(prompt.begin(), prompt.end());
   NextLogits next_logits(model, static_cast<int64_t>(prompt.size()) + settings.tokens);
+  const int64_t end_of_text = tokenizer.end_of_text() ? int64_t{*tokenizer.end_of_text()} : -1;
   int64_t asked = 0;
   const auto stop_requested = [&] {
     ++asked;
@@ -177,6 +181,10 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
          static_cast<uint64_t>(seed.index), static_cast<uint64_t>(i)});
     tokens.push_back(draw_token(probabilities, uniform(bits)));
     ++i;
+    if (settings.stops_at_end_of_text && tokens.back() == end_of_text) {
+      generated.end = GeneratedText::End::end_of_text;
+      break;
+    }
     if (text.take(tokenizer.decode({&tokens.back(), 1}))) {
       generated.end = GeneratedText::End::stop_text;
       break;

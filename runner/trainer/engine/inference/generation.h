@@ -22,7 +22,8 @@ struct GenerationSettings {
   double temperature = 0;  // and the next two as token_probabilities() takes them
   int64_t top_k = 0;
   double top_p = 1;
-  std::vector<std::string> stop;  // a text ends before the first of them
+  std::vector<std::string> stop;     // a text ends before the first of them
+  bool stops_at_end_of_text = true;  // and before the tokenizer's end-of-text token
 
   // The keys of [evaluation.sample].
   static GenerationSettings from(const Section& section);
@@ -36,7 +37,7 @@ struct GenerationSeed {
 };
 
 struct GeneratedText {
-  enum class End { tokens, stop_text, diverged, interrupted };
+  enum class End { tokens, stop_text, end_of_text, diverged, interrupted };
   std::string text;  // without the prompt; valid UTF-8
   int64_t tokens = 0;
   End end = End::tokens;

@@ -32,10 +32,10 @@ class OrderedWorkers {
         threads_.emplace_back([this, make_work] { run(make_work); });
       } catch (const std::system_error& error) {
         end();
-        throw Error("data: cannot start " + pluralize(static_cast<int64_t>(threads), "thread") +
+        throw Error("cannot start " + pluralize(static_cast<int64_t>(threads), "thread") +
                     ", only " + std::to_string(i) + ": " + error.code().message() +
-                    "; give fewer (--threads), or raise the limits of processes and memory (ulimit "
-                    "-u, -v)");
+                    "; raise the limits of processes and memory (ulimit -u, -v), or use fewer "
+                    "threads");
       }
   }
 
