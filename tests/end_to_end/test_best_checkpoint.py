@@ -50,6 +50,16 @@ class BestCheckpoint(ExprunTest):
         step, _ = self.best()
         self.assertEqual(self.saved(), [step, 50, 60])
 
+    def test_a_fork_has_a_best_of_its_own(self):
+        self.exprun("tiny.toml", *WORSE)
+        _, best_of_origin = self.best()
+        self.exprun("fork", "@last", "run.steps=80")
+        ((step, value),) = self.rows("SELECT min_step, min FROM series WHERE name = 'val/loss' AND run = 2")
+        self.assertGreater(step, 60)
+        self.assertGreater(value, best_of_origin)
+        looked_at = json.loads(self.exprun("eval", "@last", "--step", "best", "--json").out)
+        self.assertEqual((looked_at["step"], looked_at["metrics"]), (step, {"val/loss": value}))
+
     def test_no_evaluation_means_no_best_checkpoint(self):
         self.exprun("tiny.toml", "steps=6", "~evaluation", "metrics.val_loss=false")
         self.assertIn('keep_best = "none"', self.exprun("show", "@last").out)

@@ -80,6 +80,7 @@ class HuggingFaceModels(ExprunTest):
         said = self.exprun("tuned.toml", *SMALL, "hidden_size=32", code=2).err
         self.assertIn(f"'{source}' and the model of the recipe differ in 37 tensors:", said)
         self.assertIn("'transformer.wte.weight' has the shape [300,64], not [300,32]", said)
+        self.assertIn("\n  hidden_size is 64 there, 32 in the recipe\n", said)
         self.assertIn(f"`exprun new --from {source}` writes a recipe for that folder", said)
         self.exprun("tiny.toml", "steps=2")
         for words, message in (

@@ -177,6 +177,22 @@ TEST_CASE("kernels: one row through a linear layer is what a double product give
   });
 }
 
+TEST_CASE("kernels: one row in bf16 is the product of its values, rounded once") {
+  with_each_instruction_set([] {
+    for (const int64_t in : {1, 5, 8, 64, 771})
+      for (const int64_t out : {1, 3, 4, 6, 333}) {
+        const auto x = at::randn({1, in}).to(at::kBFloat16);
+        const auto weight = at::randn({out, in}).to(at::kBFloat16);
+        const auto bias = at::randn({out}).to(at::kBFloat16);
+        const auto exact = x.to(at::kDouble).mm(weight.t().to(at::kDouble)) + bias;
+        const auto product = row_product(x, weight, bias);
+        CHECK((product.scalar_type() == at::kBFloat16));
+        // Half a unit in the last of bf16's 8 digits, and the sum in fp32.
+        CHECK(largest(product - exact) <= 0x1p-8 * largest(exact) + 1e-4);
+      }
+  });
+}
+
 TEST_CASE("kernels: both backends compute the same product in full fp32") {
   const auto x = at::randn({96, 64}), weight = at::randn({80, 64}), gradient = at::randn({96, 80});
   const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };

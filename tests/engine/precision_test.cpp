@@ -6,12 +6,14 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/randn.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "base/diagnostic.h"
 #include "base/machine/processor.h"
+#include "engine/precision/kept_casts.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/recorded_run.h"
@@ -249,4 +251,24 @@ TEST_CASE("precision: stochastic rounding keeps small updates on average") {
 TEST_CASE("precision: stochastic rounding leaves what bf16 can say as it is") {
   const auto exact = at::linspace(-3, 3, 97).to(at::kBFloat16).to(at::kFloat);
   CHECK(at::equal(stochastically_rounded(exact, 1).to(at::kFloat), exact));
+}
+
+TEST_CASE("precision: casts of weights are kept while somebody asks for it") {
+  const at::NoGradGuard no_grad;
+  const auto weight = at::randn({3, 4});
+  const auto again = [&] {
+    return cast_weight(weight, at::kBFloat16).is_same(cast_weight(weight, at::kBFloat16));
+  };
+  CHECK_FALSE(again());
+  {
+    const KeptCasts kept;
+    CHECK(again());
+    { const KeptCasts inner; }
+    CHECK(again());
+    CHECK(at::equal(cast_weight(weight, at::kBFloat16), weight.to(at::kBFloat16)));
+    CHECK((cast_weight(weight, at::kHalf).scalar_type() == at::kHalf));
+    CHECK(cast_weight(weight, at::kFloat).is_same(weight));
+  }
+  weight.add_(1);
+  CHECK(at::equal(cast_weight(weight, at::kBFloat16), weight.to(at::kBFloat16)));
 }

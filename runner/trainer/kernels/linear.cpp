@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -32,8 +33,9 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Of four rows of the weight at a time: so many streams keep the memory busy.
-void four_dot_products(const float* x, const float* weight, int64_t in, float* out) {
-  const float* const rows[] = {weight, weight + in, weight + 2 * in, weight + 3 * in};
+template <class Weight>
+void four_dot_products(const float* x, const Weight* weight, int64_t in, float* out) {
+  const Weight* const rows[] = {weight, weight + in, weight + 2 * in, weight + 3 * in};
   Floats a = hn::Zero(kFloats), b = a, c = a, d = a;
   for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
     const Floats v = load_some(x + i, count);
@@ -48,7 +50,8 @@ void four_dot_products(const float* x, const float* weight, int64_t in, float* o
   out[3] = sum(d);
 }
 
-float dot_product(const float* x, const float* row, int64_t in) {
+template <class Weight>
+float dot_product(const float* x, const Weight* row, int64_t in) {
   Floats a = hn::Zero(kFloats);
   for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
     a = hn::MulAdd(load_some(x + i, count), load_some(row + i, count), a);
@@ -56,10 +59,19 @@ float dot_product(const float* x, const float* row, int64_t in) {
   return sum(a);
 }
 
-void dot_products(const float* x, const float* weight, int64_t in, int64_t rows, float* out) {
+template <class Weight>
+void dot_products(const float* x, const Weight* weight, int64_t in, int64_t rows, float* out) {
   int64_t row = 0;
   for (; row + 4 <= rows; row += 4) four_dot_products(x, weight + row * in, in, out + row);
   for (; row < rows; ++row) out[row] = dot_product(x, weight + row * in, in);
+}
+
+void dot_products_fp32(const float* x, const void* weight, int64_t in, int64_t rows, float* out) {
+  dot_products(x, static_cast<const float*>(weight), in, rows, out);
+}
+
+void dot_products_bf16(const float* x, const void* weight, int64_t in, int64_t rows, float* out) {
+  dot_products(x, static_cast<const hwy::bfloat16_t*>(weight), in, rows, out);
 }
 
 }  // namespace
@@ -71,7 +83,8 @@ HWY_AFTER_NAMESPACE();
 namespace exprun {
 namespace {
 
-HWY_EXPORT(dot_products);
+HWY_EXPORT(dot_products_fp32);
+HWY_EXPORT(dot_products_bf16);
 
 constexpr int64_t kGrain = 32768;  // weights that a thread takes at a time
 
@@ -168,21 +181,29 @@ bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tens
   static const bool has_kernels = !usable_instruction_sets().empty();
   const bool is_plain =
       x.is_contiguous() && weight.is_contiguous() && (!bias.defined() || bias.is_contiguous());
-  return has_kernels && x.is_cpu() && x.scalar_type() == at::kFloat && x.size(0) == 1 && is_plain;
+  const auto format = x.scalar_type();
+  const bool has_format =
+      (format == at::kFloat || format == at::kBFloat16) && weight.scalar_type() == format;
+  return has_kernels && x.is_cpu() && has_format && x.size(0) == 1 && is_plain;
 }
 
 }  // namespace
 
 at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t out = weight.size(0), in = weight.size(1);
-  auto result = at::empty({1, out}, x.options());
-  const auto *row = x.const_data_ptr<float>(), *weights = weight.const_data_ptr<float>();
-  const auto* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  const auto input = wide(x);
+  auto result = at::empty({1, out}, input.options());
+  const auto* row = input.const_data_ptr<float>();
+  const auto* weights = static_cast<const std::byte*>(weight.const_data_ptr());
+  const auto row_bytes = in * static_cast<int64_t>(weight.element_size());
+  const bool is_bf16 = weight.scalar_type() == at::kBFloat16;
   auto* to = result.mutable_data_ptr<float>();
   const auto compute = [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(dot_products)(row, weights + begin * in, in, end - begin, to + begin);
-    if (biases)
-      for (int64_t i = begin; i < end; ++i) to[i] += biases[i];
+    const auto* first = weights + begin * row_bytes;
+    if (is_bf16)
+      HWY_DYNAMIC_DISPATCH(dot_products_bf16)(row, first, in, end - begin, to + begin);
+    else
+      HWY_DYNAMIC_DISPATCH(dot_products_fp32)(row, first, in, end - begin, to + begin);
   };
   // A thread takes the next rows when it is done with its last: equal shares would wait for the
   // one whose core or memory is slower at the moment.
@@ -192,7 +213,8 @@ at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::
     for (int64_t begin; (begin = next.fetch_add(rows, std::memory_order_relaxed)) < out;)
       compute(begin, std::min(begin + rows, out));
   });
-  return result;
+  if (bias.defined()) result.add_(bias);
+  return result.to(x.scalar_type());
 }
 
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -200,14 +222,17 @@ at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const a
     return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
   };
   const bool is_row = is_single_row(x, weight, bias) && onednn_operator();
-  const auto key = key_of(x, is_row ? "forward_row" : "forward", "forward_bf16", x.size(0),
-                          weight.size(1), weight.size(0));
+  const auto key =
+      key_of(x, is_row ? "forward_row" : "forward", is_row ? "forward_row_bf16" : "forward_bf16",
+             x.size(0), weight.size(1), weight.size(0));
   const auto compute = [&](Way way) {
     if (way == Way::ours) return row_product(x, weight, bias);
     if (way == Way::onednn) return onednn(x, weight, bias);
     if (way == Way::aten) return by_aten(x, weight, bias);
     return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias).to(x.scalar_type());
   };
+  if (is_row && x.scalar_type() == at::kBFloat16)
+    return fastest_of(key, {"ours", "fp32", "aten"}, {Way::ours, Way::fp32, Way::aten}, compute);
   if (is_row)
     return fastest_of(key, {"aten", "onednn", "ours"}, {Way::aten, Way::onednn, Way::ours},
                       compute);

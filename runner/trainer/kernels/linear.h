@@ -20,7 +20,8 @@ at::Tensor linear_weight_gradient(const at::Tensor& gradient, const at::Tensor& 
 
 // x (1, in) times weight (out, in) transposed, plus bias (out), which may be undefined: what
 // generating a token consists of. It reads every weight once and is as fast as memory allows. All
-// fp32, contiguous, on a CPU that usable_instruction_sets() has a set for. No autograd.
+// fp32 or all bf16, which is summed in fp32 and rounded once; contiguous, on a CPU that
+// usable_instruction_sets() has a set for. No autograd.
 at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 // x (N, r, k) times y (N, k, c), each in its batch. No autograd.

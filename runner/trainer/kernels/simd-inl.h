@@ -98,6 +98,15 @@ HWY_INLINE Floats load_some(const float* from, int64_t count) {
   return count == kLanes ? load(from) : load_first(from, count);
 }
 
+// Of bf16, widened.
+HWY_INLINE Floats load_some(const hwy::bfloat16_t* from, int64_t count) {
+  constexpr hn::Rebind<hwy::bfloat16_t, FloatTag> kHalves;
+  if (count == kLanes) return hn::PromoteTo(kFloats, hn::LoadU(kHalves, from));
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = hwy::F32FromBF16(from[i]);
+  return hn::Load(kFloats, lanes);
+}
+
 HWY_INLINE void store_some(float* to, Floats x, int64_t count) {
   if (count == kLanes)
     store(to, x);

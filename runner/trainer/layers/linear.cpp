@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "engine/precision/kept_casts.h"
 #include "kernels/linear.h"
 
 namespace exprun {
@@ -28,10 +29,11 @@ Linear Linear::declare(ParameterList& parameters, const std::string& name, Shape
 
 at::Tensor Linear::operator()(const at::Tensor& x, bool training) const {
   const auto in = x.to(compute);
-  const auto out = linear(in, weight.to(compute), bias.defined() ? bias.to(compute) : bias);
+  const auto out =
+      linear(in, cast_weight(weight, compute), bias.defined() ? cast_weight(bias, compute) : bias);
   if (!lora_a.defined()) return out;
-  const auto narrow = linear(at::dropout(in, lora_dropout, training), lora_a.to(compute));
-  return at::add(out, linear(narrow, lora_b.to(compute)), lora_scale);
+  const auto narrow = linear(at::dropout(in, lora_dropout, training), cast_weight(lora_a, compute));
+  return at::add(out, linear(narrow, cast_weight(lora_b, compute)), lora_scale);
 }
 
 }  // namespace exprun

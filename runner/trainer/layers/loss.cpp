@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/precision/kept_casts.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/custom_function.h"
 #include "kernels/linear.h"
@@ -110,7 +111,8 @@ Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
 }  // namespace
 
 at::Tensor Head::logits(const at::Tensor& hidden) const {
-  const auto all = exprun::linear(hidden.to(compute), weight.to(compute)).narrow(-1, 0, vocab_size);
+  const auto all =
+      exprun::linear(hidden.to(compute), cast_weight(weight, compute)).narrow(-1, 0, vocab_size);
   return capped(all.to(at::kFloat), softcap);
 }
 

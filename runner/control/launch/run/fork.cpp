@@ -36,14 +36,13 @@ std::string changes_between(const ResolvedRecipe& before, const ResolvedRecipe& 
   return text;
 }
 
-// The best value so far, and what has been evaluated, are those of other evaluations then.
+// What has been evaluated at this step is that of other evaluations then.
 bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
                         const std::string& data_fingerprint) {
   if (origin.run.data_fingerprint != data_fingerprint) return true;
   const auto changes = differences(origin.recipe, now);
   return std::any_of(changes.begin(), changes.end(), [](const Difference& difference) {
-    return difference.path.starts_with("evaluation.") || difference.path.starts_with("run.best_") ||
-           difference.path == "metrics.val_loss";
+    return difference.path.starts_with("evaluation.") || difference.path == "metrics.val_loss";
   });
 }
 
@@ -57,8 +56,9 @@ json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
   // The checkpoint that its origin would go back to is not in its folder.
   if (const auto divergence = state.find("divergence"); divergence != state.end())
     divergence->update({{"rollback_step", nullptr}, {"rollbacks", 0}});
-  if (measures_otherwise(origin, now, data_fingerprint))
-    state.update({{"best", nullptr}, {"without_best", 0}, {"evaluated", json::array()}});
+  // The best of a run is one of its own values, and its checkpoint lies in its own folder.
+  state.update({{"best", nullptr}, {"without_best", 0}});
+  if (measures_otherwise(origin, now, data_fingerprint)) state["evaluated"] = json::array();
   return state;
 }
 

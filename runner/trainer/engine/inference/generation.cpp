@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "engine/inference/sampling.h"
+#include "engine/precision/kept_casts.h"
 
 namespace exprun {
 namespace {
@@ -157,6 +158,7 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
                             const GenerationSettings& settings, const GenerationSeed& seed,
                             const GenerationObserver& observer) {
   const FewThreads few(model);
+  const KeptCasts casts;
   GeneratedText generated;
   CertainText text(settings.stop, observer);
   std::vector<int64_t> tokens(prompt.begin(), prompt.end());

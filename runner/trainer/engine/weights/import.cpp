@@ -143,7 +143,24 @@ void add_lines(std::vector<std::string>& lines, const char* what,
   for (const std::string& name : names) lines.push_back(std::string("\n  ") + what + name);
 }
 
-Error misfit(const fs::path& path, const Differences& differences, const Wishes& wishes) {
+// Where the folder has a config.json: the sizes in which it and the recipe differ, which is why.
+std::string differing_sizes(const fs::path& path, const Section& model) {
+  std::error_code ignored;
+  if (!fs::exists(path / kConfigFile, ignored)) return "";
+  std::string text;
+  for (const auto& [key, json] : model_keys(read_config(path / kConfigFile), path / kConfigFile)) {
+    const bool is_size = json.is_number_integer() && key.find('.') == key.npos;
+    const auto ours = is_size ? model.find<int64_t>(key) : std::nullopt;
+    if (ours && *ours != json.get<int64_t>())
+      text += "\n  " + key + " is " + std::to_string(json.get<int64_t>()) + " there, " +
+              std::to_string(*ours) + " in the recipe";
+  }
+  return text + "\n  `exprun new --from " + shell_quoted(path.string()) +
+         "` writes a recipe for that folder";
+}
+
+Error misfit(const fs::path& path, const Differences& differences, const Wishes& wishes,
+             const Section& model) {
   std::vector<std::string> lines;
   if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
   add_lines(lines, "", differences.unfit);
@@ -153,10 +170,7 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
   if (lines.size() > kMostShown)
     text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
-  std::error_code ignored;
-  if (fs::exists(path / kConfigFile, ignored))
-    text += "\n  `exprun new --from " + shell_quoted(path.string()) +
-            "` writes a recipe for that folder";
+  text += differing_sizes(path, model);
   if (!wishes.partial && differences.unfit.empty())
     text += "\n  model.init_partial = true loads the tensors that both have";
   return Error(text, ExitCode::bad_recipe);
@@ -310,7 +324,7 @@ Differences allowed_differences(const fs::path& path, const Source& source, cons
   const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
   Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
-    throw misfit(path, differences, wishes);
+    throw misfit(path, differences, wishes, model);
   if (source.found() == 0)
     throw Error("weights: no tensor in '" + path.string() + "' belongs to the model of the recipe",
                 ExitCode::bad_recipe);

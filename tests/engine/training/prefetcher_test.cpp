@@ -1,11 +1,11 @@
+#include "engine/data/prefetcher.h"
+
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
 
 #include <future>
 #include <stdexcept>
 #include <thread>
-
-#include "engine/data/prefetcher.h"
 
 using namespace exprun;
 
