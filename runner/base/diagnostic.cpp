@@ -45,6 +45,13 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+// A message may list things, on lines of their own.
+std::string printable_lines(std::string_view text) {
+  std::string shown;
+  for (const CodePoint& c : code_points(text)) shown += c.value == '\n' ? "\n" : printable(c);
+  return shown;
+}
+
 std::string blank(const CodePoint& c) {
   return c.value == '\t' ? "\t" : std::string(display_width(c.value), ' ');
 }
@@ -72,7 +79,7 @@ Window window_around(uint32_t column, uint32_t length, uint32_t widest) {
 std::string fitted(const std::string& text, size_t column, const Rendering& rendering) {
   return rendering.columns == 0
              ? text
-             : wrapped(text, std::string_view(kIndent).size(), column, rendering.columns);
+             : wrapped_lines(text, std::string_view(kIndent).size(), column, rendering.columns);
 }
 
 // Behind the carets, or below them where it is too wide.
@@ -178,7 +185,7 @@ std::string render(const Diagnostic& diagnostic, const Rendering& rendering) {
   std::string text = inked(where, Ink::bold, rendering.color) +
                      inked(kind, is_error ? Ink::red : Ink::yellow, rendering.color) + " ";
   const size_t column = display_width(where) + kind.size() + 1;
-  text += fitted(printable(diagnostic.message), column, rendering) + "\n";
+  text += fitted(printable_lines(diagnostic.message), column, rendering) + "\n";
   const std::string help = printable(diagnostic.help);
   const std::string shown =
       diagnostic.where.line > 0 ? excerpt(diagnostic.where, help, rendering) : "";

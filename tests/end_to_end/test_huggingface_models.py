@@ -81,6 +81,9 @@ class HuggingFaceModels(ExprunTest):
         self.assertIn(f"'{source}' and the model of the recipe differ in 37 tensors:", said)
         self.assertIn("'transformer.wte.weight' has the shape [300,64], not [300,32]", said)
         self.assertIn("\n  hidden_size is 64 there, 32 in the recipe\n", said)
+        swept = self.exprun("sweep", "tuned.toml", *SMALL, "num_layers=3,1", code=2).err
+        self.assertIn("\n  num_layers is 3 there, 1 in the recipe\n", swept)
+        self.assertNotIn("[1/2]", swept)  # no trial has begun
         self.assertIn(f"`exprun new --from {source}` writes a recipe for that folder", said)
         self.exprun("tiny.toml", "steps=2")
         for words, message in (

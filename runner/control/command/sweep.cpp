@@ -211,6 +211,7 @@ int run_sweep(const Words& words, const Globals& globals) {
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest, search);
   show_warnings(plan.warnings, globals);
+  if (!dry_run) require_fitting_weights(plan);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

@@ -11,9 +11,11 @@
 #include "base/machine/processor.h"
 #include "base/process/ordered_workers.h"
 #include "base/strings.h"
+#include "control/launch/trainer_program.h"
 #include "recipe/quantities.h"
 #include "recipe/sweep/sweep_points.h"
 #include "recipe/sweep/sweep_table.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -381,6 +383,18 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
   if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
   survey.plan.warnings = std::move(survey.diagnostics);
   return std::move(survey.plan);
+}
+
+void require_fitting_weights(const SweepPlan& plan) {
+  std::set<std::string> asked;
+  for (const Trial& trial : plan.trials) {
+    const Table& root = trial.resolved.root();
+    // Where only the data tell how many tokens there are, the first trial says it.
+    if (!trial.resolved.find("model.init_from") || !integer_at(root, "model.vocab_size")) continue;
+    if (!asked.insert(toml_text(*root.find("model"))).second) continue;
+    Description description = describe(trial.text, {}, false);
+    if (!description.refusals.empty()) throw RecipeError(std::move(description.refusals));
+  }
 }
 
 Objective objective_of(const SweepPlan& plan) {

@@ -65,6 +65,10 @@ SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
                      const SearchOptions& options = {});
 
+// Throws RecipeError where the weights of model.init_from do not fit the model of some trial, each
+// model asked for once; Error. Only the trainer can tell, which takes some tenths of a second.
+void require_fitting_weights(const SweepPlan& plan);
+
 // "lr=0.001 num_layers=4"
 std::string label(const Trial& trial);
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/terminal/console.h"
+
 using namespace exprun;
 
 namespace {
@@ -60,6 +62,17 @@ TEST_CASE("diagnostic: control characters and broken bytes never reach the termi
         "m.toml:1:1: error: no\n"
         "    a = \xEF\xBF\xBD[31m\xEF\xBF\xBD\n"
         "    ^\n");
+}
+
+TEST_CASE("diagnostic: a message may list things on lines of their own") {
+  const auto recipe = file("m.toml", "a = 1");
+  const Diagnostic listing{{recipe, 1, 1, 1}, "two differ:\n  one \x1b\n  two of them", "help"};
+  CHECK(
+      render(listing) ==
+      "m.toml:1:1: error: two differ:\n  one \xEF\xBF\xBD\n  two of them\n    a = 1\n    ^ help\n");
+  CHECK(
+      render(listing, Rendering{31, false}) ==
+      "m.toml:1:1: error: two differ:\n  one \xEF\xBF\xBD\n  two of them\n    a = 1\n    ^ help\n");
 }
 
 TEST_CASE("diagnostic: a long line is cut around the place") {
