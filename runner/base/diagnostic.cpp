@@ -38,17 +38,12 @@ std::string printable(const CodePoint& c) {
   return c.valid && harmless ? std::string(c.bytes) : "\xEF\xBF\xBD";
 }
 
-// Names in a message are what the user wrote.
-std::string printable(std::string_view text) {
+// Names in a message are what the user wrote. A message may list things, on lines of their own.
+enum class Lines { one, several };
+std::string printable(std::string_view text, Lines lines = Lines::one) {
   std::string shown;
-  for (const CodePoint& c : code_points(text)) shown += printable(c);
-  return shown;
-}
-
-// A message may list things, on lines of their own.
-std::string printable_lines(std::string_view text) {
-  std::string shown;
-  for (const CodePoint& c : code_points(text)) shown += c.value == '\n' ? "\n" : printable(c);
+  for (const CodePoint& c : code_points(text))
+    shown += lines == Lines::several && c.value == '\n' ? "\n" : printable(c);
   return shown;
 }
 
@@ -185,7 +180,7 @@ std::string render(const Diagnostic& diagnostic, const Rendering& rendering) {
   std::string text = inked(where, Ink::bold, rendering.color) +
                      inked(kind, is_error ? Ink::red : Ink::yellow, rendering.color) + " ";
   const size_t column = display_width(where) + kind.size() + 1;
-  text += fitted(printable_lines(diagnostic.message), column, rendering) + "\n";
+  text += fitted(printable(diagnostic.message, Lines::several), column, rendering) + "\n";
   const std::string help = printable(diagnostic.help);
   const std::string shown =
       diagnostic.where.line > 0 ? excerpt(diagnostic.where, help, rendering) : "";

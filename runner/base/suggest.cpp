@@ -235,10 +235,12 @@ std::optional<std::string> value_synonym(std::string_view word,
   return ours;
 }
 
-std::string command_synonym(std::string_view word) {
+std::string command_synonym(std::string_view word, const std::vector<std::string>& commands) {
   const char* ours = found_in(std::begin(kCommands), std::end(kCommands), word);
   if (!ours) return "";
-  return *ours == ';' ? ours : std::string(", did you mean '") + ours + "'?";
+  if (*ours == ';') return ours;
+  const bool known = std::find(commands.begin(), commands.end(), ours) != commands.end();
+  return known ? std::string(", did you mean '") + ours + "'?" : "";
 }
 
 std::optional<std::string> option_synonym(std::string_view word,

@@ -32,8 +32,9 @@ std::optional<std::string> table_synonym(std::string_view word);
 std::optional<std::string> value_synonym(std::string_view word,
                                          const std::vector<std::string>& choices);
 
-// What to say of a command that is none here: ", did you mean 'ls'?"; empty for any other word.
-std::string command_synonym(std::string_view word);
+// What to say of a word that is none of the commands: ", did you mean 'ls'?" if they have it; empty
+// for a word that no other tool has, as far as is known.
+std::string command_synonym(std::string_view word, const std::vector<std::string>& commands);
 
 // "--limit" for "--top", if the command has it.
 std::optional<std::string> option_synonym(std::string_view word,

@@ -58,6 +58,7 @@ class DataProgress(ExprunTest):
 
     def test_a_terminal_shows_every_stage(self):
         with open(self.folder / "endless.txt", "wb") as file:
+            file.write(b"A text begins as one.\n" * 4096)  # what is looked at to tell text from other files
             file.truncate(ENDLESS)  # a hole takes no room
         self.write("small.json", tokenizer_json())
         bpe = ("tokenizer=huggingface", "vocabulary=small.json")

@@ -13,7 +13,6 @@
 
 #include "base/diagnostic.h"
 #include "base/machine/processor.h"
-#include "engine/precision/kept_casts.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "support/recorded_run.h"

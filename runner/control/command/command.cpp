@@ -8,16 +8,6 @@
 #include "control/command/sweep.h"
 
 namespace exprun {
-namespace {
-
-std::string meant_word(const std::string& word) {
-  const std::string synonym = command_synonym(word);
-  if (!synonym.empty()) return synonym;
-  const std::string recipe = meant_recipe(word);
-  return recipe.empty() ? meant_command(word) : ", did you mean '" + recipe + "'?";
-}
-
-}  // namespace
 
 int dispatch(Words words) {
   const Globals globals = take_globals(words);
@@ -27,7 +17,8 @@ int dispatch(Words words) {
   if (const Command* command = find_command(commands(), words[0]))
     return command->run({words.begin() + 1, words.end()}, globals);
   if (words[0].starts_with('-') || !names_recipe(words[0]))
-    throw Error("'" + words[0] + "' is neither a command nor a recipe" + meant_word(words[0]),
+    throw Error("'" + words[0] + "' is neither a command nor a recipe" +
+                    meant_command_or_recipe(commands(), words[0], "exprun --help"),
                 ExitCode::bad_recipe);
   return run_recipe(words, globals);
 }
@@ -85,6 +76,8 @@ std::string meant_command(std::span<const Command> commands, const std::string& 
                           const std::string& help) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
+  const std::string synonym = command_synonym(word, names);
+  if (!synonym.empty()) return synonym;
   const auto near = nearest(word, names);
   return near ? ", did you mean '" + *near + "'?" : "; see " + help;
 }

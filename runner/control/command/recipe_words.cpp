@@ -83,6 +83,12 @@ std::string meant_recipe(const std::string& word) {
   return nearest(word, files).value_or("");
 }
 
+std::string meant_command_or_recipe(std::span<const Command> commands, const std::string& word,
+                                    const std::string& help) {
+  const std::string recipe = meant_recipe(word);
+  return recipe.empty() ? meant_command(commands, word, help) : ", did you mean '" + recipe + "'?";
+}
+
 void MachineOptions::add_to(Arguments& arguments) {
   arguments
       .number(

@@ -131,7 +131,7 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
   if (runs.empty()) return {};
-  return most_telling_first(parameter_columns(paths, std::move(cells), all));
+  return by_entropy(parameter_columns(paths, std::move(cells), all));
 }
 
 // What --group-by names.

@@ -47,12 +47,7 @@ Base latest_plain_run(const StoreFolder& folder) {
 std::string meant_subcommand(const std::string& word) {
   if (word == "rm" || word == "delete" || word == "remove")
     return "; remove its runs with exprun rm";
-  const std::string synonym = command_synonym(word);
-  for (const Command& command : sweep_commands())
-    if (synonym.find("'" + std::string(command.name) + "'") != std::string::npos) return synonym;
-  const std::string recipe = meant_recipe(word);
-  if (!recipe.empty()) return ", did you mean '" + recipe + "'?";
-  return meant_command(sweep_commands(), word, "exprun sweep --help");
+  return meant_command_or_recipe(sweep_commands(), word, "exprun sweep --help");
 }
 
 // The first word is the recipe unless it is a key with values already.

@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "engine/precision/kept_casts.h"
+#include "engine/precision/precision.h"
 #include "kernels/linear.h"
 
 namespace exprun {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/precision/kept_casts.h"
+#include "engine/precision/precision.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/custom_function.h"
 #include "kernels/linear.h"

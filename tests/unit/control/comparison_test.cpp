@@ -188,10 +188,10 @@ TEST_CASE("report: the parameters that divide the runs most come first") {
                          cells({"0", "1", "2", "3"})},
                         false);
   CHECK(keys(columns) == paths);  // as they are asked for
-  CHECK(keys(most_telling_first(columns)) ==
-        std::vector<std::string>{"run.seed", "optimizer.lr", "model.num_layers", "optimizer.betas",
-                                 "dataset.path"});
-  CHECK(most_telling_first({}).empty());
+  CHECK(keys(by_entropy(columns)) == std::vector<std::string>{"run.seed", "optimizer.lr",
+                                                              "model.num_layers", "optimizer.betas",
+                                                              "dataset.path"});
+  CHECK(by_entropy({}).empty());
 }
 
 TEST_CASE("report: a value is the same however its number is written") {

@@ -161,7 +161,7 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
   return columns;
 }
 
-std::vector<ComparedColumn> most_telling_first(std::vector<ComparedColumn> parameters) {
+std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
   std::vector<std::tuple<size_t, double, size_t, size_t>> order;
   for (size_t i = 0; i < parameters.size(); ++i)
     order.emplace_back(parameters[i].column.rank, -entropy(parameters[i].cells),

@@ -49,7 +49,7 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
 
 // Parameters of the tables that experiments are usually about before others, then those that
 // divide the runs most: one that a single run changed tells little.
-std::vector<ComparedColumn> most_telling_first(std::vector<ComparedColumn> parameters);
+std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
 
 // The run, its metrics, its parameters, and how it stands.
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,

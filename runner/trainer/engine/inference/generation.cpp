@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "engine/inference/sampling.h"
-#include "engine/precision/kept_casts.h"
+#include "engine/precision/precision.h"
 
 namespace exprun {
 namespace {

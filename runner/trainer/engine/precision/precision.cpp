@@ -16,6 +16,8 @@ at::ScalarType format_named(const std::string& name) {
   throw std::logic_error("precision: no format is named '" + name + "'");
 }
 
+thread_local KeptCasts* kept = nullptr;
+
 }  // namespace
 
 Precision Precision::read(const Section& section) {
@@ -72,6 +74,22 @@ std::optional<std::string> check_formats(const Section& precision, const GpuFact
 void use_formats(const Section& precision) {
   const bool tf32 = Precision::read(precision).tf32;
   at::globalContext().setFloat32MatmulPrecision(tf32 ? "high" : "highest");
+}
+
+KeptCasts::KeptCasts() {
+  if (!kept) kept = this;
+}
+
+KeptCasts::~KeptCasts() {
+  if (kept == this) kept = nullptr;
+}
+
+at::Tensor cast_weight(const at::Tensor& weight, at::ScalarType format) {
+  if (!kept || weight.scalar_type() == format) return weight.to(format);
+  KeptCasts::Cast& known = kept->casts_[weight.unsafeGetTensorImpl()];
+  if (!known.cast.defined() || known.cast.scalar_type() != format)
+    known = {weight, weight.to(format)};
+  return known.cast;
 }
 
 }  // namespace exprun

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "engine/device/gpu.h"
 #include "engine/parameter_class.h"
@@ -52,6 +53,29 @@ std::optional<std::string> check_formats(const Section& precision, const GpuFact
 
 // TF32 for fp32 products where the recipe asks for it, full fp32 elsewhere; of this process.
 void use_formats(const Section& precision);
+
+// The weight itself where it has the format.
+at::Tensor cast_weight(const at::Tensor& weight, at::ScalarType format);
+
+// While one lives, cast_weight() of its thread keeps what it makes, for weights that do not change:
+// text is generated a token at a time, and to cast all weights takes longer than to use them.
+// Inside another it does nothing.
+class KeptCasts {
+ public:
+  KeptCasts();
+  ~KeptCasts();
+  KeptCasts(const KeptCasts&) = delete;
+  KeptCasts& operator=(const KeptCasts&) = delete;
+
+ private:
+  friend at::Tensor cast_weight(const at::Tensor& weight, at::ScalarType format);
+
+  struct Cast {
+    at::Tensor weight;  // held, so that no other takes its place in memory
+    at::Tensor cast;
+  };
+  std::unordered_map<const void*, Cast> casts_;
+};
 
 // Dynamic loss scaling for fp16, whose gradients would vanish below 6e-8: the loss is multiplied
 // before backward, the gradients are divided behind it. An update whose gradients overflow is

@@ -143,24 +143,28 @@ void add_lines(std::vector<std::string>& lines, const char* what,
   for (const std::string& name : names) lines.push_back(std::string("\n  ") + what + name);
 }
 
-// Where the folder has a config.json: the sizes in which it and the recipe differ, which is why.
-std::string differing_sizes(const fs::path& path, const Section& model) {
-  std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return "";
+// The sizes in which a source that says its own and the recipe differ.
+std::string differing_sizes(const ModelKeys& keys, const Section& model) {
   std::string text;
-  for (const auto& [key, json] : model_keys(read_config(path / kConfigFile), path / kConfigFile)) {
+  for (const auto& [key, json] : keys) {
     const bool is_size = json.is_number_integer() && key.find('.') == key.npos;
     const auto ours = is_size ? model.find<int64_t>(key) : std::nullopt;
     if (ours && *ours != json.get<int64_t>())
       text += "\n  " + key + " is " + std::to_string(json.get<int64_t>()) + " there, " +
               std::to_string(*ours) + " in the recipe";
   }
-  return text + "\n  `exprun new --from " + shell_quoted(path.string()) +
+  return text;
+}
+
+std::string recipe_advice(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path / kConfigFile, ignored)) return "";
+  return "\n  `exprun new --from " + shell_quoted(path.string()) +
          "` writes a recipe for that folder";
 }
 
 Error misfit(const fs::path& path, const Differences& differences, const Wishes& wishes,
-             const Section& model) {
+             const std::string& sizes) {
   std::vector<std::string> lines;
   if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
   add_lines(lines, "", differences.unfit);
@@ -170,7 +174,7 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
   if (lines.size() > kMostShown)
     text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
-  text += differing_sizes(path, model);
+  text += sizes + recipe_advice(path);
   if (!wishes.partial && differences.unfit.empty())
     text += "\n  model.init_partial = true loads the tensors that both have";
   return Error(text, ExitCode::bad_recipe);
@@ -247,13 +251,14 @@ std::vector<Parameter> sought_in(const WeightFiles& files, const TrainState& sta
 struct Opened {
   TensorPlan plan;
   std::string system;  // for people
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = {};
+  std::string sizes = {};  // differing_sizes(); empty where the source does not say its own
 };
 
 // What a file without a config.json has: the names of ours, or those that fit best.
 Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
   const auto parameters = sought_in(files, state);
-  Opened best{own_plan(parameters), files.are_averages() ? "exprun, averages" : "exprun", {}};
+  Opened best{own_plan(parameters), files.are_averages() ? "exprun, averages" : "exprun"};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {
@@ -261,7 +266,7 @@ Opened recognised(const WeightFiles& files, const TrainState& state, const Secti
     const size_t count = Source(files, plan).found();
     if (count <= found) continue;
     found = count;
-    best = {std::move(plan), type, {}};
+    best = {std::move(plan), type};
   }
   return best;
 }
@@ -293,11 +298,12 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
               const TrainState& state) {
   const Section model = recipe.section("model");
   if (model.has("init_names"))
-    return {plan_by_names(model, sought_in(files, state)), "model.init_names", {}};
+    return {plan_by_names(model, sought_in(files, state)), "model.init_names"};
   if (const auto sizes = llmc_sizes(path)) {
     require_gpt(path, model);
+    const ModelKeys keys = model_keys(config_of_llmc(*sizes), path);
     return {foreign_plan(*tensor_names(kLlmc), sought_in(files, state), model), kLlmc,
-            other_than_config(recipe, model_keys(config_of_llmc(*sizes), path))};
+            other_than_config(recipe, keys), differing_sizes(keys, model)};
   }
   std::error_code ignored;
   if (!fs::exists(path / kConfigFile, ignored)) return recognised(files, state, model);
@@ -306,7 +312,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
   require_gpt(path, model);
   const std::string type = model_type_of(config);
   return {foreign_plan(*tensor_names(type), sought_in(files, state), model), type,
-          other_than_config(recipe, keys)};
+          other_than_config(recipe, keys), differing_sizes(keys, model)};
 }
 
 void add_what_stayed(Imported& imported, const Differences& differences) {
@@ -320,11 +326,12 @@ void add_what_stayed(Imported& imported, const Differences& differences) {
 }
 
 // What the source has otherwise than the model, as far as the recipe allows it.
-Differences allowed_differences(const fs::path& path, const Source& source, const Section& model) {
+Differences allowed_differences(const fs::path& path, const Source& source,
+                                const std::string& sizes, const Section& model) {
   const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
   Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
-    throw misfit(path, differences, wishes, model);
+    throw misfit(path, differences, wishes, sizes);
   if (source.found() == 0)
     throw Error("weights: no tensor in '" + path.string() + "' belongs to the model of the recipe",
                 ExitCode::bad_recipe);
@@ -346,7 +353,7 @@ void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
   try {
     const WeightFiles files(path);
     const Opened kind = opened(path, files, recipe, state);
-    allowed_differences(path, Source(files, kind.plan), model);
+    allowed_differences(path, Source(files, kind.plan), kind.sizes, model);
   } catch (const Error& error) {
     throw model.error("init_from", error.what());
   }
@@ -359,7 +366,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   const WeightFiles files(path);
   const Opened source_kind = opened(path, files, recipe, state);
   const Source source(files, source_kind.plan);
-  const Differences differences = allowed_differences(path, source, model);
+  const Differences differences = allowed_differences(path, source, source_kind.sizes, model);
   const at::NoGradGuard no_grad;
   Targets targets;
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
