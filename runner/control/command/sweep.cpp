@@ -97,7 +97,7 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
-  const Forecast ahead = forecast(store, plan);
+  const Forecast ahead = forecast(store, plan, options.retry_failed);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   const SweepEnd end = run_trials(store, globals.store, plan, options);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/format_units.h"
 #include "control/report/runs_table.h"
@@ -11,7 +10,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kQuarters = 4;
+constexpr size_t kMostQuantiles = 4;
 
 std::optional<std::string> value_of(const ScoredPoint& point, const std::string& axis) {
   for (const auto& [key, value] : point.values)
@@ -19,59 +18,138 @@ std::optional<std::string> value_of(const ScoredPoint& point, const std::string&
   return std::nullopt;
 }
 
-// Points by the value of an axis.
-using Groups = std::map<std::string, std::vector<double>>;
+// The points of an axis by its values: point i is in groups[i], numbered as they appear.
+struct Factor {
+  std::vector<size_t> groups;
+  size_t count = 0;
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  bool operator==(const Factor&) const = default;
+};
+
+Factor numbered(const std::vector<std::string>& values) {
+  std::map<std::string, size_t> known;
+  Factor factor;
+  for (const std::string& value : values)
+    factor.groups.push_back(known.try_emplace(value, known.size()).first->second);
+  factor.count = known.size();
+  return factor;
+}
+
+// So many groups of neighbours; nothing where the values are no numbers.
+std::optional<Factor> in_quantiles(const std::vector<std::string>& values, size_t count) {
+  std::vector<std::pair<double, size_t>> by_number;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto number = parse_number<double>(values[i]);
+    if (!number) return std::nullopt;
+    by_number.emplace_back(*number, i);
+  }
+  std::sort(by_number.begin(), by_number.end());
+  std::vector<std::string> quantiles(values.size());
+  for (size_t rank = 0; rank < by_number.size(); ++rank)
+    quantiles[by_number[rank].second] = std::to_string(rank * count / by_number.size());
+  return numbered(quantiles);
+}
+
+// Where few points have the same number, those of a quantile count as one.
+Factor factor_of(const std::vector<ScoredPoint>& points, const std::string& axis,
+                 size_t quantiles) {
+  std::vector<std::string> values;
+  for (const ScoredPoint& point : points) values.push_back(value_of(point, axis).value_or(""));
+  const Factor factor = numbered(values);
+  if (factor.count <= kMostQuantiles || factor.count * 2 <= points.size()) return factor;
+  return in_quantiles(values, quantiles).value_or(factor);
 }
 
 double squares_of(const std::vector<double>& values) {
-  const double mean = mean_of(values);
   double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
+  for (const double value : values) sum += value * value;
   return sum;
 }
 
-std::optional<double> explained_by(const Groups& groups) {
-  std::vector<double> all;
-  double within = 0;
-  for (const auto& [value, scores] : groups) {
-    all.insert(all.end(), scores.begin(), scores.end());
-    within += squares_of(scores);
+// Takes the means of its groups away from the values; how much that changes them, squared.
+double subtract_means(std::vector<double>& values, const Factor& factor) {
+  std::vector<double> sums(factor.count), counts(factor.count);
+  for (size_t i = 0; i < values.size(); ++i) {
+    sums[factor.groups[i]] += values[i];
+    ++counts[factor.groups[i]];
   }
-  if (groups.size() < 2 || all.size() <= groups.size()) return std::nullopt;
-  const double total = squares_of(all);
-  if (total == 0) return 0;
-  const auto count = static_cast<double>(all.size()), kinds = static_cast<double>(groups.size());
-  return std::max(0.0, 1 - within / (count - kinds) / (total / (count - 1)));
+  double change = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double mean = sums[factor.groups[i]] / counts[factor.groups[i]];
+    values[i] -= mean;
+    change += mean * mean;
+  }
+  return change;
 }
 
-// Where few points have the same number, those of a quarter of the range of ranks count as one.
-std::optional<Groups> in_quarters(const std::vector<ScoredPoint>& points, const std::string& axis) {
-  std::vector<std::pair<double, double>> by_number;
-  for (const ScoredPoint& point : points) {
-    const auto number = parse_number<double>(value_of(point, axis).value_or(""));
-    if (!number) return std::nullopt;
-    by_number.emplace_back(*number, point.score);
+// What the sum of an effect of each factor leaves of the values, squared, but for factor number
+// `without`: the means of one factor after the other are taken away until none is left.
+double residual(std::vector<double> values, const std::vector<Factor>& factors, size_t without) {
+  constexpr int kMostRounds = 200;
+  constexpr double kNothing = 1e-24;
+  const double total = squares_of(values);
+  for (int round = 0; round < kMostRounds; ++round) {
+    double change = 0;
+    for (size_t k = 0; k < factors.size(); ++k)
+      if (k != without) change += subtract_means(values, factors[k]);
+    if (change <= kNothing * total) break;
   }
-  std::sort(by_number.begin(), by_number.end());
-  Groups groups;
-  for (size_t i = 0; i < by_number.size(); ++i)
-    groups[std::to_string(i * kQuarters / by_number.size())].push_back(by_number[i].second);
-  return groups;
+  return squares_of(values);
 }
 
-Groups groups_of(const std::vector<ScoredPoint>& points, const std::string& axis) {
-  Groups groups;
-  for (const ScoredPoint& point : points)
-    groups[value_of(point, axis).value_or("")].push_back(point.score);
-  const bool are_many = groups.size() > kQuarters && groups.size() * 2 > points.size();
-  if (are_many)
-    if (auto quarters = in_quarters(points, axis)) return *std::move(quarters);
-  return groups;
+size_t degrees_of(const std::vector<Factor>& factors) {
+  size_t degrees = 0;
+  for (const Factor& factor : factors) degrees += factor.count - 1;
+  return degrees;
+}
+
+// The axes that tell something: some points differ in them, and some are equal. Axes that part the
+// points alike, as those of a zip, are one factor.
+struct Design {
+  std::vector<Factor> factors;
+  std::map<std::string, size_t> factor_of_axis;
+};
+
+Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes,
+                 size_t quantiles) {
+  Design design;
+  for (const std::string& axis : axes) {
+    const Factor factor = factor_of(points, axis, quantiles);
+    if (factor.count < 2 || factor.count == points.size()) continue;
+    const auto known = std::find(design.factors.begin(), design.factors.end(), factor);
+    design.factor_of_axis[axis] = static_cast<size_t>(known - design.factors.begin());
+    if (known == design.factors.end()) design.factors.push_back(factor);
+  }
+  return design;
+}
+
+// As fine as the number of points allows: as many degrees of freedom for the noise as for the axes.
+Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes) {
+  for (size_t quantiles = kMostQuantiles; quantiles > 2; --quantiles) {
+    Design design = design_of(points, axes, quantiles);
+    if (2 * degrees_of(design.factors) < points.size()) return design;
+  }
+  return design_of(points, axes, 2);
+}
+
+// How much of the variance each factor explains; empty where nothing is left to tell noise by.
+std::vector<double> explained_by(const std::vector<ScoredPoint>& points,
+                                 const std::vector<Factor>& factors) {
+  const size_t degrees = degrees_of(factors);
+  if (points.size() < degrees + 2) return {};
+  std::vector<double> scores;
+  for (const ScoredPoint& point : points) scores.push_back(point.score);
+  subtract_means(scores, {std::vector<size_t>(points.size()), 1});
+  const double total = squares_of(scores);
+  const double rest = residual(scores, factors, factors.size());
+  const double noise = rest / static_cast<double>(points.size() - 1 - degrees);
+  std::vector<double> explained;
+  for (size_t k = 0; k < factors.size(); ++k) {
+    const double by_axis = residual(scores, factors, k) - rest;
+    const double by_chance = noise * static_cast<double>(factors[k].count - 1);
+    explained.push_back(total == 0 ? 0 : std::max(0.0, (by_axis - by_chance) / total));
+  }
+  return explained;
 }
 
 }  // namespace
@@ -103,13 +181,20 @@ std::string to_string(const AxisValues& values) {
 }
 
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points) {
-  std::vector<Importance> axes;
-  std::set<std::string> known;
+  std::vector<std::string> axes;
   for (const ScoredPoint& point : points)
     for (const auto& [axis, value] : point.values)
-      if (!is_replicate(axis) && known.insert(axis).second)
-        axes.push_back({axis, explained_by(groups_of(points, axis))});
-  return axes;
+      if (!is_replicate(axis) && std::find(axes.begin(), axes.end(), axis) == axes.end())
+        axes.push_back(axis);
+  const Design design = finest_design(points, axes);
+  const std::vector<double> explained = explained_by(points, design.factors);
+  std::vector<Importance> result;
+  for (const std::string& axis : axes) {
+    const auto factor = design.factor_of_axis.find(axis);
+    const bool is_known = factor != design.factor_of_axis.end() && !explained.empty();
+    result.push_back({axis, is_known ? std::optional(explained[factor->second]) : std::nullopt});
+  }
+  return result;
 }
 
 AxisValues without_replicate(const AxisValues& point) {

@@ -23,9 +23,10 @@ struct ScoredPoint {
   double score = 0;
 };
 
-// How much of the variance of the scores the values of one axis explain: 1 minus the ratio of the
-// variance within equal values to that of all (adjusted for the number of values, "epsilon
-// squared"; Kelley 1935), never below 0. Many different numbers are grouped into quarters first.
+// How much of the variance of the scores the values of one axis explain beside all others: by how
+// much an effect of each value lowers the squares that effects of the other axes leave, less what
+// as many random groups would (an analysis of variance with main effects, "epsilon squared";
+// Kelley 1935), never below 0. Many different numbers are grouped into quantiles, at most four.
 // Nothing where there are too few points to tell.
 struct Importance {
   std::string axis;

@@ -11,19 +11,13 @@
 #include "base/strings.h"
 #include "base/terminal/progress_line.h"
 #include "control/launch/plan_cache.h"
+#include "control/sweep/outcomes.h"
 #include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
 
 constexpr int64_t kMostUnasked = 100;  // trials
-
-bool has_finished(const Store& store, const Trial& trial) {
-  const auto name = trial.resolved.section("run").get<std::string>("name");
-  const std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
-  return std::any_of(runs.begin(), runs.end(),
-                     [](const RunRow& run) { return run.state == RunState::finished; });
-}
 
 // Of trials that differ in nothing that changes the speed, the store is asked once.
 class Speeds {
@@ -49,13 +43,18 @@ class Speeds {
 
 }  // namespace
 
-Forecast forecast(const Store& store, const SweepPlan& plan) {
+Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed) {
   Forecast result;
   Speeds speeds(store);
   double sum = 0;
   int64_t known = 0;
   for (const Trial& trial : plan.trials) {
-    if (has_finished(store, trial)) continue;
+    const auto name = trial.resolved.section("run").get<std::string>("name");
+    const WhichRun which = which_run(store.runs(name, trial.resolved.hash()), false);
+    if (which.run && !may_start(which, retry_failed) && which.run->state != RunState::running) {
+      ++result.ended[which.run->state];
+      continue;
+    }
     ++result.to_run;
     if (const auto seconds = speeds.seconds(trial.resolved)) {
       sum += *seconds;
@@ -71,8 +70,17 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   const auto trials = static_cast<int64_t>(plan.trials.size());
   std::string text = "sweep of " + pluralize(trials, "trial");
   if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
-  if (forecast.to_run == 0) return text + ", all finished";
-  if (forecast.to_run < trials) text += ", " + with_thousands(forecast.to_run) + " of them to run";
+  std::string ended;
+  for (const auto& [state, count] : forecast.ended)
+    ended += (ended.empty() ? "" : ", ") + with_thousands(count) + " " + to_string(state);
+  const bool only_finished =
+      forecast.ended.empty() ||
+      (forecast.ended.size() == 1 && forecast.ended.contains(RunState::finished));
+  const std::string others = only_finished ? "" : " (" + ended + ")";
+  if (forecast.to_run == 0)
+    return text + (only_finished ? ", all finished" : ", none to run" + others);
+  if (forecast.to_run < trials)
+    text += ", " + with_thousands(forecast.to_run) + " of them to run" + others;
   if (forecast.seconds)
     text += ", about " + time_span(*forecast.seconds) + " if run one after another";
   return text;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,16 +13,18 @@
 namespace exprun {
 
 struct Forecast {
-  int64_t to_run = 0;  // trials that no run of the store has finished
+  int64_t to_run = 0;
+  std::map<RunState, int64_t> ended;  // trials that are not run again, by what became of them
   // Of these, one after another, at the fastest speed that earlier runs of this host reached with
   // the same model and batch, and with what that run took beside its steps. A trial without such a
   // run counts as the mean of the others; nothing if there is no such run at all.
   std::optional<double> seconds;
 };
 
-Forecast forecast(const Store& store, const SweepPlan& plan);
+Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed);
 
-// "sweep of 24 trials (3 seeds), 20 of them to run, about 12 min if run one after another"
+// "sweep of 24 trials (3 seeds), 20 of them to run (3 finished, 1 pruned), about 12 min if run one
+// after another"
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 
 // More than 100 trials are to run: asks at a terminal. Throws Error (wrong usage) when there is

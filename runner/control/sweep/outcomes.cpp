@@ -27,6 +27,12 @@ WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& tr
   return which_run(runs, false);
 }
 
+bool may_start(const WhichRun& which, bool retry_failed) {
+  if (which.run && which.run->state == RunState::pruned) return false;
+  return needs_a_trainer(which.decision) ||
+         (retry_failed && which.decision == Decision::refuse_ended);
+}
+
 std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run) {
   for (const SeriesRow& series : store.series(run)) {
     if (series.name != plan.metric || series.count <= series.non_finite) continue;

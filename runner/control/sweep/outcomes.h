@@ -12,6 +12,10 @@ namespace exprun {
 // What a trial's recipe has come to so far; nothing is changed.
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);
 
+// Whether a sweep starts a trial that stands so, or leaves it as it is: finished, pruned (though
+// early stopping may find later that it is worth going on with), or failed and not to be retried.
+bool may_start(const WhichRun& which, bool retry_failed);
+
 struct Score {
   double value = 0;
   int64_t step = 0;

@@ -146,10 +146,8 @@ class Scheduler {
   }
 
   bool is_to_run(const Trial& trial, const WhichRun& which) const {
-    if (needs_a_trainer(which.decision)) return true;
     if (is_pruned(which)) return &trial == promoted_;
-    return options_.retry_failed && which.decision == Decision::refuse_ended &&
-           !tried_.contains(trial.number);
+    return may_start(which, options_.retry_failed && !tried_.contains(trial.number));
   }
 
   // "auto" ranks are one a GPU, of those that are this trial's share.

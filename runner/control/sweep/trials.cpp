@@ -12,7 +12,9 @@
 #include "base/process/ordered_workers.h"
 #include "base/strings.h"
 #include "control/launch/trainer_program.h"
+#include "recipe/key_path.h"
 #include "recipe/quantities.h"
+#include "recipe/schema/key_lookup.h"
 #include "recipe/sweep/sweep_points.h"
 #include "recipe/sweep/sweep_table.h"
 #include "recipe/toml/write.h"
@@ -109,12 +111,6 @@ std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedR
   return keys;
 }
 
-// Without the sign before it and the value.
-std::string key_of(const std::string& override_) {
-  const size_t sign = override_.find_first_not_of("~+");
-  return sign == std::string::npos ? "" : override_.substr(sign, override_.find('=') - sign);
-}
-
 // Where two points come to the same run with different values of what makes no other run: which
 // axes ask for that.
 Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& keys) {
@@ -130,6 +126,12 @@ Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& 
   return diagnostics;
 }
 
+Diagnostic other_unit(const SweepChange& change, const SweepChange& before) {
+  const std::string key = key_of(change.override), known = key_of(before.override);
+  return {change.key, "'" + key + "' says the same as '" + known + "' in another unit",
+          "give one of them"};
+}
+
 Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
   const std::string key = key_of(change.override);
   const std::string known = key_of(before.override);
@@ -138,17 +140,40 @@ Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
                        : "'" + known + "' is the same key; give all its values there"};
 }
 
-// Of axes for one key only the last would count. `whole` has the overrides of the point with the
-// paths that their keys mean, behind others.
-Diagnostics given_twice(const SweepPoint& point, const std::vector<std::string>& whole) {
+// The path of the key that a recipe may have instead: batch.tokens of batch.sequences; else empty.
+std::string alternative_to(const std::string& path, const ResolvedRecipe& recipe) {
+  const Schema* schema = schema_at(recipe.schemas(), recipe.root(), path);
+  if (schema == nullptr || !schema->contains("x-instead-of")) return "";
+  return join_path(parent_path(path), (*schema)["x-instead-of"].get<std::string>());
+}
+
+// Of axes for one key only the last would count, and so of two keys of which a recipe has one. The
+// overrides of the recipe have the paths that the keys of the point mean, behind others.
+Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe) {
+  const std::vector<std::string>& whole = recipe.overrides();
   const size_t first = whole.size() - point.size();
   Diagnostics diagnostics;
   std::map<std::string, const SweepChange*> known;
   for (size_t i = 0; i < point.size(); ++i) {
-    const auto [before, is_new] = known.try_emplace(key_of(whole[first + i]), &point[i]);
+    const std::string path = key_of(whole[first + i]);
+    const auto other = known.find(alternative_to(path, recipe));
+    if (other != known.end()) diagnostics.push_back(other_unit(point[i], *other->second));
+    const auto [before, is_new] = known.try_emplace(path, &point[i]);
     if (!is_new) diagnostics.push_back(same_key(point[i], *before->second));
   }
   return diagnostics;
+}
+
+// "trials=24" is no axis: what changes [sweep] itself goes over to the overrides of the recipe.
+void move_settings(std::vector<std::string>& arguments, std::vector<std::string>& overrides,
+                   const Table& root) {
+  const auto settings =
+      std::stable_partition(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+        const auto paths = matching_paths(SchemaSet::embedded(), root, key_of(argument));
+        return paths.size() != 1 || !paths.front().starts_with("sweep.");
+      });
+  overrides.insert(overrides.end(), settings, arguments.end());
+  arguments.erase(settings, arguments.end());
 }
 
 // Diagnostics point at the overrides that were made of a point, from number `first` on: what the
@@ -165,10 +190,6 @@ Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, size_t fir
   return diagnostics;
 }
 
-bool varies(const SweepAxis& axis) {
-  return axis.values.size() > 1 || axis.interval;
-}
-
 // Two are the same that say the same of the same place.
 using Said = std::tuple<std::string, uint32_t, uint32_t, std::string>;
 
@@ -179,16 +200,19 @@ Said said(const Diagnostic& diagnostic) {
 
 class Survey {
  public:
-  Survey(const RecipeText& recipe, const std::vector<std::string>& arguments,
-         const GlanceAtData& glance, const SearchOptions& options)
+  Survey(RecipeText recipe, std::vector<std::string> arguments, const GlanceAtData& glance,
+         const SearchOptions& options)
       : recipe_(recipe), glance_(glance) {
     const bool in_recipe = has_sweep(recipe);
     if (in_recipe) recipe_.overrides.push_back("~sweep");
     const Resolver resolver(recipe_);
     std::vector<SweepPoint> points;
     try {
-      read_space(in_recipe ? read_sweep(recipe) : std::nullopt, arguments, options);
       const Resolution base = resolver(recipe_.overrides);
+      move_settings(arguments, recipe.overrides, base.recipe.root());
+      const std::optional<Sweep> sweep = read_sweep(recipe);
+      read_space(sweep, arguments, options);
+      if (sweep) add(check_metric(*sweep, axes_, base.recipe.root()));
       require_no_bare_lists(axes_, base.recipe.root(), SchemaSet::embedded());
       find_integers(axes_, base.recipe.root(), SchemaSet::embedded());
       points = points_of_space(resolver);
@@ -343,7 +367,7 @@ class Survey {
     const SweepPoint& point = *result.point;
     Resolution& resolution = result.resolution;
     add(result.said);
-    const Diagnostics twice = given_twice(point, resolution.recipe.overrides());
+    const Diagnostics twice = given_twice(point, resolution.recipe);
     add(twice);
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =

@@ -115,12 +115,6 @@ SweepAxis parse_axis(const std::string& argument, size_t number) {
                    }));
 }
 
-// "lr" of "+lr=3".
-std::string key_of(const std::string& override_) {
-  const size_t sign = override_.find_first_not_of("~+");
-  return sign == std::string::npos ? "" : override_.substr(sign, override_.find('=') - sign);
-}
-
 // Before there are so many: their number is the product of all axes.
 void require_countable(const std::vector<SweepAxis>& axes) {
   int64_t points = 1;
@@ -149,15 +143,35 @@ void require_no_interval(const std::vector<SweepAxis>& axes) {
 void append(SweepPoint& point, const SweepAxis& axis, const SweepPoint& value) {
   for (const SweepChange& change : value) {
     point.push_back(change);
-    point.back().is_axis = axis.values.size() > 1 || axis.interval.has_value();
+    point.back().is_axis = varies(axis);
   }
 }
 
-// In [0, 1).
-double uniform(uint64_t seed, uint64_t point, uint64_t axis) {
-  static const uint64_t kWord = random_word("sweep interval");
-  return static_cast<double>(random_bits({kWord, seed, point, axis}) >> 11) * 0x1p-53;
-}
+// Points that fill the unit cube evenly, however many are drawn: the additive recurrence whose
+// steps are the powers of 1/x, where x^(axes + 1) = x + 1 (Roberts 2018, "The unreasonable
+// effectiveness of quasirandom sequences"), from a random start.
+class EvenPoints {
+ public:
+  EvenPoints(size_t axes, uint64_t seed) : seed_(seed) {
+    double root = 2;
+    for (int round = 0; round < 64; ++round)
+      root = std::pow(1 + root, 1 / (static_cast<double>(axes) + 1));
+    double step = 1;
+    for (size_t i = 0; i < axes; ++i)
+      steps_.push_back(static_cast<uint64_t>((step /= root) * 0x1p64));
+  }
+
+  // Of the point with that number, in [0, 1).
+  double coordinate(uint64_t number, size_t axis) const {
+    static const uint64_t kWord = random_word("sweep start");
+    const uint64_t place = random_bits({kWord, seed_, axis}) + number * steps_[axis];
+    return static_cast<double>(place >> 11) * 0x1p-53;
+  }
+
+ private:
+  uint64_t seed_;
+  std::vector<uint64_t> steps_;  // of 2^64
+};
 
 std::string drawn_text(const SweepAxis& axis, double part) {
   const Interval& interval = *axis.interval;
@@ -177,17 +191,17 @@ std::string drawn_text(const SweepAxis& axis, double part) {
   return *rounded < low ? shortest(low) : *rounded > high ? shortest(high) : text;
 }
 
-SweepPoint draw_point(const std::vector<SweepAxis>& axes, uint64_t seed, uint64_t number) {
-  static const uint64_t kWord = random_word("sweep choice");
+SweepPoint draw_point(const std::vector<SweepAxis>& axes, const EvenPoints& cube, uint64_t number) {
   SweepPoint point;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const SweepAxis& axis = axes[i];
+  size_t varying = 0;
+  for (const SweepAxis& axis : axes) {
+    const double part = varies(axis) ? cube.coordinate(number, varying++) : 0;
     if (axis.interval)
       append(point, axis,
-             {{axis.key + "=" + drawn_text(axis, uniform(seed, number, i)), axis.where,
-               axis.interval->where}});
+             {{axis.key + "=" + drawn_text(axis, part), axis.where, axis.interval->where}});
     else
-      append(point, axis, axis.values[random_below(axis.values.size(), {kWord, seed, number, i})]);
+      append(point, axis,
+             axis.values[static_cast<size_t>(part * static_cast<double>(axis.values.size()))]);
   }
   return point;
 }
@@ -212,6 +226,10 @@ std::optional<double> number_of_points(const std::vector<SweepAxis>& axes) {
 }
 
 }  // namespace
+
+bool varies(const SweepAxis& axis) {
+  return axis.values.size() > 1 || axis.interval;
+}
 
 SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values) {
   SweepAxis axis{std::move(key), where, {}, std::move(values.interval)};
@@ -248,6 +266,11 @@ SweepAxis zip_axes(const std::vector<SweepAxis>& axes) {
 
 bool is_replicate(const std::string& axis) {
   return may_be_same_key(key_of(axis), kReplicateKey);
+}
+
+std::string key_of(const std::string& override_) {
+  const size_t sign = override_.find_first_not_of("~+");
+  return sign == std::string::npos ? "" : override_.substr(sign, override_.find('=') - sign);
 }
 
 bool may_be_same_key(const std::string& a, const std::string& b) {
@@ -327,11 +350,13 @@ std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t 
     wanted = std::min(wanted, *all);
     draws = HUGE_VAL;
   }
+  const auto varying = std::count_if(axes.begin(), axes.end(), varies);
+  const EvenPoints cube(static_cast<size_t>(varying), static_cast<uint64_t>(seed));
   std::vector<SweepPoint> points;
   std::set<std::string> known;
   for (uint64_t i = 0; static_cast<double>(points.size()) < wanted; ++i) {
     if (static_cast<double>(i) >= draws) break;
-    SweepPoint point = draw_point(axes, static_cast<uint64_t>(seed), i);
+    SweepPoint point = draw_point(axes, cube, i);
     if (known.insert(text_of(point)).second) points.push_back(std::move(point));
   }
   return points;

@@ -30,6 +30,9 @@ struct SweepAxis {
   bool takes_integers = false;            // from the interval
 };
 
+// Whether it has several values.
+bool varies(const SweepAxis& axis);
+
 // `key=a,b,c`, a function of sweep_values.h in place of the list, `key=a`, `~key`, or
 // `zip(key=[a,b], other=[c,d])`. Throws RecipeError with the mistakes of all arguments.
 std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
@@ -48,6 +51,9 @@ bool is_replicate(const std::string& axis);
 
 // An axis with so many values of kReplicateKey: `first`, first + 1...
 SweepAxis seeds_axis(int64_t first, int64_t count, const SourceSpan& where);
+
+// Of an override, without the sign before it and the value: "lr" of "+lr=1".
+std::string key_of(const std::string& override_);
 
 // Takes what a point sets as `key` away from the axes; one that sets nothing else is dropped.
 // "lr" and "optimizer.lr" may be the same key.
@@ -68,8 +74,9 @@ std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
 // Each point with each value of the axis.
 std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const SweepAxis& axis);
 
-// `count` different points of a random search, or all that there are. The i-th that is drawn
-// depends on `seed` and i only, so that a larger count adds points behind the others.
+// `count` different points of a random search, or all that there are, spread evenly over each axis.
+// The i-th that is drawn depends on `seed`, i and the axes only, so that a larger count adds points
+// behind the others.
 std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t count,
                                     int64_t seed);
 

@@ -45,25 +45,22 @@ void zip_listed(const Value& list, std::vector<SweepAxis>& axes) {
   axes.push_back(zip_axes(together));
 }
 
-// Trials may differ in what they measure; then the metric is not checked.
-bool changes_evaluations(const SchemaSet& schemas, const Table& root) {
-  const Value* axes = valid_at(root, "sweep.axes");
-  if (axes == nullptr || axes->as<Table>() == nullptr) return true;
-  for (const Entry& axis : axes->as<Table>()->entries())
-    for (const std::string& path : matching_paths(schemas, root, axis.key))
-      if (path.starts_with("evaluation") || path.starts_with("dataset") ||
-          path.starts_with("metrics"))
-        return true;
+bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& schemas,
+                         const Table& root) {
+  const auto changes = [&](const std::string& key) {
+    const auto paths = matching_paths(schemas, root, key);
+    return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+      return path.starts_with("evaluation") || path.starts_with("dataset") ||
+             path.starts_with("metrics");
+    });
+  };
+  for (const SweepAxis& axis : axes) {
+    if (axis.values.empty() && changes(key_of(axis.key))) return true;
+    for (const SweepPoint& value : axis.values)
+      for (const SweepChange& change : value)
+        if (changes(key_of(change.override))) return true;
+  }
   return false;
-}
-
-void check_metric(const SchemaSet& schemas, const Table& root, Diagnostics& diagnostics) {
-  const auto metric = text_at(root, "sweep.metric");
-  const Measured measured = measured_series(schemas, root);
-  if (!metric || measured.is_uncertain || measured.has(*metric)) return;
-  if (is_recorded_always(schemas, *metric)) return;
-  diagnostics.push_back({place_of(root, "sweep.metric"), "no trial records '" + *metric + "'",
-                         help_for_series(*metric, measured.names())});
 }
 
 // What is wrong in the rest of the recipe is said with every trial.
@@ -99,7 +96,8 @@ SweepSearch search_of(const Table& root) {
 
 void require_a_space(const Table& root, Diagnostics& diagnostics) {
   const Entry* sweep = root.entry("sweep");
-  if (sweep->value.as<Table>() == nullptr) return;
+  const bool has_only_settings = sweep->value.origin == Origin::command_line;  // "trials=24"
+  if (sweep->value.as<Table>() == nullptr || has_only_settings) return;
   for (const char* key : {"axes", "points", "seeds"})
     if (sweep->value.as<Table>()->find(key) != nullptr) return;
   diagnostics.push_back({sweep->where, "[sweep] needs 'axes'",
@@ -121,9 +119,7 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   diagnostics.clear();
   validate_table(schemas, extended.root, "sweep", diagnostics);
   require_a_space(extended.root, diagnostics);
-  const bool same_series = !changes_evaluations(schemas, extended.root);
   complete(schemas, extended.root, {}, text.files.front()->name);
-  if (same_series) check_metric(schemas, extended.root, diagnostics);
   add_chains(text, extended, diagnostics);
   if (has_errors(diagnostics)) throw RecipeError(diagnostics);
   Sweep sweep;
@@ -139,9 +135,20 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
     for (const Value& list : *zips->as<Array>()) zip_listed(list, sweep.axes);
   sweep.search = search_of(extended.root);
   sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
+  sweep.metric_where = place_of(extended.root, "sweep.metric");
   sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
   sweep.summary = text_at(extended.root, "sweep.summary").value_or("");
   return sweep;
+}
+
+Diagnostics check_metric(const Sweep& sweep, const std::vector<SweepAxis>& axes, const Table& root,
+                         const SchemaSet& schemas) {
+  if (changes_evaluations(axes, schemas, root)) return {};
+  const Measured measured = measured_series(schemas, root);
+  if (measured.is_uncertain || measured.has(sweep.metric)) return {};
+  if (is_recorded_always(schemas, sweep.metric)) return {};
+  return {{sweep.metric_where, "no trial records '" + sweep.metric + "'",
+           help_for_series(sweep.metric, measured.names())}};
 }
 
 }  // namespace exprun

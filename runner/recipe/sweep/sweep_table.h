@@ -30,6 +30,7 @@ struct Sweep {
   std::vector<SweepAxis> axes;
   SweepSearch search;
   std::string metric, goal;
+  SourceSpan metric_where;
   std::string summary;  // empty: not said
 };
 
@@ -40,5 +41,10 @@ bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::emb
 // axes are checked with every trial, as those of a command line are.
 std::optional<Sweep> read_sweep(const RecipeText& text,
                                 const SchemaSet& schemas = SchemaSet::embedded());
+
+// That no trial records the metric. `root` is the completed recipe of the trials; where one of all
+// axes changes what they measure, nothing is said.
+Diagnostics check_metric(const Sweep& sweep, const std::vector<SweepAxis>& axes, const Table& root,
+                         const SchemaSet& schemas = SchemaSet::embedded());
 
 }  // namespace exprun

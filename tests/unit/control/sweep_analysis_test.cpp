@@ -35,6 +35,33 @@ TEST_CASE("sweep analysis: an axis explains the variance between its values") {
   CHECK(std::abs(*mixed[0].explained - 0.7) < 1e-12);
 }
 
+TEST_CASE("sweep analysis: what other axes do is no noise") {
+  // Of squares 9 x 2 and 1 x 2 around the means and no rest: lr 0.9, layers 0.1.
+  std::vector<ScoredPoint> grid;
+  for (const int lr : {-3, 3})
+    for (const int layers : {-1, 1})
+      grid.push_back(
+          point("lr=" + std::to_string(lr) + " layers=" + std::to_string(layers), lr + layers));
+  const auto axes = importance_of_axes(grid);
+  CHECK(*axes[0].explained == doctest::Approx(0.9));
+  CHECK(*axes[1].explained == doctest::Approx(0.1));
+  // Points of a random search: the axes are not balanced, and what moves both is told apart.
+  const std::vector<ScoredPoint> drawn{point("a=1 b=1", 0), point("a=1 b=1", 0),
+                                       point("a=1 b=2", 1), point("a=2 b=2", 1),
+                                       point("a=2 b=2", 1), point("a=2 b=1", 0)};
+  CHECK(*importance_of_axes(drawn)[0].explained == doctest::Approx(0));
+  CHECK(*importance_of_axes(drawn)[1].explained == doctest::Approx(8.0 / 9));
+}
+
+TEST_CASE("sweep analysis: axes that vary together explain the same") {
+  const std::vector<ScoredPoint> zipped{
+      point("layers=2 lr=1 wd=0", 1), point("layers=2 lr=1 wd=1", 2),
+      point("layers=4 lr=2 wd=0", 5), point("layers=4 lr=2 wd=1", 6)};
+  const auto axes = importance_of_axes(zipped);
+  CHECK(*axes[0].explained == *axes[1].explained);
+  CHECK(*axes[0].explained > 0.9);
+}
+
 TEST_CASE("sweep analysis: numbers that differ in every point are taken by quarters") {
   std::vector<ScoredPoint> points;
   for (int i = 0; i < 16; ++i) points.push_back(point("lr=" + std::to_string(i), i / 4));

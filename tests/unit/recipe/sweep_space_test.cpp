@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
+
 #include "recipe/sweep/sweep_table.h"
 #include "recipes.h"
 
@@ -78,24 +81,47 @@ TEST_CASE("sweep: the [sweep] table of a recipe") {
 
 namespace {
 
-std::string error_of_sweep(const std::string& tables) {
-  try {
-    read_sweep(recipe_text(kTinyRecipe + tables));
-    return "";
-  } catch (const RecipeError& error) {
-    return error.what();
-  }
+Diagnostics metric_check(const std::string& tables) {
+  const auto sweep = read_sweep(recipe_text(kTinyRecipe + tables));
+  const Resolution base = try_resolve(recipe_text(kTinyRecipe + tables, {"~sweep"}));
+  return check_metric(*sweep, sweep->axes, base.recipe.root());
 }
 
 }  // namespace
 
 TEST_CASE("sweep: trials are compared by a series that they record") {
   const std::string axes = "[sweep]\naxes.lr = [0.1, 0.2]\n";
-  CHECK(error_of_sweep(axes).empty());
-  CHECK(error_of_sweep(axes + "metric = \"train/loss\"\n").empty());
-  CHECK(error_of_sweep(axes + "metric = \"system/rss\"\n").empty());
-  CHECK(error_of_sweep(axes + "metric = \"nope/x\"\n") != "");
+  CHECK(metric_check(axes).empty());
+  CHECK(metric_check(axes + "metric = \"train/loss\"\n").empty());
+  CHECK(metric_check(axes + "metric = \"system/rss\"\n").empty());
+  CHECK_FALSE(metric_check(axes + "metric = \"nope/x\"\n").empty());
   const std::string none = "[metrics]\nval_loss = false\n";
-  CHECK(error_of_sweep(none + axes) != "");
-  CHECK(error_of_sweep(none + "[sweep]\naxes.\"metrics.val_loss\" = [true]\n").empty());
+  CHECK_FALSE(metric_check(none + axes).empty());
+  CHECK(metric_check(none + "[sweep]\naxes.\"metrics.val_loss\" = [true]\n").empty());
+}
+
+TEST_CASE(
+    "sweep: few points of a random search cover each axis evenly, and more come behind them") {
+  const auto axes =
+      parse_axes({"lr=loguniform(1e-4,1e-1)", "wd=interval(0,1)", "layers=2,4", "seed=1"});
+  const auto value = [](const SweepChange& change) {
+    return std::stod(change.override.substr(change.override.find('=') + 1));
+  };
+  for (int64_t seed = 0; seed < 20; ++seed) {
+    const auto points = draw_points(axes, 12, seed);
+    std::array<int, 3> decades{}, thirds{};
+    int deep = 0;
+    for (const SweepPoint& point : points) {
+      ++decades.at(static_cast<size_t>(std::log10(value(point[0])) + 4));
+      ++thirds.at(static_cast<size_t>(value(point[1]) * 3));
+      deep += value(point[2]) == 4;
+    }
+    for (const int count : decades) CHECK(std::abs(count - 4) <= 1);
+    for (const int count : thirds) CHECK(std::abs(count - 4) <= 1);
+    CHECK(std::abs(deep - 6) <= 1);
+    const auto fewer = draw_points(axes, 5, seed);
+    for (size_t i = 0; i < fewer.size(); ++i)
+      CHECK(fewer[i].front().override == points[i].front().override);
+  }
+  CHECK(draw_points(axes, 2, 0)[0][0].override != draw_points(axes, 2, 1)[0][0].override);
 }
