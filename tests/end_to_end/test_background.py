@@ -70,6 +70,17 @@ class Background(ExprunTest):
         self.exprun("stop", forked)
         self.assertIn("is not key=value", self.exprun("fork", name, "lr", "--detach", code=2).err)
 
+    def test_a_checkpoint_that_is_read_stays_while_the_run_replaces_its_old_ones(self):
+        often = ("tiny.toml", "steps=100000000", "checkpoint.every=2 steps", "keep_last=2", "checkpoint.keep_best=none")
+        name, _, _ = self.detach(*often)
+        for _ in range(3):
+            self.assertRegex(self.exprun("eval", name).out, r"step \d+: val/loss ")
+            self.exprun("fork", name, "seed=5", "run.steps=100000000", "--detach", "name=forked")
+            self.exprun("stop", "forked")
+        self.exprun("stop", name)
+        self.exprun("eval", name)
+        self.assertEqual(len(list((self.folder / "runs" / name / "checkpoints").iterdir())), 2)
+
     def test_a_run_that_cannot_start_fails_with_its_text(self):
         failed = self.exprun("tiny.toml", "dataset.path=nowhere.txt", "--detach", code=2)
         self.assertIn("nowhere.txt", failed.err)

@@ -28,8 +28,14 @@ class EvalAndSample(ExprunTest):
 
     def test_results_of_eval_are_series_of_their_own(self):
         own = self.rows("SELECT * FROM metrics WHERE name = 'val/loss'")
-        for tokens in 64, 128:  # the second result replaces the first
-            results = json.loads(self.exprun("eval", "@last", "--json", f"evaluation.val_loss.tokens={tokens}").out)
+        before = None
+        for tokens in 64, 128, 128:  # a later result replaces an earlier one, and says so if it differs
+            done = self.exprun("eval", "@last", "--json", f"evaluation.val_loss.tokens={tokens}")
+            results = json.loads(done.out)
+            now = results["metrics"]["val/loss"]
+            said = f"eval: eval/val/loss of step 150 was recorded as {before} before, and is now {now}\n"
+            self.assertEqual(said in done.err, before not in (None, now), done.err)
+            before = now
             self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'eval/val/loss'"),
                              [(150, results["metrics"]["val/loss"])])
         self.assertEqual(self.rows("SELECT * FROM metrics WHERE name = 'val/loss'"), own)

@@ -156,6 +156,12 @@ std::optional<FileLock> FileLock::try_take(const std::filesystem::path& file) {
   return FileLock(std::move(fd));
 }
 
+std::optional<FileLock> FileLock::try_share(const std::filesystem::path& file) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd || !lock(fd, F_OFD_SETLK, file, byte_range(kLock, F_RDLCK))) return std::nullopt;
+  return FileLock(std::move(fd));
+}
+
 FileLock FileLock::take(const std::filesystem::path& file) {
   UniqueFd fd = open_lock_file(file);
   while (!lock(fd, F_OFD_SETLKW, file)) continue;

@@ -30,7 +30,11 @@ class FileLock {
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
                                              std::chrono::milliseconds patience);
 
-  // Whether somebody holds the lock of `file`; a missing file is not held.
+  // One that others may share, but nobody take; nothing where it is taken, or the file is missing
+  // or cannot be read. The file need not be writable.
+  static std::optional<FileLock> try_share(const std::filesystem::path& file);
+
+  // Whether somebody holds the lock of `file`, or shares it; a missing file is not held.
   static bool held(const std::filesystem::path& file);
 
   // A lock handed over by descriptor from the launcher.

@@ -48,14 +48,28 @@ void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
     log_warning("eval: " + name + ": " + problem.get<std::string>());
 }
 
+// An earlier result of the same step, with other settings of the evaluation.
+void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
+                          const std::map<std::string, double>& metrics) {
+  for (const auto& [metric, value] : metrics) {
+    const auto before = store.values_at("eval/" + metric, step);
+    const auto known = before.find(run.id);
+    if (known == before.end() || known->second == value) continue;
+    log_warning("eval: eval/" + metric + " of step " + std::to_string(step) + " was recorded as " +
+                shortest(known->second) + " before, and is now " + shortest(value));
+  }
+}
+
 // Shown by report as eval/NAME. Results that cannot be recorded are printed all the same.
 void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_json& results) try {
   std::map<std::string, double> metrics;
   for (const auto& [metric, value] : results.at("metrics").items())
     metrics[metric] = value.is_number() ? value.get<double>() : std::nan("");
   if (metrics.empty()) return;
-  open_store_to_change(globals.store)
-      .record_evaluation(run.id, results.at("step").get<int64_t>(), metrics);
+  const auto step = results.at("step").get<int64_t>();
+  Store store = open_store_to_change(globals.store);
+  say_what_is_replaced(store, run, step, metrics);
+  store.record_evaluation(run.id, step, metrics);
 } catch (const Error& error) {
   log_warning(std::string("eval: the results were not recorded: ") + error.what());
 }
@@ -92,7 +106,7 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
   require_evaluation_keys(overrides);
-  const WeightsArgument weights("eval", word, step, globals);
+  WeightsArgument weights("eval", word, step, globals);
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());
   const bool is_empty = resolved_aloud(text, globals).section("evaluation").keys().empty();

@@ -65,7 +65,7 @@ struct Exported {
   RecipeText text;
   PreparedData data;
   ResolvedRecipe recipe;
-  CheckpointFolder checkpoint;
+  HeldCheckpoint checkpoint;
 };
 
 Exported exported(const Store& store, const std::string& reference, const FolderRequest& request,
@@ -75,7 +75,7 @@ Exported exported(const Store& store, const std::string& reference, const Folder
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));
-  CheckpointFolder checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export");
+  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export");
   return {std::move(run), std::move(text), std::move(data), std::move(recipe),
           std::move(checkpoint)};
 }
@@ -118,10 +118,10 @@ void export_llmc(const std::string& reference, const FolderRequest& request,
   const fs::path target = fs::absolute(request.llmc);
   AtomicFolder writing(target);
   export_weights(globals.store, from.run, from.text,
-                 {from.checkpoint.path, writing.path(), dtype, kLlmc, false});
+                 {from.checkpoint.folder.path, writing.path(), dtype, kLlmc, false});
   fs::rename(writing.path() / "model.bin", target);
   sync_file(target.parent_path());
-  log_info("wrote the model of step " + std::to_string(from.checkpoint.step) + " to " +
+  log_info("wrote the model of step " + std::to_string(from.checkpoint.folder.step) + " to " +
            request.llmc + " (llm.c, " + request.dtype + ")");
 }
 
@@ -131,7 +131,7 @@ void export_folder(const std::string& reference, const FolderRequest& request,
   const std::string dtype = dtype_called(request.dtype);
   require_new(request.folder);
   const Store store = open_store(globals.store);
-  const auto [run, text, data, recipe, checkpoint] = exported(store, reference, request, globals);
+  const auto [run, text, data, recipe, held] = exported(store, reference, request, globals);
   if (request.adapter_only && !recipe.find("model.lora"))
     throw Error("export: the model of " + run.folder +
                     " has no adapter: its recipe has no "
@@ -144,6 +144,7 @@ void export_folder(const std::string& reference, const FolderRequest& request,
                     ", so peft has no use for its adapter alone; leave "
                     "out --adapter to merge it",
                 ExitCode::bad_recipe);
+  const CheckpointFolder& checkpoint = held.folder;
   const ReportedRun reported = reported_run(store, run);
   AtomicFolder writing(target);
   const auto written =

@@ -32,9 +32,8 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;
-  request.origin =
-      ForkOrigin{run, before, chosen_checkpoint(globals.store, run.folder, choice, "fork"),
-                 words.fresh_optimizer};
+  const HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork");
+  request.origin = ForkOrigin{run, before, checkpoint.folder, words.fresh_optimizer};
   log_info("forking " + describe_origin(to_json(*request.origin)));
   const Launch launched = launch_in_this_life(store, globals.store, request, true);
   return launched.exit_code ? performed(launched)

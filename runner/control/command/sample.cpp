@@ -344,7 +344,7 @@ int run_sample(const Words& words, const Globals& globals) {
                     shell_quoted(settings[0]),
                 ExitCode::bad_recipe);
   require_overrides(settings, "sample");
-  const WeightsArgument weights("sample", word, step, globals);
+  WeightsArgument weights("sample", word, step, globals);
   const PromptForm form = instruction ? form_of_instructions(weights) : PromptForm();
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));

@@ -47,9 +47,10 @@ RecipeText WeightsArgument::recipe(const Words& changes) const {
               : recipe_of(word_, changes);
 }
 
-EvaluatedWeights WeightsArgument::located(RecipeText text) const {
+EvaluatedWeights WeightsArgument::located(RecipeText text) {
   if (run_) {
-    const auto checkpoint = chosen_checkpoint(globals_.store, run_->folder, choice_, command_);
+    checkpoint_ = chosen_checkpoint(globals_.store, run_->folder, choice_, command_);
+    const CheckpointFolder& checkpoint = checkpoint_->folder;
     return {std::move(text), "at step " + std::to_string(checkpoint.step) + " of " + run_->folder,
             globals_.store.run(run_->folder).path, checkpoint.path};
   }

@@ -26,8 +26,9 @@ class WeightsArgument {
 
   const std::optional<RunRow>& run() const { return run_; }
 
-  // With what recipe() made, judged. Throws Error.
-  EvaluatedWeights located(RecipeText text) const;
+  // With what recipe() made, judged. A run's checkpoint is held as long as this lives. Throws
+  // Error.
+  EvaluatedWeights located(RecipeText text);
 
  private:
   std::string command_, word_;
@@ -35,6 +36,7 @@ class WeightsArgument {
   CheckpointChoice choice_;
   std::optional<Store> store_;
   std::optional<RunRow> run_;
+  std::optional<HeldCheckpoint> checkpoint_;
 };
 
 }  // namespace exprun

@@ -1,7 +1,9 @@
 #include "control/launch/run/checkpoint_choice.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -52,20 +54,8 @@ std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
   return state["best"].at("step").get<int64_t>();
 }
 
-}  // namespace
-
-CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
-  if (word == "last") return {};
-  if (word == "best") return {Kind::best};
-  const auto step = parse_number<int64_t>(word);
-  if (step && *step >= 0) return {Kind::step, *step};
-  throw Error(command + ": --step takes a number of steps, best or last, not '" + word + "'",
-              ExitCode::bad_recipe);
-}
-
-CheckpointFolder chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                   const CheckpointChoice& choice, const std::string& command) {
-  const RunFolder run_folder = folder.run(run);
+CheckpointFolder found_checkpoint(const RunFolder& run_folder, const std::string& run,
+                                  const CheckpointChoice& choice, const std::string& command) {
   if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
   const auto complete = complete_checkpoints(run_folder);
   std::string what = "no checkpoint of step " + std::to_string(choice.step);
@@ -88,6 +78,32 @@ CheckpointFolder chosen_checkpoint(const StoreFolder& folder, const std::string&
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");
   }
   throw Error(command + ": " + run + " has " + what + "; " + which_there_are(complete));
+}
+
+}  // namespace
+
+CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
+  if (word == "last") return {};
+  if (word == "best") return {Kind::best};
+  const auto step = parse_number<int64_t>(word);
+  if (step && *step >= 0) return {Kind::step, *step};
+  throw Error(command + ": --step takes a number of steps, best or last, not '" + word + "'",
+              ExitCode::bad_recipe);
+}
+
+HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
+                                 const CheckpointChoice& choice, const std::string& command) {
+  const RunFolder run_folder = folder.run(run);
+  for (;;) {  // a run that trains may replace all that there are before they are held
+    std::map<int64_t, FileLock> readings;
+    for (const CheckpointFolder& checkpoint : complete_checkpoints(run_folder))
+      if (auto reading = FileLock::try_share(checkpoint.path / kManifestName))
+        readings.emplace(checkpoint.step, std::move(*reading));
+    CheckpointFolder found = found_checkpoint(run_folder, run, choice, command);
+    const auto held = readings.find(found.step);
+    if (held != readings.end() && held->second.is_of(found.path / kManifestName))
+      return {std::move(found), std::move(held->second)};
+  }
 }
 
 }  // namespace exprun

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
 #include "control/launch/store_folder.h"
 
@@ -22,11 +23,18 @@ inline constexpr const char* kStepHelp =
 // "last", "best" or a number of steps. Throws Error that begins with the command.
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
 
+// A checkpoint and a shared lock of its manifest: while it lives, a run that trains meanwhile does
+// not remove the checkpoint as one of its old ones.
+struct HeldCheckpoint {
+  CheckpointFolder folder;
+  FileLock reading;
+};
+
 // The chosen checkpoint of the run with this folder, its every byte as its manifest says. The last
 // one is the newest that is intact: damaged ones are passed over with a warning. The best is that
 // of the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
 // command and says which checkpoints there are.
-CheckpointFolder chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                   const CheckpointChoice& choice, const std::string& command);
+HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
+                                 const CheckpointChoice& choice, const std::string& command);
 
 }  // namespace exprun

@@ -38,7 +38,7 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
 std::optional<CheckpointFolder> checkpoint_of(const std::string& run, bool best,
                                               const StoreFolder& folder) try {
   using Kind = CheckpointChoice::Kind;
-  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from");
+  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from").folder;
 } catch (const Error&) {
   if (best) return checkpoint_of(run, false, folder);
   return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/file_lock.h"
 #include "base/log.h"
 #include "engine/checkpoint/resume.h"
 
@@ -93,6 +94,7 @@ void CheckpointWriter::remove_old(const Position& newest, const RunPlan& plan) {
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {
     if (checkpoint.step > newest.step || ++kept <= plan.keep_last) continue;
     if (plan.keep_best && checkpoint.step == best_step_) continue;
+    if (FileLock::held(checkpoint.path / kManifestName)) continue;  // somebody reads it
     if (checkpoint.step != newest.divergence.rollback_step) remove(checkpoint);
   }
 }
