@@ -69,6 +69,8 @@ constexpr const char* kTracking =
     "exprun records every metric itself: see `exprun report` and `exprun plot`; for TensorBoard "
     "set metrics.tensorboard=true";
 constexpr const char* kReading = "exprun reads ahead by itself";
+constexpr const char* kAttention = "exprun's attention is fused where that is faster";
+constexpr const char* kExtends = "a recipe names its parent: extends = \"base.toml\"";
 
 constexpr KeySynonym kKeys[] = {
     {"batch_size", "batch.sequences", kGlobal},
@@ -130,13 +132,19 @@ constexpr KeySynonym kKeys[] = {
     {"save_interval", "checkpoint.every", kPeriod},
     {"save_steps", "checkpoint.every", kPeriod},
     {"save_total_limit", "checkpoint.keep_last"},
+    {"always_save_checkpoint", "checkpoint.every", kPeriod},
+    {"early_stopping", "run.early_stop.patience"},
     {"early_stopping_patience", "run.early_stop.patience"},
     {"log_interval", "metrics.progress_every", kPeriod},
     {"logging_steps", "metrics.progress_every", kPeriod},
     {"compile", "", kCompile},
     {"torch_compile", "", kCompile},
+    {"flash_attn", "", kAttention},
+    {"use_flash_attention", "", kAttention},
+    {"defaults", "", kExtends},
     {"output_dir", "", kStore},
     {"out_dir", "", kStore},
+    {"run_dir", "", kStore},
     {"wandb", "", kTracking},
     {"wandb_log", "", kTracking},
     {"wandb_project", "", kTracking},
@@ -146,6 +154,8 @@ constexpr KeySynonym kKeys[] = {
     {"gradient_checkpointing", "model.checkpoint_activations"},
     {"lora_r", "model.lora.rank"},
     {"lora_alpha", "model.lora.alpha"},
+    {"lora_dropout", "model.lora.dropout"},
+    {"target_modules", "model.lora.targets"},
     {"dtype", "precision.compute"},
     {"fp16", "precision.compute", ", as in \"fp16\""},
     {"bf16", "precision.compute", ", as in \"bf16\""},

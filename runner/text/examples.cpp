@@ -49,6 +49,7 @@ ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int
     if (!segment.ends_example) continue;
     const bool is_longer = place - begin > most_tokens + 1;
     longer += is_longer;
+    ++all;
     if (learned <= 0)
       ++unlearned;
     else if (!is_longer || truncates)

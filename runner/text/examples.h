@@ -40,6 +40,7 @@ struct Example {
 struct ExampleList {
   std::vector<Segment> segments;
   std::vector<Example> examples;
+  int64_t all = 0;        // those that were dropped included
   int64_t longer = 0;     // so many were truncated, or dropped where that is asked for
   int64_t unlearned = 0;  // so many have no learned token within `most_tokens`
 

@@ -66,15 +66,24 @@ int flags(Connection::Mode mode) {
   return access | SQLite::OPEN_NOMUTEX | SQLite::OPEN_URI;  // a URI may be attached
 }
 
-// An archived store lies where no WAL index can be made; without a WAL nobody writes to it.
+// An archived store lies where no WAL index can be made, and a full disk has no room for one;
+// without a WAL nobody writes to it.
 std::unique_ptr<SQLite::Database> open_unchangeable(const std::filesystem::path& file) {
   return std::make_unique<SQLite::Database>(database_uri(file, "immutable=1"),
                                             flags(Connection::Mode::read_only));
 }
 
 bool needs_a_wal_index(SQLite::Database& database) {
-  const int code = database.tryExec("SELECT count(*) FROM sqlite_schema");
-  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
+  const int code = database.tryExec("SELECT count(*) FROM sqlite_schema") & 0xff;
+  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
+         code == SQLITE_FULL;
+}
+
+// An empty one is what SQLite has made before it found no room for the index.
+bool has_wal(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(file.string() + "-wal", missing);
+  return !missing && size > 0;
 }
 
 // SQLite would count all memory under one lock of the process, which threads with connections of
@@ -89,10 +98,8 @@ std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& fil
   count_no_memory();
   auto database = std::make_unique<SQLite::Database>(std::filesystem::absolute(file).string(),
                                                      flags(mode), kBusyTimeoutMs);
-  if (mode == Connection::Mode::read_only && needs_a_wal_index(*database) &&
-      !std::filesystem::exists(file.string() + "-wal")) {
+  if (mode == Connection::Mode::read_only && needs_a_wal_index(*database) && !has_wal(file))
     return open_unchangeable(file);
-  }
   return database;
 }
 

@@ -296,6 +296,16 @@ class BadDisk(BadInput):
         self.assertIn("finished", self.exprun("--store", "disk", "ls").out)
         self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
 
+    def test_a_store_on_a_full_disk_can_be_read(self):
+        self.mount("size=10m")
+        self.exprun("--store", "disk", "tiny.toml")
+        with contextlib.suppress(OSError), open(self.disk / "filler", "wb", buffering=0) as filler:
+            while filler.write(b"x" * 4096):
+                pass
+        self.assertIn("finished", self.exprun("--store", "disk", "ls").out)
+        self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
+        self.assertIn("loss", self.exprun("--store", "disk", "plot", "@last").out)
+
     def test_a_disk_too_full_for_tensorboard(self):
         words = ("tiny.toml", "metrics.tensorboard=true", "checkpoint.every='5 steps'")
         process = self.start(*words, "steps=100000000")

@@ -78,6 +78,7 @@ class Preparation {
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt};
+    if (!large && !inputs_.has_standard_input()) check_records(options_, inputs_.sources());
     if (options_.tokenizer == "char" && large) return {};
     DatasetInfo dataset_info = facts_of(*tokenizer());
     limit_tokens(dataset_info);

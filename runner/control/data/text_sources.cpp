@@ -384,6 +384,17 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOpti
   return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
 }
 
+void check_records(const TextOptions& options, const std::vector<RawSource>& sources) {
+  std::vector<RawSource> records;
+  for (const RawSource& source : sources)
+    if (format_of_file(source.source.file, options.format) != "text") records.push_back(source);
+  const TextVisitor visit_texts(options);
+  ChunkOptions chunks;
+  chunks.records = {options.format, options.separator, true, {}};
+  read_chunks(records, chunks,
+              [&](const Chunk& chunk) { visit_texts(chunk, [](std::string_view) {}); });
+}
+
 bool are_mixed(const std::vector<RawSource>& sources, const std::string& format) {
   const auto is_text = [&](const RawSource& source) {
     return format_of_file(source.source.file, format) == "text";

@@ -165,6 +165,16 @@ void import_has_a_source(const RuleInput& input, Diagnostics& diagnostics) {
                              Severity::warning});
 }
 
+void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics) {
+  if (find_path(input.root, "model.lora") == nullptr || is_written(input.root, "model.init_from"))
+    return;
+  diagnostics.push_back({place_of(input.root, "model.lora"),
+                         "the adapter trains beside random weights, which stay as they are",
+                         "set 'init_from' to the model that it is for, or remove [model.lora]",
+                         {},
+                         Severity::warning});
+}
+
 void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : optimizer_paths(input.root)) {
     const std::string key = join_path(path, "weight_decay");

@@ -27,6 +27,7 @@ constexpr Rule kRules[] = {
     optimizer_takes_something,
     groups_share_no_glob,
     import_has_a_source,
+    adapter_has_weights,
     weight_decay_has_parameters,
     stochastic_rounding_has_updates_in_fp32,
     one_size_of_batch,

@@ -1,5 +1,6 @@
 #include "recipe/schema/key_lookup.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
@@ -126,6 +127,12 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
 }
 
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
+  // One of an evaluation that the recipe does not have yet: "val_loss.tokens".
+  const std::vector<std::string> parts = split_path(key), types = schemas.types("evaluation");
+  const bool of_evaluation =
+      parts.size() > 1 && std::find(types.begin(), types.end(), parts.front()) != types.end();
+  if (of_evaluation && schema_at(schemas, root, "evaluation." + key) != nullptr)
+    return "did you mean 'evaluation." + key + "'?";
   if (const KeySynonym* synonym = key_synonym(last_part(key)))
     return *synonym->path
                ? "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?"

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 #include "base/strings.h"
 #include "engine/data/prefetcher.h"
 #include "engine/data/token_dataset.h"
@@ -146,6 +147,17 @@ class InstructionDataset final : public Dataset {
       text += "; " + pluralize(list.unlearned, "example") + " without a response in " +
               std::to_string(length_) + " tokens: dropped";
     return text;
+  }
+
+  std::string warning() const override {
+    constexpr int64_t kFew = 20;  // one in so many may be dropped without a word
+    const ExampleList& list = train_.list();
+    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size());
+    if (dropped * kFew <= list.all) return "";
+    return with_thousands(dropped) + " of " + pluralize(list.all, "example") +
+           " are dropped: they do not fit into sequences of " + std::to_string(length_) +
+           " tokens; use longer ones (batch.sequence_length)" +
+           (truncates_ ? "" : ", or too_long = \"truncate\"");
   }
 
  private:

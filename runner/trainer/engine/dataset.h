@@ -80,6 +80,8 @@ class Dataset {
 
   // What those who start a run should know of its samples; empty if nothing.
   virtual std::string remark() const { return ""; }
+  // What is likely to be a mistake in the data, or in how they are cut; empty if nothing.
+  virtual std::string warning() const { return ""; }
 };
 
 }  // namespace exprun

@@ -233,11 +233,21 @@ TEST_CASE("data: files of no bytes are told at first sight, as preparing them wo
   CHECK(said("path = ['" + empty + "', '" + full + "']\n") == "");
 }
 
-TEST_CASE("data: keys that are about no source are told before any is read") {
+TEST_CASE("data: records that do not fit the template are found before they are prepared") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.jsonl", "{\"text\": \"one\"}\n{\"body\": \"two\"}\n");
+  const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n");
+  const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].message ==
+        "data: record 2 of '" + path + "' (line 2) has no field 'text'; it has 'body'");
+}
+
+TEST_CASE("data: keys that are about no source are told") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& name, const std::string& more) {
-    const auto recipe =
-        recipe_with("type = \"text\"\npath = '" + folder.write(name, "{").string() + "'\n" + more);
+    const std::string path = folder.write(name, "{\"a\": \"one\", \"text\": \"two\"}").string();
+    const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n" + more);
     std::string text;
     for (const auto& problem : glance_at_data(recipe, folder.path() / "data", "").problems) {
       CHECK(problem.severity == Severity::warning);

@@ -131,6 +131,8 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))
     log_info(line);
+  if (const std::string warning = pipeline_->dataset->warning(); !warning.empty())
+    log_warning("dataset: " + warning);
 }
 
 bool RankAttempt::kernels_repeat() const {
