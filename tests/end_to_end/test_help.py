@@ -87,8 +87,8 @@ class Help(ExprunTest):
         self.assertGreater(len(examples), 50)
         self.assertLess(set(NOT_TYPED), set(examples))
         for line in examples:
-            if line == "sweep ls":  # there is one to look at
-                self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=2", "tokenizer=byte")
+            if line == "plot --sweep @last":  # there is one to look at
+                self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=2", "tokenizer=byte", "activation=gelu_tanh")
             if line.startswith("sample assistant"):  # which stays no longer than that
                 self.exprun("assistant.toml", "name=assistant", "steps=2", "tokenizer=byte")
             if line not in NOT_TYPED:

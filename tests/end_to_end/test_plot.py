@@ -51,6 +51,19 @@ class Plot(ExprunTest):
         self.assertEqual(self.size_of_png("small.png"), (900, 600))
         self.assertIn('width="300" height="200"', (self.folder / "small.svg").read_text())
 
+    def test_a_sweep_is_named_once_for_all_its_runs(self):
+        self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=20")
+        for command in "plot", "compare":
+            of_sweep = self.exprun(command, "--sweep", "@last").out
+            self.assertIn("seed=5", of_sweep)
+            self.assertIn("seed=6", of_sweep)
+            self.assertNotIn("0.01", of_sweep)
+            self.assertEqual(self.exprun(command, "--sweep", "1", "tiny", code=2).err,
+                             "exprun: error: command line: give names of runs or --sweep\n")
+            self.assertEqual(self.exprun(command, code=2).err,
+                             f"exprun: error: {command}: name the runs, or a sweep with --sweep ID\n")
+        self.assertEqual(self.exprun("sweep", "show").out, self.exprun("sweep", "show", "1").out)
+
     def test_mistakes(self):
         for words in (["--png", "a.png", "--scale", "20"], ["--png", "a.png", "--width", "5001"], ["--svg", "a.svg", "--width", "10001"]):
             self.assertIn("plot: a file has at most 10,000 pixels in each direction", self.exprun("plot", "@last", *words, code=2).err)

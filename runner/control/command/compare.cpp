@@ -22,6 +22,7 @@ constexpr size_t kMostRuns = 8;
 
 struct AskedComparison {
   Words runs, metrics;
+  std::string sweep;
   bool json = false, markdown = false;
 };
 
@@ -210,7 +211,7 @@ void require_few(const std::vector<ReportedRun>& runs) {
 
 void compare(const AskedComparison& asked, const Globals& globals) {
   const Store store = open_store(globals.store);
-  const auto runs = reported_runs(store, globals.store, asked.runs);
+  const auto runs = reported_runs(store, globals.store, asked.runs, asked.sweep);
   require_few(runs);
   std::vector<RunRow> rows;
   for (const ReportedRun& run : runs) rows.push_back(run.run);
@@ -231,13 +232,14 @@ void compare(const AskedComparison& asked, const Globals& globals) {
 int run_compare(const Words& words, const Globals& globals) {
   AskedComparison asked;
   Arguments arguments(
-      "compare RUN RUN...",
+      "compare RUN RUN...|--sweep ID",
       "Shows runs side by side: parameters that differ and where they come from, "
       "code and machine, results, the step at which the losses diverge, and curves.");
   arguments
-      .needed_words("RUN RUN...", asked.runs,
-                    "folders, ids, names (all runs of it), @last, @best; at most 8 runs",
-                    offer::runs)
+      .words("RUN RUN...", asked.runs,
+             "folders, ids, names (all runs of it), @last, @best; at most 8 runs", offer::runs)
+      .option("--sweep", "ID", asked.sweep, "the runs of a small sweep: its id, name or @last",
+              offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
               "compare this series; may be repeated (default: val/loss and train/loss)",
               offer::series)
@@ -252,6 +254,7 @@ int run_compare(const Words& words, const Globals& globals) {
                "all runs of a name")
       .example("exprun compare 1 2 --markdown > difference.md", "for a report");
   if (!arguments.parse(words)) return 0;
+  require_runs("compare", asked.runs, asked.sweep);
   if (asked.json && asked.markdown)
     throw Error("compare: give only one of --json and --markdown", ExitCode::bad_recipe);
   compare(asked, globals);

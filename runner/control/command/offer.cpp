@@ -105,6 +105,14 @@ Words series(const Typed& typed) {
   });
 }
 
+Words sweeps(const Typed& typed) {
+  return stored(typed, [](const Store& store) {
+    std::set<std::string> ids{"@last"};
+    for (const SweepRow& sweep : store.sweeps()) ids.insert(std::to_string(sweep.id));
+    return ids;
+  });
+}
+
 Offer one_of(Words words) {
   return [words = std::move(words)](const Typed&) { return words; };
 }

@@ -35,6 +35,7 @@ std::vector<std::string> recipes_and_runs(const Typed& typed);
 std::vector<std::string> removed_runs(const Typed& typed);
 std::vector<std::string> tags(const Typed& typed);
 std::vector<std::string> series(const Typed& typed);
+std::vector<std::string> sweeps(const Typed& typed);
 
 // These words; as lists, the words of one behind the commas of the last.
 Offer one_of(std::vector<std::string> words);

@@ -21,6 +21,7 @@ constexpr int64_t kMostPixels = 10'000;  // of a file, in each direction
 
 struct AskedPlot {
   Words runs;
+  std::string sweep;
   CurveOptions curves;
   std::string against = "step", smoothing, svg, png;
   std::optional<int64_t> width, height, scale;
@@ -78,10 +79,13 @@ void write_files(const std::vector<Panel>& panels, const AskedPlot& asked) {
 
 int run_plot(const Words& words, const Globals& globals) {
   AskedPlot asked;
-  Arguments arguments("plot RUN...", "Plots series of runs as curves, in the terminal or a file.");
+  Arguments arguments("plot RUN...|--sweep ID",
+                      "Plots series of runs as curves, in the terminal or a file.");
   arguments
-      .needed_words("RUN...", asked.runs, "folders, ids, names (all runs of it), @last, @best",
-                    offer::runs)
+      .words("RUN...", asked.runs, "folders, ids, names (all runs of it), @last, @best",
+             offer::runs)
+      .option("--sweep", "ID", asked.sweep, "all runs of a sweep: its id, name or @last",
+              offer::sweeps)
       .option("--metric", "SERIES", asked.curves.series,
               "plot this series; may be repeated (default: train/loss and val/loss); series with "
               "the same last word share a panel",
@@ -113,17 +117,19 @@ int run_plot(const Words& words, const Globals& globals) {
       .example("exprun plot @last", "the losses of the newest run")
       .example("exprun plot quickstart --metric val/loss --smooth 0.6 --against tokens",
                "all runs of a name")
+      .example("exprun plot --sweep @last", "the trials of the newest sweep")
       .example("exprun plot @last --metric lr --metric grad_norm --log-y --svg curves.svg",
                "for a paper")
       .example("exprun plot @last --png curves.png --scale 3", "for a slide");
   if (!arguments.parse(words)) return 0;
   if (asked.scale && asked.png.empty())
     throw Error("plot: --scale needs --png FILE", ExitCode::bad_recipe);
+  require_runs("plot", asked.runs, asked.sweep);
   asked.curves.smoothing = smoothing_of(asked.smoothing);
   asked.curves.against = against_of(asked.against);
   const Store store = open_store(globals.store);
-  const auto panels = panels_of(
-      store, plotted_runs(store, reported_runs(store, globals.store, asked.runs)), asked.curves);
+  const auto runs = reported_runs(store, globals.store, asked.runs, asked.sweep);
+  const auto panels = panels_of(store, plotted_runs(store, runs), asked.curves);
   asked.svg.empty() && asked.png.empty() ? print_plot(panels, asked) : write_files(panels, asked);
   return 0;
 }

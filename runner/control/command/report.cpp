@@ -40,7 +40,8 @@ void declare(Asked& asked, Arguments& arguments) {
       .option(
           "--sweep", "ID", asked.sweep,
           "only the runs of this sweep: its id, name, uid or @last; runs that differ in run.seed "
-          "only are one row")
+          "only are one row",
+          offer::sweeps)
       .option("--metric", "NAME[:WHICH]", asked.metrics,
               "show this series instead of val/loss and train/loss; WHICH is last (default), min, "
               "max or at(STEP); may be repeated")
@@ -81,20 +82,9 @@ void declare(Asked& asked, Arguments& arguments) {
                "the runs of one name, for a spreadsheet");
 }
 
-std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) {
-  std::vector<RunRow> rows;
-  for (const int64_t id : store.runs_of_sweep(store.find_sweep(sweep).id))
-    rows.push_back(*store.run(id));
-  return rows;
-}
-
 std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& folder,
                                      const Asked& asked) {
-  if (!asked.sweep.empty() && !asked.references.empty())
-    throw Error("command line: give names of runs or --sweep", ExitCode::bad_recipe);
-  auto runs = all_runs(store, folder,
-                       asked.sweep.empty() ? referred_runs(store, folder, asked.references)
-                                           : rows_of_sweep(store, asked.sweep));
+  auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
   asked.where.keep_matching(store, runs);
   return runs;
 }

@@ -115,8 +115,27 @@ RecipeText understood_recipe(const Store& store, const RunRow& run, const Words&
   return stored_recipe(store, run, changes);
 }
 
+namespace {
+
+std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) {
+  std::vector<RunRow> rows;
+  for (const int64_t id : store.runs_of_sweep(store.find_sweep(sweep).id))
+    rows.push_back(*store.run(id));
+  return rows;
+}
+
+}  // namespace
+
+void require_runs(const std::string& command, const Words& references, const std::string& sweep) {
+  if (references.empty() && sweep.empty())
+    throw Error(command + ": name the runs, or a sweep with --sweep ID", ExitCode::bad_recipe);
+}
+
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
-                                  const Words& references) {
+                                  const Words& references, const std::string& sweep) {
+  if (!sweep.empty() && !references.empty())
+    throw Error("command line: give names of runs or --sweep", ExitCode::bad_recipe);
+  if (!sweep.empty()) return rows_of_sweep(store, sweep);
   if (references.empty()) return store.runs();
   std::vector<RunRow> rows;  // each once, in the order in which they are named
   std::set<int64_t> taken;
@@ -163,8 +182,8 @@ void read_parameters(const Store& store, std::vector<ReportedRun>& runs) {
 }
 
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
-                                       const Words& references) {
-  auto runs = all_runs(store, folder, referred_runs(store, folder, references));
+                                       const Words& references, const std::string& sweep) {
+  auto runs = all_runs(store, folder, referred_runs(store, folder, references, sweep));
   read_parameters(store, runs);
   return runs;
 }

@@ -51,13 +51,17 @@ void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
 
 ReportedRun reported_run(const Store& store, RunRow run);
 
-// The rows of the references (a name means all its runs); all runs if there are none. Newest first.
+// Throws Error (wrong usage) where neither runs nor a sweep are named.
+void require_runs(const std::string& command, const Words& references, const std::string& sweep);
+
+// The rows of the references (a name means all its runs), or of the `sweep` that is given in their
+// stead: its number, its name or @last; all runs if there is neither. Newest first. Throws Error.
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
-                                  const Words& references);
+                                  const Words& references, const std::string& sweep = "");
 
 // The same with their losses and parameters.
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
-                                       const Words& references);
+                                       const Words& references, const std::string& sweep = "");
 
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);

@@ -28,7 +28,4 @@ ResultTable trials_table(const StoredSweep& sweep);
 // sweep's metric.
 ResultTable means_table(const StoredSweep& sweep);
 
-// The ids of all sweeps, for completion.
-Words sweep_ids(const StoreFolder& folder);
-
 }  // namespace exprun

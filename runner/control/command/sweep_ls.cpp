@@ -32,12 +32,6 @@ std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
 
 }  // namespace
 
-Words sweep_ids(const StoreFolder& folder) {
-  Words ids{"@last"};
-  for (const SweepRow& sweep : open_store(folder).sweeps()) ids.push_back(std::to_string(sweep.id));
-  return ids;
-}
-
 int run_sweep_ls(const Words& words, const Globals& globals) {
   TableFormat format;
   Arguments arguments("sweep ls", "Lists the sweeps, the newest first.");

@@ -143,21 +143,22 @@ std::string whole_json(const StoredSweep& sweep) {
 }  // namespace
 
 int run_sweep_show(const Words& words, const Globals& globals) {
-  std::string reference;
+  std::string reference = "@last";
   TableFormat format;
   Arguments arguments(
-      "sweep show ID",
+      "sweep show [ID]",
       "Shows the trials of a sweep, its best point, how much each axis matters, and "
       "means over seeds.");
-  arguments.word("ID", reference, "its number, its name or @last",
-                 [](const Typed& typed) { return sweep_ids(typed.store); });
+  arguments.optional_word("ID", reference, "its number, its name or @last (default: the newest)",
+                          offer::sweeps);
   format.declare(arguments);
   arguments
       .note(
           "The variance explained by an axis is the share of the variance of the metric among "
-          "finished trials that equal values of the axis account for, adjusted for their number.")
+          "finished trials that its values account for beside the other axes, adjusted for their "
+          "number.")
       .exit_codes(kFindsRuns)
-      .example("exprun sweep show @last", "the newest sweep")
+      .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");
   if (!arguments.parse(words)) return 0;
   format.check();

@@ -36,9 +36,7 @@ int run_sweep_stop(const Words& words, const Globals& globals) {
   Arguments arguments("sweep stop ID",
                       "Stops a sweep: its trials save their state and end. The command that began "
                       "the sweep continues it.");
-  arguments
-      .word("ID", reference, "its number, its name or @last",
-            [](const Typed& typed) { return sweep_ids(typed.store); })
+  arguments.word("ID", reference, "its number, its name or @last", offer::sweeps)
       .exit_codes(kReadsRuns)
       .example("exprun sweep stop @last", "the newest sweep");
   if (!arguments.parse(words)) return 0;

@@ -316,8 +316,7 @@ int run_watch(const Words& words, const Globals& globals) {
                      "a run (folder, id, name, @last), or else a sweep (default: the newest that "
                      "runs)",
                      offer::runs)
-      .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last",
-              [](const Typed& typed) { return sweep_ids(typed.store); })
+      .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last", offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
               "plot this series; may be repeated (default: the losses, or the sweep's metric)",
               offer::series)
