@@ -1,10 +1,12 @@
 """A run is looked at after its end: `exprun eval` and `exprun sample` on its newest checkpoint."""
 import json
 import os
+import pathlib
 import shutil
+import time
 import unittest
 
-from support import ROOT, ExprunTest, flip_a_bit
+from support import ROOT, TIMEOUT, ExprunTest, children, flip_a_bit
 
 LINES = "".join(
     json.dumps({"ctx": f"{n} little ships", "endings": [" mite", " went out to sea", " unseen", " at 99"], "label": 1}) + "\n"
@@ -41,6 +43,23 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(self.rows("SELECT * FROM metrics WHERE name = 'val/loss'"), own)
         ((last, steps),) = self.rows("SELECT last, last_step FROM series WHERE name = 'eval/val/loss'")
         self.assertEqual((last, steps), (results["metrics"]["val/loss"], 150))
+
+    def test_sample_computes_in_the_format_that_is_asked_for(self):
+        prompt = ("sample", "@last", "--prompt", "3 little", "tokens=8", "temperature=0")
+        self.assertEqual(self.exprun(*prompt, "--dtype", "bf16").out, self.exprun(*prompt).out)  # it has learned that well
+        self.assertEqual(self.exprun(*prompt, "--dtype", "fp8", code=2).err,
+                         "exprun: error: sample: --dtype takes fp32, bf16 or fp16, not 'fp8'\n")
+
+    def test_what_looks_at_weights_spins_no_longer_than_a_run(self):
+        """libgomp's threads would wait on the cores that others want, and take 15 times as long beside them."""
+        process = self.start("sample", "@last", "tokens=100000")
+        late = time.monotonic() + TIMEOUT
+        while not (pids := children(process.pid)):
+            self.assertLess(time.monotonic(), late)
+        variables = b""
+        while b"GOMP_SPINCOUNT=5000" not in variables:  # it is there as soon as the program has taken the child's place
+            self.assertLess(time.monotonic(), late, variables)
+            variables = pathlib.Path(f"/proc/{pids[0]}/environ").read_bytes()
 
     def test_eval_of_something_that_the_recipe_has_not(self):
         self.write("hellaswag.jsonl", LINES)

@@ -15,14 +15,14 @@ MAKE = r"""
 import sys, torch, transformers
 torch.manual_seed(1)
 config = transformers.GPT2Config(n_layer=int(sys.argv[2]), bos_token_id=None, eos_token_id=None, initializer_range=0.1)
-transformers.GPT2LMHeadModel(config).save_pretrained(sys.argv[1])
+transformers.GPT2LMHeadModel(config).to(getattr(torch, sys.argv[3])).save_pretrained(sys.argv[1])
 """
 PEER = r"""
 import json, sys, time
 import torch, transformers
 folder, threads, prompt = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 torch.set_num_threads(threads)
-model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="auto").eval()
 tokenizer = transformers.GPT2Tokenizer(folder + "/vocab.json", folder + "/merges.txt")
 ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
 def seconds(tokens):
@@ -44,8 +44,8 @@ def packages():
     return ran([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
 
 
-def make_model(folder, environment, layers, vocabulary):
-    ran([torch_python(), "-c", MAKE, folder, layers], environment)
+def make_model(folder, environment, layers, dtype, vocabulary):
+    ran([torch_python(), "-c", MAKE, folder, layers, dtype], environment)
     for file, theirs in (("encoder.json", "vocab.json"), ("vocab.bpe", "merges.txt")):
         shutil.copyfile(vocabulary / file, folder / theirs)
 
@@ -70,13 +70,14 @@ def ours(machine, options, folder, few, many):
     return {"seconds": (long - short) / (many - few), "text": text.rstrip("\n")}
 
 
-def tables(machine, options):
+def table(machine, options, dtype, name):
+    """In the format of the weights, on both sides. bf16 rounds in another order, and so may take another token."""
     few, many = 8, max(24, int(8 * options.seconds))
-    with options.temporary() as name:
-        folder = pathlib.Path(name) / "model"
+    with options.temporary() as place:
+        folder = pathlib.Path(place) / "model"
         environment = {**machine.environment, "PYTHONPATH": packages(), "HF_HUB_OFFLINE": "1"}
-        make_model(folder, environment, 12, vocabulary_folder(options))
-        worker = Worker([torch_python(), "-c", PEER, folder, machine.threads, PROMPT], environment, pathlib.Path(name) / "log")
+        make_model(folder, environment, 12, dtype, vocabulary_folder(options))
+        worker = Worker([torch_python(), "-c", PEER, folder, machine.threads, PROMPT], environment, pathlib.Path(place) / "log")
         try:
             found = alternate({"exprun": lambda: ours(machine, options, folder, few, many),
                                "transformers generate": lambda: worker.ask(json.dumps([few, many]))}, options.rounds)
@@ -85,5 +86,11 @@ def tables(machine, options):
     texts = {each["text"] for values in found.values() if not isinstance(values, Failed) for each in values}
     figures = {name: values if isinstance(values, Failed) else 1e3 * median([each["seconds"] for each in values])
                for name, values in found.items()}
-    yield Table("generating with GPT-2 small's shape, fp32", "ms/token", figures, {"transformers generate": 0.5},
-                {"exprun": "the same text" if len(texts) == 1 else "DIFFERENT TEXTS"})
+    return Table(f"generating with GPT-2 small's shape, {name}", "ms/token", figures, {"transformers generate": 0.5},
+                 {"exprun": "the same text" if len(texts) == 1 else "DIFFERENT TEXTS"})
+
+
+def tables(machine, options):
+    yield table(machine, options, "float32", "fp32")
+    if machine.bf16:
+        yield table(machine, options, "bfloat16", "bf16")

@@ -75,8 +75,26 @@ std::filesystem::path able_trainer_program() {
   return trainer_program(gpu_offer().is_usable() ? TrainerKind::cuda : TrainerKind::cpu);
 }
 
+EnvironmentVariables trainer_environment() {
+  EnvironmentVariables environment{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  // Threads that wait for the next kernel spin for some 0.2 ms: a step has hundreds of kernels, and
+  // to wake a thread takes longer than most pauses between them.
+  if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT"))
+    environment.emplace_back("GOMP_SPINCOUNT", "5000");
+  return environment;
+}
+
+namespace {
+
+// A trainer that answers on its standard output.
+Captured asked_trainer(const std::vector<std::string>& words, const std::string& input) {
+  return capture(words, input, {.environment = trainer_environment()});
+}
+
+}  // namespace
+
 ordered_json trainer_version() {
-  return parse(capture({trainer_program().string(), "--version"}, ""), "--version");
+  return parse(asked_trainer({trainer_program().string(), "--version"}, ""), "--version");
 }
 
 Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept) {
@@ -85,7 +103,7 @@ Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bo
   const PlanCache cache(program, asked);
   if (const auto known = is_kept ? cache.find() : std::nullopt)
     return {parse_json<ordered_json>(*known), {}};
-  const Captured captured = capture({program.string(), "--describe"}, asked);
+  const Captured captured = asked_trainer({program.string(), "--describe"}, asked);
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     return {nullptr, refusals(captured, text)};
   ordered_json plan = parse(captured, "--describe");
@@ -96,7 +114,8 @@ Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bo
 namespace {
 
 ordered_json ask(const RecipeText& text, const ordered_json& asked) {
-  const Captured captured = capture({trainer_program().string(), "--describe"}, json_text(asked));
+  const Captured captured =
+      asked_trainer({trainer_program().string(), "--describe"}, json_text(asked));
   if (captured.status == static_cast<int>(ExitCode::bad_recipe))
     throw RecipeError(refusals(captured, text));
   return parse(captured, "--describe");
@@ -127,15 +146,6 @@ ordered_json compare_with_checkpoint(const RecipeText& text,
   return ask(text, asked);
 }
 
-std::vector<std::pair<std::string, std::string>> trainer_environment() {
-  std::vector<std::pair<std::string, std::string>> environment{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
-  // Threads that wait for the next kernel spin for some 0.2 ms: a step has hundreds of kernels, and
-  // to wake a thread takes longer than most pauses between them.
-  if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT"))
-    environment.emplace_back("GOMP_SPINCOUNT", "5000");
-  return environment;
-}
-
 namespace {
 
 std::vector<std::string> words_for(const char* task, const EvaluatedWeights& weights) {
@@ -160,7 +170,8 @@ bool is_refusal(int status) {
 }  // namespace
 
 std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
-  const Captured captured = capture(words_for("--evaluate", weights), request(weights, nullptr));
+  const Captured captured =
+      asked_trainer(words_for("--evaluate", weights), request(weights, nullptr));
   if (is_refusal(captured.status)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())
@@ -169,7 +180,7 @@ std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
 }
 
 bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
-  PipedChild trainer(words_for("--sample", weights));
+  PipedChild trainer(words_for("--sample", weights), trainer_environment());
   trainer.write_line(request(weights, "sample"));
   // Until all texts of a prompt are there. False if the trainer is gone.
   const auto answered = [&] {
@@ -206,10 +217,10 @@ ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const 
                            {"dtype", wanted.dtype},
                            {"model_type", type},
                            {"adapter", wanted.adapter_only}};
-  const Captured captured =
-      capture({trainer_program().string(), "--export-weights", "--run-folder",
-               folder.run(run.folder).path.string(), "--resume-from", wanted.checkpoint.string()},
-              json_text(asked));
+  const Captured captured = asked_trainer(
+      {trainer_program().string(), "--export-weights", "--run-folder",
+       folder.run(run.folder).path.string(), "--resume-from", wanted.checkpoint.string()},
+      json_text(asked));
   ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status == 0 && answer.is_object()) return answer;
   throw Error("export: exprun-trainer ended with exit code " + std::to_string(captured.status));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/launch/process/child_process.h"
 #include "control/launch/store_folder.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
@@ -64,7 +65,7 @@ nlohmann::ordered_json compare_with_checkpoint(const RecipeText& text,
 // long OpenMP's threads spin for the next operation, unless the user has said so: about 0.2 ms
 // bridges the gaps within a step. libgomp's own 300,000 rounds make a step 15 times slower as soon
 // as another process wants the cores.
-std::vector<std::pair<std::string, std::string>> trainer_environment();
+EnvironmentVariables trainer_environment();
 
 // Weights that are looked at by the trainer: of a checkpoint of a run, or those that the recipe's
 // model.init_from names.

@@ -59,9 +59,11 @@ pid_t start_process(const ProcessStart& start) {
   cannot_start(start.words[0], error);
 }
 
-std::vector<std::string> own_environment() {
+std::vector<std::string> environment_with(const EnvironmentVariables& unless_set) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  for (const auto& [name, value] : unless_set)
+    if (!std::getenv(name.c_str())) environment.push_back(name + '=' + value);
   return environment;
 }
 
@@ -92,9 +94,7 @@ ForwardedSignals::~ForwardedSignals() {
 namespace {
 
 std::vector<std::string> environment_of(const ChildCommand& command) {
-  std::vector<std::string> environment = own_environment();
-  for (const auto& [name, value] : command.environment)
-    if (!std::getenv(name.c_str())) environment.push_back(name + '=' + value);
+  std::vector<std::string> environment = environment_with(command.environment);
   for (const auto& [name, value] : command.overriding) {
     std::erase_if(environment, [&](const auto& entry) { return entry.starts_with(name + '='); });
     environment.push_back(name + '=' + value);
@@ -207,26 +207,28 @@ std::string read_at_most(int fd, size_t most) {
 }
 
 // Nobody would read what it goes on to print.
-pid_t spawn(const std::vector<std::string>& words, int input, int output, bool silent) {
-  return start_process({words, own_environment(), SIGKILL, [=] {
+pid_t spawn(const std::vector<std::string>& words, int input, int output,
+            const CaptureOptions& options) {
+  return start_process({words, environment_with(options.environment), SIGKILL, [=] {
                           pass_descriptor(input, STDIN_FILENO);
                           pass_descriptor(output, STDOUT_FILENO);
-                          if (silent) pass_descriptor(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+                          if (options.silent)
+                            pass_descriptor(::open("/dev/null", O_WRONLY), STDERR_FILENO);
                         }});
 }
 
 }  // namespace
 
 Captured capture(const std::vector<std::string>& words, const std::string& input,
-                 const CaptureLimits& limits) {
+                 const CaptureOptions& options) {
   const UniqueFd stdin_file = file_of(input);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
   UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  const pid_t child = spawn(words, stdin_file.get(), writer.get(), limits.silent);
+  const pid_t child = spawn(words, stdin_file.get(), writer.get(), options);
   writer = UniqueFd();
-  Captured captured{0, read_at_most(reader.get(), limits.most_bytes)};
+  Captured captured{0, read_at_most(reader.get(), options.most_bytes)};
   reader = UniqueFd();  // who goes on writing ends by SIGPIPE
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;

@@ -33,18 +33,20 @@ class ForwardedSignals {
   sigset_t former_;
 };
 
+using EnvironmentVariables = std::vector<std::pair<std::string, std::string>>;
+
 struct ChildCommand {
-  std::vector<std::string> words;                                // the program's file first
-  std::vector<std::pair<std::string, std::string>> environment;  // unless set already
-  std::vector<int> kept_fds;  // the descriptors above 2 that the child gets
+  std::vector<std::string> words;    // the program's file first
+  EnvironmentVariables environment;  // unless set already
+  std::vector<int> kept_fds;         // the descriptors above 2 that the child gets
   // Whether stop signals wait until the child unblocks them (watch_stop_signals does): a program
   // that links LibTorch loads for 0.2 s before it can take one.
   bool holds_stop_signals = false;
-  std::filesystem::path log = {};  // gets both outputs, behind what is there; empty: ours
-  int output = -1;                 // or this descriptor does
-  std::string input = {};          // what it reads from standard input
-  std::vector<int> cpus = {};      // that it may run on, by the kernel's numbers; empty: ours
-  std::vector<std::pair<std::string, std::string>> overriding = {};  // environment, set or not
+  std::filesystem::path log = {};        // gets both outputs, behind what is there; empty: ours
+  int output = -1;                       // or this descriptor does
+  std::string input = {};                // what it reads from standard input
+  std::vector<int> cpus = {};            // that it may run on, by the kernel's numbers; empty: ours
+  EnvironmentVariables overriding = {};  // set already or not
 };
 
 // One of the two.
@@ -75,8 +77,8 @@ pid_t start_process(const ProcessStart& start);
 // In set_up: the program gets a descriptor of this process under a number of its own.
 void pass_descriptor(int fd, int as);
 
-// This process's own.
-std::vector<std::string> own_environment();
+// This process's own, with those that are not set in it.
+std::vector<std::string> environment_with(const EnvironmentVariables& unless_set);
 
 // Runs a program to its end for what it prints.
 struct Captured {
@@ -84,14 +86,15 @@ struct Captured {
   std::string output;  // standard output; standard error is this process's own
 };
 
-struct CaptureLimits {
-  bool silent = false;           // its standard error is dropped
-  size_t most_bytes = SIZE_MAX;  // of output; a program that prints more is cut off
+struct CaptureOptions {
+  bool silent = false;                    // its standard error is dropped
+  size_t most_bytes = SIZE_MAX;           // of output; a program that prints more is cut off
+  EnvironmentVariables environment = {};  // unless set already
 };
 
 // `input` is its standard input. At this process's death the kernel kills it. Throws Error when it
 // cannot be started.
 Captured capture(const std::vector<std::string>& words, const std::string& input,
-                 const CaptureLimits& limits = {});
+                 const CaptureOptions& options = {});
 
 }  // namespace exprun

@@ -29,9 +29,10 @@ Ends connected() {
 
 }  // namespace
 
-PipedChild::PipedChild(const std::vector<std::string>& words) {
+PipedChild::PipedChild(const std::vector<std::string>& words,
+                       const EnvironmentVariables& environment) {
   Ends input = connected(), output = connected();
-  pid_ = start_process({words, own_environment(), SIGKILL, [&] {
+  pid_ = start_process({words, environment_with(environment), SIGKILL, [&] {
                           pass_descriptor(input.theirs.get(), STDIN_FILENO);
                           pass_descriptor(output.theirs.get(), STDOUT_FILENO);
                         }});

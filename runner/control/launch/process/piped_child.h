@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "control/launch/process/child_process.h"
 
 namespace exprun {
 
@@ -16,7 +17,9 @@ class PipedChild {
  public:
   // The program's file first. Its standard error is this process's own; at this process's death the
   // kernel kills it. Throws Error when it cannot be started.
-  explicit PipedChild(const std::vector<std::string>& words);
+  // `environment`: variables that it gets unless they are set already.
+  explicit PipedChild(const std::vector<std::string>& words,
+                      const EnvironmentVariables& environment = {});
   ~PipedChild();  // kills it, if nobody has seen its end
   PipedChild(const PipedChild&) = delete;
   PipedChild& operator=(const PipedChild&) = delete;

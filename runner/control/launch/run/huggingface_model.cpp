@@ -41,6 +41,14 @@ std::optional<fs::path> tokenizer_of(const fs::path& folder) {
   return std::nullopt;
 }
 
+std::string dtype_of(const fs::path& folder) {
+  const nlohmann::json config = read_config(folder / kConfigFile);
+  std::string dtype;
+  for (const char* key : {"torch_dtype", "dtype"})  // the first is what it was called before
+    if (config.contains(key) && config[key].is_string()) dtype = config[key];
+  return dtype == "bfloat16" ? "bf16" : dtype == "float16" ? "fp16" : "fp32";
+}
+
 RecipeText recipe_of(const fs::path& folder, std::vector<std::string> overrides) {
   std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
   for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";

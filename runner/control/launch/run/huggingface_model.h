@@ -22,6 +22,9 @@ std::map<std::string, std::string> model_keys_of(const std::filesystem::path& fo
 // it has none that exprun reads.
 std::optional<std::filesystem::path> tokenizer_of(const std::filesystem::path& folder);
 
+// The format of its weights, as its config.json says: "fp32", "bf16" or "fp16".
+std::string dtype_of(const std::filesystem::path& folder);
+
 // A recipe for looking at its weights: it has no data. Throws as model_keys_of().
 RecipeText recipe_of(const std::filesystem::path& folder, std::vector<std::string> overrides);
 
