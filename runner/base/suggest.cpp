@@ -178,11 +178,9 @@ constexpr Pair kValues[] = {
     {"rope", "rotary"}, {"min", "minimize"}, {"max", "maximize"},
 };
 
-constexpr const char* kTrain = "; `exprun RECIPE` trains, where RECIPE is a .toml file";
+constexpr std::string_view kTraining[] = {"train", "run", "fit", "start"};
 
-// A word is a command; what begins with a sign is said as it is.
 constexpr Pair kCommands[] = {
-    {"train", kTrain},      {"run", kTrain},        {"fit", kTrain},       {"start", kTrain},
     {"log", "logs"},        {"kill", "stop"},       {"list", "ls"},        {"runs", "ls"},
     {"status", "ls"},       {"ps", "ls"},           {"delete", "rm"},      {"remove", "rm"},
     {"continue", "resume"}, {"restart", "resume"},  {"diff", "compare"},   {"generate", "sample"},
@@ -197,6 +195,16 @@ constexpr Pair kOptions[] = {
     {"--top", "--limit"},     {"--limit", "--top"},       {"--head", "--limit"},
     {"--tail", "--lines"},    {"--filter", "--where"},    {"--order-by", "--sort"},
     {"--parallel", "--jobs"}, {"--n-trials", "--trials"}, {"--num-samples", "--trials"},
+    {"--overwrite", "--new"}, {"--force", "--new"},       {"--background", "--detach"},
+};
+
+// What needs no option.
+constexpr Pair kOptionNotes[] = {
+    {"--dry-run", "; `exprun check RECIPE` shows the plan of a run"},
+    {"--resume", "; the same command continues a run that was interrupted"},
+    {"--config", "; give the recipe without an option before it"},
+    {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
+    {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
 };
 
 constexpr std::string_view kRanges[] = {
@@ -245,11 +253,13 @@ std::optional<std::string> value_synonym(std::string_view word,
   return ours;
 }
 
+bool means_training(std::string_view word) {
+  return std::find(std::begin(kTraining), std::end(kTraining), word) != std::end(kTraining);
+}
+
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands) {
   const char* ours = found_in(std::begin(kCommands), std::end(kCommands), word);
-  if (!ours) return "";
-  if (*ours == ';') return ours;
-  const bool known = std::find(commands.begin(), commands.end(), ours) != commands.end();
+  const bool known = ours && std::find(commands.begin(), commands.end(), ours) != commands.end();
   return known ? std::string(", did you mean '") + ours + "'?" : "";
 }
 
@@ -260,6 +270,11 @@ std::optional<std::string> option_synonym(std::string_view word,
         std::find(options.begin(), options.end(), pair.ours) != options.end())
       return pair.ours;
   return std::nullopt;
+}
+
+std::string option_note(std::string_view word) {
+  const char* note = found_in(std::begin(kOptionNotes), std::end(kOptionNotes), word);
+  return note ? note : "";
 }
 
 bool is_foreign_range(std::string_view text) {

@@ -32,6 +32,9 @@ std::optional<std::string> table_synonym(std::string_view word);
 std::optional<std::string> value_synonym(std::string_view word,
                                          const std::vector<std::string>& choices);
 
+// Whether it is another tool's command that trains: "train".
+bool means_training(std::string_view word);
+
 // What to say of a word that is none of the commands: ", did you mean 'ls'?" if they have it; empty
 // for a word that no other tool has, as far as is known.
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands);
@@ -39,6 +42,10 @@ std::string command_synonym(std::string_view word, const std::vector<std::string
 // "--limit" for "--top", if the command has it.
 std::optional<std::string> option_synonym(std::string_view word,
                                           const std::vector<std::string>& options);
+
+// What to say of an option of other tools that trainings need none for: "; `exprun check RECIPE`
+// ..." for "--dry-run"; empty for any other.
+std::string option_note(std::string_view word);
 
 // Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)".
 bool is_foreign_range(std::string_view text);

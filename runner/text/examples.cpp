@@ -50,6 +50,7 @@ ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int
     const bool is_longer = place - begin > most_tokens + 1;
     longer += is_longer;
     ++all;
+    empty += learned <= 0 && !is_longer;
     if (learned <= 0)
       ++unlearned;
     else if (!is_longer || truncates)

@@ -43,6 +43,7 @@ struct ExampleList {
   int64_t all = 0;        // those that were dropped included
   int64_t longer = 0;     // so many were truncated, or dropped where that is asked for
   int64_t unlearned = 0;  // so many have no learned token within `most_tokens`
+  int64_t empty = 0;      // so many of these have none at all
 
   // Throws Error where the words do not describe `tokens` tokens.
   ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most_tokens,

@@ -66,17 +66,18 @@ int flags(Connection::Mode mode) {
   return access | SQLite::OPEN_NOMUTEX | SQLite::OPEN_URI;  // a URI may be attached
 }
 
-// An archived store lies where no WAL index can be made, and a full disk has no room for one;
-// without a WAL nobody writes to it.
+// An archived store lies where no WAL index can be made, and a full disk has no room for one: so
+// nobody else has one either, and without a WAL nobody writes to it.
 std::unique_ptr<SQLite::Database> open_unchangeable(const std::filesystem::path& file) {
   return std::make_unique<SQLite::Database>(database_uri(file, "immutable=1"),
                                             flags(Connection::Mode::read_only));
 }
 
 bool needs_a_wal_index(SQLite::Database& database) {
-  const int code = database.tryExec("SELECT count(*) FROM sqlite_schema") & 0xff;
-  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR ||
-         code == SQLITE_FULL;
+  if (database.tryExec("SELECT count(*) FROM sqlite_schema") == SQLITE_OK) return false;
+  const int code = database.getExtendedErrorCode(), kind = code & 0xff;
+  return kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY || code == SQLITE_IOERR_SHMSIZE ||
+         code == SQLITE_IOERR_SHMOPEN;
 }
 
 // An empty one is what SQLite has made before it found no room for the index.

@@ -1,5 +1,6 @@
 """A sweep that is stopped, or that cannot go on, says so and is recorded so."""
 import contextlib
+import gzip
 import json
 import os
 import pathlib
@@ -42,15 +43,38 @@ class Sweep(SweepCrashes):
         self.assertIn(self.finish(process).code, (130, 143))
         self.assert_stopped_in_the_first_trial("killed")
 
+    def test_what_is_missing_is_said_before_the_first_trial_starts(self):
+        said = self.exprun("sweep", "tiny.toml", "dataset.path=nothing.txt,text.txt,neither.txt", "lr=1,2", code=2).err
+        self.assertEqual(said.partition("\n")[2].replace(str(self.folder), "HERE"), """\
+<override 1>:1:14: error: 'nothing.txt' does not exist
+    dataset.path=nothing.txt,text.txt,neither.txt
+                 ^^^^^^^^^^^ paths are relative to the working directory, HERE
+<override 1>:1:35: error: 'neither.txt' does not exist
+    dataset.path=nothing.txt,text.txt,neither.txt
+                                      ^^^^^^^^^^^ paths are relative to the working directory, HERE
+""")
+        self.assertEqual(self.rows("SELECT count(*) FROM sweeps"), [(0,)])
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(0,)])
+
+    def test_stop_of_a_trial_or_of_all_runs_stops_the_sweep(self):
+        for name, word in ("one", "@last"), ("all", "--all"):
+            process = self.begin("-j", "2", f"name={name}")
+            self.wait_until(lambda: len(self.trainers(process)) == 2, process)
+            self.exprun("stop", word)
+            self.assertEqual(self.finish(process).code, 143)
+        self.assertEqual(self.rows("SELECT DISTINCT state FROM runs"), [("interrupted",)])
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(4,)])
+
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
-        line = ("sweep", "tiny.toml", "dataset.path=nothing.txt,text.txt", "steps=2")
+        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared
+        line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")
         said = self.exprun(*line, code=6).err
-        self.assertRegex(said, r"\[1/2\] dataset.path=nothing.txt: could not begin: .*nothing.txt")
+        self.assertRegex(said, r"\[1/2\] dataset.path=packed.jsonl.gz: could not begin: .*has no field 'text'")
         self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same command continues it\n")
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)])
         self.assertEqual(self.rows("SELECT state, problem <> '' FROM trials"), [("failed", 1), ("finished", 0)])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("failed",)])
-        self.write("nothing.txt", "something after all. " * 100)
+        self.write("packed.jsonl.gz", gzip.compress(b'{"text": "something after all. "}\n' * 100))
         self.exprun(*line)
         self.assertEqual(self.rows("SELECT state, problem FROM trials"), [("finished", ""), ("finished", "")])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("finished",)])
@@ -278,7 +302,8 @@ class Sweep(SweepCrashes):
 
     def test_sweeps_are_listed_and_shown(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=8", "evaluation.val_loss.every=4 steps", "-j", "2")
-        self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,nothing.txt", "steps=2", "name=other", code=6)
+        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))
+        self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,packed.jsonl.gz", "tokenizer=byte", "steps=2", "name=other", code=6)
         listed = json.loads(self.exprun("sweep", "ls", "--json").out)
         self.assertEqual([(row["sweep"], row["name"], row["state"], row["trials"], row["finished"], row["failed"]) for row in listed],
                          [(2, "other", "failed", 2, 1, 1), (1, "tiny", "finished", 4, 4, 0)])
@@ -298,7 +323,7 @@ class Sweep(SweepCrashes):
                                 r"mean ± standard deviation over seeds, best first:\n *lr  val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
         self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))
-        self.assertIn("nothing.txt", self.exprun("sweep", "show", "@last").out)
+        self.assertIn("packed.jsonl.gz", self.exprun("sweep", "show", "@last").out)
         self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
                          f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; there are other and tiny\n")
 

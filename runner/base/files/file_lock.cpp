@@ -158,6 +158,7 @@ std::optional<FileLock> FileLock::try_take(const std::filesystem::path& file) {
 
 std::optional<FileLock> FileLock::try_share(const std::filesystem::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd && errno != ENOENT && errno != ENOTDIR) throw file_error("open", file);
   if (!fd || !lock(fd, F_OFD_SETLK, file, byte_range(kLock, F_RDLCK))) return std::nullopt;
   return FileLock(std::move(fd));
 }

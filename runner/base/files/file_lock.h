@@ -1,6 +1,6 @@
-// An exclusive OFD lock on the first byte of a file, for as long as any descriptor of the open file
-// lives: the kernel drops it at the death of the last process that holds it, so a crash is known at
-// once.
+// An OFD lock on the first byte of a file, exclusive unless it says so, for as long as any
+// descriptor of the open file lives: the kernel drops it at the death of the last process that
+// holds it, so a crash is known at once.
 #pragma once
 
 #include <fcntl.h>
@@ -30,8 +30,8 @@ class FileLock {
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
                                              std::chrono::milliseconds patience);
 
-  // One that others may share, but nobody take; nothing where it is taken, or the file is missing
-  // or cannot be read. The file need not be writable.
+  // One that others may share, but nobody take; nothing where it is taken, or the file is missing.
+  // The file need not be writable. Throws Error when it cannot be opened.
   static std::optional<FileLock> try_share(const std::filesystem::path& file);
 
   // Whether somebody holds the lock of `file`, or shares it; a missing file is not held.

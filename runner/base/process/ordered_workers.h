@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "base/strings.h"
 
 namespace exprun {
 
@@ -25,17 +24,15 @@ class OrderedWorkers {
   using Work = std::function<Result(Item)>;
 
   // `make_work` is called once a thread. `use` gets the results, in order, in the thread that puts.
-  // Throws Error when so many threads cannot be started.
+  // Where the system starts fewer threads, those do all; throws Error when it starts none.
   OrderedWorkers(size_t threads, std::function<Work()> make_work, std::function<void(Result)> use)
       : most_(2 * threads + 1), use_(std::move(use)) {
     for (size_t i = 0; i < threads; ++i) try {
         threads_.emplace_back([this, make_work] { run(make_work); });
       } catch (const std::system_error& error) {
-        end();
-        throw Error("cannot start " + pluralize(static_cast<int64_t>(threads), "thread") +
-                    ", only " + std::to_string(i) + ": " + error.code().message() +
-                    "; raise the limits of processes and memory (ulimit -u, -v), or use fewer "
-                    "threads");
+        if (i > 0) break;
+        throw Error("threads: cannot start one: " + error.code().message() +
+                    "; raise the limits of processes and memory (ulimit -u, -v)");
       }
   }
 

@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "control/command/offer.h"
 #include "control/report/terminal.h"
+#include "recipe/schema/key_lookup.h"
 
 namespace exprun {
 
@@ -140,11 +141,28 @@ struct Arguments::Impl {
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
     const std::string option = extra.substr(0, extra.find('='));
     auto near = option_synonym(option, places.option_names());
+    const bool takes_changes = usage.find("key=") != std::string::npos;
+    if (!near && takes_changes) {
+      if (const std::string note = option_note(option); !note.empty())
+        refuse("unknown option '" + extra + "'" + note);
+      near = change_for(option, extra);
+    }
     if (!near) near = nearest(option, places.option_names());
-    const bool takes_changes = usage.find("key=value") != std::string::npos;
-    if (!near && takes_changes && extra.starts_with("--"))
-      near = extra != option ? extra.substr(2) : extra.substr(2) + "=VALUE";
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
+  }
+
+  // "run.device=cpu" of "--device=cpu", and "weight_decay=VALUE" of "--weight-decay"; nothing where
+  // no key of a recipe is meant.
+  static std::optional<std::string> change_for(const std::string& option,
+                                               const std::string& extra) {
+    std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+    std::replace(key.begin(), key.end(), '-', '_');
+    const KeySynonym* synonym = key_synonym(key);
+    if (matching_paths(SchemaSet::embedded(), {}, key).empty()) {
+      if (!synonym || !*synonym->path) return std::nullopt;
+      key = synonym->path;
+    }
+    return key + (extra == option ? "=VALUE" : extra.substr(option.size()));
   }
 };
 

@@ -115,7 +115,7 @@ class DataLook {
   // What is missing here is a warning.
   DataGlance operator()(const Resolution& resolution) {
     DataGlance glance;
-    if (resolution.is_valid("dataset")) glance = data_of(resolution.recipe);
+    if (resolution.is_valid("dataset")) glance = glances_.of(resolution.recipe);
     if (resolution.is_valid("evaluation"))
       for (Diagnostic& problem : evaluation_file_problems(resolution.recipe))
         glance.problems.push_back(std::move(problem));
@@ -130,18 +130,9 @@ class DataLook {
   bool lacks_files() const { return lacks_files_; }
 
  private:
-  const DataGlance& data_of(const ResolvedRecipe& recipe) {
-    std::string dataset;
-    for (const auto& [path, value] : recipe.leaves(false))
-      if (path.starts_with("dataset.")) dataset += path + " = " + value + '\n';
-    const auto known = seen_.find(dataset);
-    if (known != seen_.end()) return known->second;
-    return seen_.emplace(dataset, glance_at_data(recipe, folder_.data())).first->second;
-  }
-
   const StoreFolder& folder_;
+  DatasetGlances glances_{folder_.data()};
   bool lacks_files_ = false;
-  std::map<std::string, DataGlance> seen_;
 };
 
 // This machine, and the plan if nothing is wrong so far.

@@ -18,7 +18,9 @@ int dispatch(Words words) {
     return command->run({words.begin() + 1, words.end()}, globals);
   if (words[0].starts_with('-') || !names_recipe(words[0]))
     throw Error("'" + words[0] + "' is neither a command nor a recipe" +
-                    meant_command_or_recipe(commands(), words[0], "exprun --help"),
+                    (means_training(words[0])
+                         ? "; `exprun RECIPE` trains, where RECIPE is a .toml file"
+                         : meant_command_or_recipe(commands(), words[0], "exprun --help")),
                 ExitCode::bad_recipe);
   return run_recipe(words, globals);
 }

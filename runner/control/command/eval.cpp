@@ -54,7 +54,9 @@ void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
   for (const auto& [metric, value] : metrics) {
     const auto before = store.values_at("eval/" + metric, step);
     const auto known = before.find(run.id);
-    if (known == before.end() || known->second == value) continue;
+    if (known == before.end()) continue;
+    const bool same = known->second == value || (std::isnan(known->second) && std::isnan(value));
+    if (same) continue;
     log_warning("eval: eval/" + metric + " of step " + std::to_string(step) + " was recorded as " +
                 shortest(known->second) + " before, and is now " + shortest(value));
   }

@@ -332,7 +332,7 @@ int run_sample(const Words& words, const Globals& globals) {
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
-             "seed",
+             "seed, end_of_text (default here: stop)",
              offered_sample_keys)
       .option(
           "--prompt", "TEXT", prompts,
@@ -372,7 +372,11 @@ int run_sample(const Words& words, const Globals& globals) {
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   for (const std::string& prompt : prompts)
-    if (const std::string problem = problem_of(prompt); !problem.empty())
+    if (const std::string problem =
+            prompt.empty() && !instruction
+                ? "a prompt is empty; the shortest is a line break: --prompt $'\\n'"
+                : problem_of(prompt);
+        !problem.empty())
       throw Error("sample: " + problem, ExitCode::bad_recipe);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
@@ -380,6 +384,10 @@ int run_sample(const Words& words, const Globals& globals) {
     overrides.push_back(std::string(kSampleTable) +
                         ".prompt=" + json_text(nlohmann::json(prompts.front())));
   for (std::string& change : form.changes()) overrides.push_back(std::move(change));
+  const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
+  const Value* written = base.find(kPrefix + "end_of_text");
+  if (!written || written->origin == Origin::default_value)
+    overrides.push_back(kPrefix + "end_of_text=stop");
   for (const std::string& setting : settings) overrides.push_back(change_in(kSampleTable, setting));
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());

@@ -55,7 +55,7 @@ ReportedRun reported_run(const Store& store, RunRow run);
 void require_runs(const std::string& command, const Words& references, const std::string& sweep);
 
 // The rows of the references (a name means all its runs), or of the `sweep` that is given in their
-// stead: its number, its name or @last; all runs if there is neither. Newest first. Throws Error.
+// stead: its number, its name or @last; all runs, newest first, if there is neither. Throws Error.
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep = "");
 

@@ -100,6 +100,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& o
   const Forecast ahead = forecast(store, plan, options.retry_failed);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
+  require_startable(ahead.to_run, globals.store);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
   say_how_it_ended(store, globals.store, plan, end, recipe);
   if (end.stopped) return *end.stopped;
@@ -206,7 +207,6 @@ int run_sweep(const Words& words, const Globals& globals) {
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest, search);
   show_warnings(plan.warnings, globals);
-  if (!dry_run) require_fitting_weights(plan);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

@@ -135,6 +135,15 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
   return glance;
 }
 
+const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
+  std::string dataset;
+  for (const auto& [path, value] : recipe.leaves(false))
+    if (path.starts_with("dataset.")) dataset += path + " = " + value + '\n';
+  const auto known = seen_.find(dataset);
+  if (known != seen_.end()) return known->second;
+  return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
+}
+
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::string& libtorch) {
   Diagnostics problems;
   for (const Value* path : evaluation_paths(recipe))

@@ -38,6 +38,19 @@ struct DataGlance {
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
+// The same for many recipes: each dataset is looked at once.
+class DatasetGlances {
+ public:
+  explicit DatasetGlances(std::filesystem::path data_folder)
+      : data_folder_(std::move(data_folder)) {}
+
+  const DataGlance& of(const ResolvedRecipe& recipe);
+
+ private:
+  std::filesystem::path data_folder_;
+  std::map<std::string, DataGlance> seen_;  // by [dataset]
+};
+
 // The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe,
                                      const std::string& libtorch = libtorch_folder());

@@ -78,7 +78,7 @@ class Preparation {
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt};
-    if (!large && !inputs_.has_standard_input()) check_records(options_, inputs_.sources());
+    if (!large) check_records(options_, unpacked_sources());
     if (options_.tokenizer == "char" && large) return {};
     DatasetInfo dataset_info = facts_of(*tokenizer());
     limit_tokens(dataset_info);
@@ -95,6 +95,15 @@ class Preparation {
            Packing::none;
   } catch (const Error&) {
     return true;
+  }
+
+  // Those whose size says how long it takes to read them.
+  std::vector<RawSource> unpacked_sources() const {
+    std::vector<RawSource> unpacked;
+    if (inputs_.has_standard_input()) return unpacked;
+    for (const RawSource& raw : inputs_.sources())
+      if (!is_packed(raw.source.file)) unpacked.push_back(raw);
+    return unpacked;
   }
 
   // Of plain text a token has one byte at least, and each file one for its end.

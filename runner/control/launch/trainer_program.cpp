@@ -138,6 +138,17 @@ ordered_json compare_rates(const RecipeText& now, const RecipeText& before, int6
   return ask(now, asked);
 }
 
+Diagnostics problems_of_weights(const RecipeText& text) {
+  ordered_json asked = question(text, {});
+  asked["only"] = "weights";
+  try {
+    ask(text, asked);
+    return {};
+  } catch (const RecipeError& error) {
+    return error.diagnostics();
+  }
+}
+
 ordered_json compare_with_checkpoint(const RecipeText& text,
                                      const std::filesystem::path& checkpoint,
                                      const DatasetInfo& dataset_info) {

@@ -55,6 +55,10 @@ nlohmann::ordered_json describe_schedule(const RecipeText& text, const DatasetIn
 nlohmann::ordered_json compare_rates(const RecipeText& now, const RecipeText& before, int64_t steps,
                                      const DatasetInfo& dataset_info);
 
+// What keeps the weights of model.init_from from being loaded into what the recipe builds, at its
+// places. Throws Error.
+Diagnostics problems_of_weights(const RecipeText& text);
+
 // What keeps a checkpoint from being loaded into what the recipe builds: {"model": [line],
 // "optimizer": [line]}. Throws likewise.
 nlohmann::ordered_json compare_with_checkpoint(const RecipeText& text,

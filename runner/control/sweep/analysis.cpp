@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format_units.h"
 #include "control/report/runs_table.h"
@@ -35,7 +36,7 @@ Factor numbered(const std::vector<std::string>& values) {
   return factor;
 }
 
-// So many groups of neighbours; nothing where the values are no numbers.
+// So many groups of neighbours, equal numbers together; nothing where the values are no numbers.
 std::optional<Factor> in_quantiles(const std::vector<std::string>& values, size_t count) {
   std::vector<std::pair<double, size_t>> by_number;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -45,19 +46,42 @@ std::optional<Factor> in_quantiles(const std::vector<std::string>& values, size_
   }
   std::sort(by_number.begin(), by_number.end());
   std::vector<std::string> quantiles(values.size());
-  for (size_t rank = 0; rank < by_number.size(); ++rank)
-    quantiles[by_number[rank].second] = std::to_string(rank * count / by_number.size());
+  size_t first = 0;  // of those with the same number
+  for (size_t rank = 0; rank < by_number.size(); ++rank) {
+    if (by_number[rank].first != by_number[first].first) first = rank;
+    quantiles[by_number[rank].second] = std::to_string(first * count / by_number.size());
+  }
   return numbered(quantiles);
 }
 
+// How many points there are but for the replicate.
+size_t different_points(const std::vector<ScoredPoint>& points) {
+  std::set<std::string> different;
+  for (const ScoredPoint& point : points)
+    different.insert(to_string(without_replicate(point.values)));
+  return different.size();
+}
+
 // Where few points have the same number, those of a quantile count as one.
-Factor factor_of(const std::vector<ScoredPoint>& points, const std::string& axis,
+Factor factor_of(const std::vector<ScoredPoint>& points, const std::string& axis, size_t different,
                  size_t quantiles) {
   std::vector<std::string> values;
   for (const ScoredPoint& point : points) values.push_back(value_of(point, axis).value_or(""));
   const Factor factor = numbered(values);
-  if (factor.count <= kMostQuantiles || factor.count * 2 <= points.size()) return factor;
+  if (factor.count <= kMostQuantiles || factor.count * 2 <= different) return factor;
   return in_quantiles(values, quantiles).value_or(factor);
+}
+
+// Whether each group of `fine` lies in one of `coarse`: then an effect of the second is one of the
+// first too.
+bool refines(const Factor& fine, const Factor& coarse) {
+  std::vector<std::optional<size_t>> group_of(fine.count);
+  for (size_t i = 0; i < fine.groups.size(); ++i) {
+    auto& group = group_of[fine.groups[i]];
+    if (group.value_or(coarse.groups[i]) != coarse.groups[i]) return false;
+    group = coarse.groups[i];
+  }
+  return true;
 }
 
 double squares_of(const std::vector<double>& values) {
@@ -82,39 +106,50 @@ double subtract_means(std::vector<double>& values, const Factor& factor) {
   return change;
 }
 
-// What the sum of an effect of each factor leaves of the values, squared, but for factor number
-// `without`: the means of one factor after the other are taken away until none is left.
-double residual(std::vector<double> values, const std::vector<Factor>& factors, size_t without) {
+using Factors = std::vector<Factor>;
+
+// What the sum of an effect of each factor leaves of the values, squared: the means of one factor
+// after the other are taken away until none is left.
+double residual(std::vector<double> values, const Factors& factors) {
   constexpr int kMostRounds = 200;
   constexpr double kNothing = 1e-24;
   const double total = squares_of(values);
   for (int round = 0; round < kMostRounds; ++round) {
     double change = 0;
-    for (size_t k = 0; k < factors.size(); ++k)
-      if (k != without) change += subtract_means(values, factors[k]);
+    for (const Factor& factor : factors) change += subtract_means(values, factor);
     if (change <= kNothing * total) break;
   }
   return squares_of(values);
 }
 
-size_t degrees_of(const std::vector<Factor>& factors) {
+// The degrees of freedom that a factor adds to those that it refines.
+size_t degrees_of(const Factor& factor, const Factors& all) {
+  size_t coarser = 1;
+  for (const Factor& other : all)
+    if (other.count < factor.count && refines(factor, other))
+      coarser = std::max(coarser, other.count);
+  return factor.count - coarser;
+}
+
+size_t degrees_of(const Factors& factors) {
   size_t degrees = 0;
-  for (const Factor& factor : factors) degrees += factor.count - 1;
+  for (const Factor& factor : factors) degrees += degrees_of(factor, factors);
   return degrees;
 }
 
 // The axes that tell something: some points differ in them, and some are equal. Axes that part the
 // points alike, as those of a zip, are one factor.
 struct Design {
-  std::vector<Factor> factors;
+  Factors factors;
   std::map<std::string, size_t> factor_of_axis;
 };
 
 Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes,
                  size_t quantiles) {
   Design design;
+  const size_t different = different_points(points);
   for (const std::string& axis : axes) {
-    const Factor factor = factor_of(points, axis, quantiles);
+    const Factor factor = factor_of(points, axis, different, quantiles);
     if (factor.count < 2 || factor.count == points.size()) continue;
     const auto known = std::find(design.factors.begin(), design.factors.end(), factor);
     design.factor_of_axis[axis] = static_cast<size_t>(known - design.factors.begin());
@@ -133,21 +168,27 @@ Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<s
 }
 
 // How much of the variance each factor explains; empty where nothing is left to tell noise by.
-std::vector<double> explained_by(const std::vector<ScoredPoint>& points,
-                                 const std::vector<Factor>& factors) {
+std::vector<double> explained_by(const std::vector<ScoredPoint>& points, const Factors& factors) {
+  constexpr double kRounding = 1e-24;
   const size_t degrees = degrees_of(factors);
   if (points.size() < degrees + 2) return {};
   std::vector<double> scores;
   for (const ScoredPoint& point : points) scores.push_back(point.score);
+  const double size = squares_of(scores);
   subtract_means(scores, {std::vector<size_t>(points.size()), 1});
   const double total = squares_of(scores);
-  const double rest = residual(scores, factors, factors.size());
-  const double noise = rest / static_cast<double>(points.size() - 1 - degrees);
+  if (total <= kRounding * size) return std::vector<double>(factors.size());
+  const double noise = residual(scores, factors) / static_cast<double>(points.size() - 1 - degrees);
   std::vector<double> explained;
-  for (size_t k = 0; k < factors.size(); ++k) {
-    const double by_axis = residual(scores, factors, k) - rest;
-    const double by_chance = noise * static_cast<double>(factors[k].count - 1);
-    explained.push_back(total == 0 ? 0 : std::max(0.0, (by_axis - by_chance) / total));
+  for (const Factor& factor : factors) {
+    Factors others;  // without those that would explain the same
+    for (const Factor& other : factors)
+      if (!refines(other, factor)) others.push_back(other);
+    const double without = residual(scores, others);
+    others.push_back(factor);
+    const double by_chance = noise * static_cast<double>(degrees_of(factor, factors));
+    const double share = (without - residual(scores, others) - by_chance) / total;
+    explained.push_back(std::max(0.0, share));
   }
   return explained;
 }

@@ -55,19 +55,19 @@ Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed) 
       ++result.ended[which.run->state];
       continue;
     }
-    ++result.to_run;
+    result.to_run.push_back(&trial);
     if (const auto seconds = speeds.seconds(trial.resolved)) {
       sum += *seconds;
       ++known;
     }
   }
   if (known > 0)
-    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run);
+    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run.size());
   return result;
 }
 
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
-  const auto trials = static_cast<int64_t>(plan.trials.size());
+  const auto trials = static_cast<int64_t>(plan.trials.size()), to_run = forecast.trials();
   std::string text = "sweep of " + pluralize(trials, "trial");
   if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
   std::string ended;
@@ -77,18 +77,22 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
       forecast.ended.empty() ||
       (forecast.ended.size() == 1 && forecast.ended.contains(RunState::finished));
   const std::string others = only_finished ? "" : " (" + ended + ")";
-  if (forecast.to_run == 0)
-    return text + (only_finished ? ", all finished" : ", none to run" + others);
-  if (forecast.to_run < trials)
-    text += ", " + with_thousands(forecast.to_run) + " of them to run" + others;
-  if (forecast.seconds)
+  if (to_run == 0)
+    text += only_finished ? ", all finished" : ", none to run" + others;
+  else if (to_run < trials)
+    text += ", " + with_thousands(to_run) + " of them to run" + others;
+  if (to_run > 0 && forecast.seconds)
     text += ", about " + time_span(*forecast.seconds) + " if run one after another";
+  if (forecast.ended.contains(RunState::pruned))
+    text += "; `exprun resume RUN` continues a pruned trial";
+  if (forecast.ended.contains(RunState::failed) || forecast.ended.contains(RunState::diverged))
+    text += "; --retry-failed starts those that failed again";
   return text;
 }
 
 void require_consent(const Forecast& forecast) {
-  if (forecast.to_run <= kMostUnasked) return;
-  const std::string trials = with_thousands(forecast.to_run) + " trials";
+  if (forecast.trials() <= kMostUnasked) return;
+  const std::string trials = with_thousands(forecast.trials()) + " trials";
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
     throw Error("sweep: " + trials + " are to run; give --yes to start more than " +
                     std::to_string(kMostUnasked),

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/launch/launch.h"
 #include "control/sweep/trials.h"
@@ -13,12 +14,14 @@
 namespace exprun {
 
 struct Forecast {
-  int64_t to_run = 0;
+  std::vector<const Trial*> to_run;   // of the plan
   std::map<RunState, int64_t> ended;  // trials that are not run again, by what became of them
   // Of these, one after another, at the fastest speed that earlier runs of this host reached with
   // the same model and batch, and with what that run took beside its steps. A trial without such a
   // run counts as the mean of the others; nothing if there is no such run at all.
   std::optional<double> seconds;
+
+  int64_t trials() const { return static_cast<int64_t>(to_run.size()); }
 };
 
 Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed);

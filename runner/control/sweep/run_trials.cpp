@@ -358,9 +358,18 @@ class Scheduler {
     if (news == News::yes) log_info(prefix(trial) + outcome_text(store_, plan_, run));
   }
 
+  // Who stops a trial wants no other in its place.
   void count_stopped(const RunRow& run) {
     ++end_.interrupted;
+    if (stop_) return;
     stopped_alone_ = run.exit_code.value_or(static_cast<int>(ExitCode::failed));
+    stop_all("a trial was stopped, so the sweep stops");
+  }
+
+  void stop_all(const std::string& why) {
+    log_info(why + (running_.empty() ? "" : "; the other trials save their state"));
+    stop_ = true;
+    send(SIGTERM);
   }
 
   void count_failed(const Trial& trial, const WhichRun& which) {
@@ -386,9 +395,7 @@ class Scheduler {
     }
     log_warning(prefix(trial) + text);
     if (!options_.fail_fast || stop_) return;
-    log_info("--fail-fast: stopping; the other trials save their state");
-    stop_ = true;
-    send(SIGTERM);
+    stop_all("--fail-fast: stopping");
   }
 
   void link(const Trial& trial, const RunRow& run) {

@@ -11,6 +11,7 @@
 #include "base/machine/processor.h"
 #include "base/process/ordered_workers.h"
 #include "base/strings.h"
+#include "control/launch/run/initial_weights.h"
 #include "control/launch/trainer_program.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
@@ -141,8 +142,8 @@ Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
 }
 
 // The path of the key that a recipe may have instead: batch.tokens of batch.sequences; else empty.
-std::string alternative_to(const std::string& path, const ResolvedRecipe& recipe) {
-  const Schema* schema = schema_at(recipe.schemas(), recipe.root(), path);
+std::string alternative_to(const std::string& path, const Table& root) {
+  const Schema* schema = schema_at(SchemaSet::embedded(), root, path);
   if (schema == nullptr || !schema->contains("x-instead-of")) return "";
   return join_path(parent_path(path), (*schema)["x-instead-of"].get<std::string>());
 }
@@ -156,8 +157,10 @@ Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe) {
   std::map<std::string, const SweepChange*> known;
   for (size_t i = 0; i < point.size(); ++i) {
     const std::string path = key_of(whole[first + i]);
-    const auto other = known.find(alternative_to(path, recipe));
-    if (other != known.end()) diagnostics.push_back(other_unit(point[i], *other->second));
+    const auto other = known.find(alternative_to(path, recipe.root()));
+    const bool is_reset = whole[first + i].starts_with('~');
+    if (other != known.end() && !is_reset && !other->second->override.starts_with('~'))
+      diagnostics.push_back(other_unit(point[i], *other->second));
     const auto [before, is_new] = known.try_emplace(path, &point[i]);
     if (!is_new) diagnostics.push_back(same_key(point[i], *before->second));
   }
@@ -211,7 +214,7 @@ class Survey {
       const Resolution base = resolver(recipe_.overrides);
       move_settings(arguments, recipe.overrides, base.recipe.root());
       const std::optional<Sweep> sweep = read_sweep(recipe);
-      read_space(sweep, arguments, options);
+      read_space(sweep, arguments, options, base.recipe.root());
       if (sweep) add(check_metric(*sweep, axes_, base.recipe.root()));
       require_no_bare_lists(axes_, base.recipe.root(), SchemaSet::embedded());
       find_integers(axes_, base.recipe.root(), SchemaSet::embedded());
@@ -244,9 +247,13 @@ class Survey {
       if (said_.insert(said(next)).second) found_.diagnostics.push_back(next);
   }
 
+  void warn(const SourceSpan& where, std::string message, std::string help) {
+    add({{where, std::move(message), std::move(help), {}, Severity::warning}});
+  }
+
   // The recipe's axes, and those of the command line, which win.
   void read_space(const std::optional<Sweep>& sweep, const std::vector<std::string>& arguments,
-                  const SearchOptions& options) {
+                  const SearchOptions& options, const Table& root) {
     if (sweep) {
       axes_ = sweep->axes;
       found_.plan.metric = sweep->metric;
@@ -264,9 +271,20 @@ class Survey {
       if (axis.values.empty())
         remove_key(axes_, axis.key);
       else
-        for (const SweepChange& change : axis.values.front()) remove_key(axes_, change.override);
+        for (const SweepChange& change : axis.values.front()) {
+          remove_key(axes_, change.override);
+          for (const std::string& path :
+               matching_paths(SchemaSet::embedded(), root, key_of(change.override)))
+            if (const std::string other = alternative_to(path, root); !other.empty())
+              remove_key(axes_, other);
+        }
     axes_.insert(axes_.end(), given.begin(), given.end());
     if (!search_.method.empty()) found_.plan.method = search_.method;
+    if (options.random_seed && found_.plan.method != "random")
+      throw Error(
+          "sweep: a grid runs all its points, so --random-seed has no effect; give "
+          "--trials N too",
+          ExitCode::bad_recipe);
     found_.plan.seeds = search_.seeds.value_or(1);
   }
 
@@ -303,8 +321,15 @@ class Survey {
       if (seeds > 1) axes.push_back(replicates);
       return expand_grid(axes);
     }
-    std::vector<SweepPoint> points =
-        draw_points(axes_, (*search_.trials + seeds - 1) / seeds, search_.random_seed.value_or(0));
+    const int64_t wanted = (*search_.trials + seeds - 1) / seeds;
+    std::vector<SweepPoint> points = draw_points(axes_, wanted, search_.random_seed.value_or(0));
+    const auto drawn = static_cast<int64_t>(points.size());
+    if (drawn < wanted)
+      warn(search_.trials_where, "the axes have only " + pluralize(drawn, "point"),
+           "add values or an interval, such as lr=log:1e-4..1e-2");
+    else if (*search_.trials % seeds != 0)
+      warn(search_.trials_where, "the last point gets fewer than " + pluralize(seeds, "seed"),
+           "give a multiple of " + std::to_string(seeds));
     if (seeds > 1) points = with_each(points, replicates);
     if (static_cast<int64_t>(points.size()) > *search_.trials)
       points.resize(static_cast<size_t>(*search_.trials));
@@ -382,7 +407,7 @@ class Survey {
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
     found_.plan.trials.push_back(
-        {number, changes_of(point), std::move(result.text), std::move(resolved)});
+        {number, changes_of(point), point, std::move(result.text), std::move(resolved)});
   }
 
   RecipeText recipe_;  // without its [sweep]
@@ -409,16 +434,46 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
   return std::move(survey.plan);
 }
 
-void require_fitting_weights(const SweepPlan& plan) {
-  std::set<std::string> asked;
-  for (const Trial& trial : plan.trials) {
-    const Table& root = trial.resolved.root();
-    // Where only the data tell how many tokens there are, the first trial says it.
-    if (!trial.resolved.find("model.init_from") || !integer_at(root, "model.vocab_size")) continue;
-    if (!asked.insert(toml_text(*root.find("model"))).second) continue;
-    Description description = describe(trial.text, {}, false);
-    if (!description.refusals.empty()) throw RecipeError(std::move(description.refusals));
+namespace {
+
+// What the shapes of a model may depend on.
+std::string model_of(const ResolvedRecipe& recipe) {
+  std::string model;
+  for (const auto& [path, value] : recipe.leaves(false))
+    if (path.starts_with("model.") && !path.ends_with("dropout"))
+      model += path + "=" + value + '\n';
+  return model;
+}
+
+// Whether the trainer can tell: where only the data say how many tokens there are, it cannot yet.
+bool has_weights_to_fit(const ResolvedRecipe& recipe) {
+  return recipe.find("model.init_from") && integer_at(recipe.root(), "model.vocab_size");
+}
+
+}  // namespace
+
+void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder) {
+  DatasetGlances glances(folder.data());
+  std::set<std::string> asked;  // models
+  std::set<Said> said_before;
+  Diagnostics mistakes;
+  for (const Trial* trial : trials) {
+    const ResolvedRecipe& recipe = trial->resolved;
+    Diagnostics problems = glances.of(recipe).problems;
+    const auto add = [&](const Diagnostics& more) {
+      problems.insert(problems.end(), more.begin(), more.end());
+    };
+    add(evaluation_file_problems(recipe));
+    add(initial_weights_problems(recipe, folder));
+    if (!has_errors(problems) && has_weights_to_fit(recipe) &&
+        asked.insert(model_of(recipe)).second)
+      add(problems_of_weights(trial->text));
+    const size_t first = trial->text.overrides.size() - trial->point.size() + 1;
+    for (Diagnostic& problem : at_axes(std::move(problems), trial->point, first))
+      if (problem.severity == Severity::error && said_before.insert(said(problem)).second)
+        mistakes.push_back(std::move(problem));
   }
+  if (!mistakes.empty()) throw RecipeError(first_of(std::move(mistakes)));
 }
 
 Objective objective_of(const SweepPlan& plan) {

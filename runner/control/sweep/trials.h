@@ -12,12 +12,14 @@
 #include "control/data/prepare.h"
 #include "control/launch/launch.h"
 #include "control/sweep/early_stopping.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 
 struct Trial {
   int64_t number = 0;                // from 1
-  std::vector<std::string> changes;  // "lr=0.001": the point, as it was written
+  std::vector<std::string> changes;  // "lr=0.001": what it has of the axes, as it was written
+  SweepPoint point;
   RecipeText text;
   ResolvedRecipe resolved;
 };
@@ -65,9 +67,10 @@ SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
                      const SearchOptions& options = {});
 
-// Throws RecipeError where the weights of model.init_from do not fit the model of some trial, each
-// model asked for once; Error. Only the trainer can tell, which takes some tenths of a second.
-void require_fitting_weights(const SweepPlan& plan);
+// Throws RecipeError with all that these trials would be refused for before their first step: data,
+// files and weights that are missing, and weights that do not fit the model, each looked at once;
+// Error.
+void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder);
 
 // "lr=0.001 num_layers=4"
 std::string label(const Trial& trial);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/format_units.h"
-#include "base/random.h"
+#include "base/sobol_sequence.h"
 #include "base/strings.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
@@ -147,32 +147,6 @@ void append(SweepPoint& point, const SweepAxis& axis, const SweepPoint& value) {
   }
 }
 
-// Points that fill the unit cube evenly, however many are drawn: the additive recurrence whose
-// steps are the powers of 1/x, where x^(axes + 1) = x + 1 (Roberts 2018, "The unreasonable
-// effectiveness of quasirandom sequences"), from a random start.
-class EvenPoints {
- public:
-  EvenPoints(size_t axes, uint64_t seed) : seed_(seed) {
-    double root = 2;
-    for (int round = 0; round < 64; ++round)
-      root = std::pow(1 + root, 1 / (static_cast<double>(axes) + 1));
-    double step = 1;
-    for (size_t i = 0; i < axes; ++i)
-      steps_.push_back(static_cast<uint64_t>((step /= root) * 0x1p64));
-  }
-
-  // Of the point with that number, in [0, 1).
-  double coordinate(uint64_t number, size_t axis) const {
-    static const uint64_t kWord = random_word("sweep start");
-    const uint64_t place = random_bits({kWord, seed_, axis}) + number * steps_[axis];
-    return static_cast<double>(place >> 11) * 0x1p-53;
-  }
-
- private:
-  uint64_t seed_;
-  std::vector<uint64_t> steps_;  // of 2^64
-};
-
 std::string drawn_text(const SweepAxis& axis, double part) {
   const Interval& interval = *axis.interval;
   double low = interval.low, high = interval.high;
@@ -191,7 +165,8 @@ std::string drawn_text(const SweepAxis& axis, double part) {
   return *rounded < low ? shortest(low) : *rounded > high ? shortest(high) : text;
 }
 
-SweepPoint draw_point(const std::vector<SweepAxis>& axes, const EvenPoints& cube, uint64_t number) {
+SweepPoint draw_point(const std::vector<SweepAxis>& axes, const SobolSequence& cube,
+                      uint64_t number) {
   SweepPoint point;
   size_t varying = 0;
   for (const SweepAxis& axis : axes) {
@@ -344,14 +319,15 @@ std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const S
 std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t count,
                                     int64_t seed) {
   constexpr double kPatience = 100;  // an interval may be too narrow for so many numbers
+  constexpr double kRounds = 2;      // the last of few points come sooner by chance
   double wanted = static_cast<double>(count);
-  double draws = kPatience * wanted;
+  double draws = kPatience * wanted, even_draws = draws;
   if (const auto all = number_of_points(axes)) {
     wanted = std::min(wanted, *all);
     draws = HUGE_VAL;
+    even_draws = kRounds * *all;
   }
-  const auto varying = std::count_if(axes.begin(), axes.end(), varies);
-  const EvenPoints cube(static_cast<size_t>(varying), static_cast<uint64_t>(seed));
+  const SobolSequence cube(static_cast<uint64_t>(seed), even_draws);
   std::vector<SweepPoint> points;
   std::set<std::string> known;
   for (uint64_t i = 0; static_cast<double>(points.size()) < wanted; ++i) {

@@ -249,6 +249,29 @@ Diagnostic twice(SourceSpan where, std::string_view name) {
           earlier == 0 ? "" : "first on line " + std::to_string(earlier)};
 }
 
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_no_value(std::string_view word) {
+  return is_one_of(word, {"None", "none", "null", "Null", "nil"});
+}
+
+// The value of the line in which parsing stopped, if it is a word, a name or a path that lacks its
+// quotes; else empty. Parsing may go some way into "true", "inf" and "nan" before it stops.
+std::string_view text_without_quotes(const SourceSpan& stopped) {
+  const std::string_view line = line_of(stopped.file->text, stopped.line);
+  const size_t equals = line.find('=');
+  if (equals == std::string_view::npos || stopped.column <= equals + 1 || is_header(line))
+    return {};
+  const std::string_view value = trimmed(line.substr(equals + 1, line.find('#') - equals - 1));
+  const auto is_plain = [](char c) { return is_key_character(c) || c == '.' || c == '/'; };
+  const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
+                              !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
+  if (!begins_as_word || !std::all_of(value.begin(), value.end(), is_plain)) return {};
+  return is_one_of(value, {"True", "False", "TRUE", "FALSE"}) ? std::string_view() : value;
+}
+
 // "Error while parsing value: could not ..." -> "could not ..."
 std::string message_of(std::string_view description) {
   for (const Wording& wording : kWordings)
@@ -274,6 +297,10 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
     return obstacle ? *obstacle : twice(where, name);
   }
   if (description.ends_with("into existing inline table")) return into_inline(where);
+  if (const std::string_view bare = text_without_quotes(where); !bare.empty())
+    return {span_of(file, static_cast<size_t>(bare.data() - file->text.data()), bare.size()),
+            "this is not a TOML value",
+            is_no_value(bare) ? "TOML has no such value: leave the key out" : "put text in quotes"};
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;

@@ -152,7 +152,7 @@ class InstructionDataset final : public Dataset {
   std::string warning() const override {
     constexpr int64_t kFew = 20;  // one in so many may be dropped without a word
     const ExampleList& list = train_.list();
-    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size());
+    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size()) - list.empty;
     if (dropped * kFew <= list.all) return "";
     return with_thousands(dropped) + " of " + pluralize(list.all, "example") +
            " are dropped: they do not fit into sequences of " + std::to_string(length_) +

@@ -170,6 +170,12 @@ json checkpoint_comparison(const ResolvedRecipe& recipe, const std::string& fold
   return {{"model", model}, {"optimizer", optimizer}};
 }
 
+// Refuses weights that do not fit; nothing else is asked.
+json weights_check(const ResolvedRecipe& recipe) {
+  require_importable(recipe, build_train_state(recipe, at::kMeta));
+  return json::object();
+}
+
 RecipeText text_in(const json& request, const char* key) {
   return RecipeText::from_json(json_text(request.at(key)));
 }
@@ -209,6 +215,7 @@ json describe(const std::string& request) {
     return rates_comparison(recipe, resolve(text_in(parsed, "before"), dataset_info),
                             parsed.at("steps"), dataset_info);
   require_known_vocabulary(recipe);
+  if (only == "weights") return weights_check(recipe);
   if (only == "checkpoint") return checkpoint_comparison(recipe, parsed.at("folder"));
   return description(recipe, dataset_info);
 }

@@ -53,6 +53,36 @@ TEST_CASE("sweep analysis: what other axes do is no noise") {
   CHECK(*importance_of_axes(drawn)[1].explained == doctest::Approx(8.0 / 9));
 }
 
+TEST_CASE("sweep analysis: of an axis within another the outer one explains what both could") {
+  std::vector<ScoredPoint> points;  // zip(lr=[1,1,2,2], wd=[0,1,2,3]) x eps
+  for (int i = 0; i < 8; ++i)
+    points.push_back(point("lr=" + std::to_string(1 + i / 4) + " wd=" + std::to_string(i / 2) +
+                               " eps=" + std::to_string(i % 2),
+                           i < 4 ? 5 : 3));
+  const auto axes = importance_of_axes(points);
+  CHECK(*axes[0].explained == doctest::Approx(1));
+  CHECK(*axes[1].explained == doctest::Approx(0));
+  CHECK(*axes[2].explained == doctest::Approx(0));
+}
+
+TEST_CASE("sweep analysis: a random search with seeds is told apart by its points") {
+  std::vector<ScoredPoint> points;  // lr makes all the difference
+  for (int i = 0; i < 16; ++i)
+    for (int seed = 0; seed < 2; ++seed)
+      points.push_back(point("lr=" + std::to_string(i) + " wd=" + std::to_string(i * 7 % 16) +
+                                 " seed=" + std::to_string(seed),
+                             i / 4));
+  const auto axes = importance_of_axes(points);
+  CHECK(*axes[0].explained > 0.8);
+  CHECK(*axes[1].explained < 0.1);
+}
+
+TEST_CASE("sweep analysis: equal scores are explained by nothing") {
+  std::vector<ScoredPoint> points;
+  for (const int lr : {1, 1, 2, 2, 3, 3}) points.push_back(point("lr=" + std::to_string(lr), 0.1));
+  CHECK(*importance_of_axes(points)[0].explained == 0);
+}
+
 TEST_CASE("sweep analysis: axes that vary together explain the same") {
   const std::vector<ScoredPoint> zipped{
       point("layers=2 lr=1 wd=0", 1), point("layers=2 lr=1 wd=1", 2),

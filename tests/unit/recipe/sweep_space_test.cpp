@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cmath>
+#include <algorithm>
+#include <set>
 
 #include "recipe/sweep/sweep_table.h"
 #include "recipes.h"
@@ -102,26 +102,32 @@ TEST_CASE("sweep: trials are compared by a series that they record") {
 
 TEST_CASE(
     "sweep: few points of a random search cover each axis evenly, and more come behind them") {
-  const auto axes =
-      parse_axes({"lr=loguniform(1e-4,1e-1)", "wd=interval(0,1)", "layers=2,4", "seed=1"});
+  std::vector<std::string> arguments{"layers=2,4", "seed=1"};
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    arguments.push_back(std::string(name) + "=interval(0,1)");
+  const auto axes = parse_axes(arguments);
   const auto value = [](const SweepChange& change) {
     return std::stod(change.override.substr(change.override.find('=') + 1));
   };
   for (int64_t seed = 0; seed < 20; ++seed) {
-    const auto points = draw_points(axes, 12, seed);
-    std::array<int, 3> decades{}, thirds{};
-    int deep = 0;
-    for (const SweepPoint& point : points) {
-      ++decades.at(static_cast<size_t>(std::log10(value(point[0])) + 4));
-      ++thirds.at(static_cast<size_t>(value(point[1]) * 3));
-      deep += value(point[2]) == 4;
+    const auto points = draw_points(axes, 16, seed);
+    for (size_t axis = 2; axis < 7; ++axis) {
+      std::set<int> sixteenths;
+      for (const SweepPoint& point : points)
+        sixteenths.insert(static_cast<int>(value(point[axis]) * 16));
+      CHECK(sixteenths.size() == 16);
     }
-    for (const int count : decades) CHECK(std::abs(count - 4) <= 1);
-    for (const int count : thirds) CHECK(std::abs(count - 4) <= 1);
-    CHECK(std::abs(deep - 6) <= 1);
+    const auto deep = std::count_if(points.begin(), points.end(),
+                                    [&](const SweepPoint& point) { return value(point[0]) == 4; });
+    CHECK(deep == 8);
     const auto fewer = draw_points(axes, 5, seed);
     for (size_t i = 0; i < fewer.size(); ++i)
-      CHECK(fewer[i].front().override == points[i].front().override);
+      CHECK(fewer[i].back().override == points[i].back().override);
   }
-  CHECK(draw_points(axes, 2, 0)[0][0].override != draw_points(axes, 2, 1)[0][0].override);
+  CHECK(draw_points(axes, 2, 0)[0][2].override != draw_points(axes, 2, 1)[0][2].override);
+}
+
+TEST_CASE("sweep: a random search finds every point of a space of words") {
+  const auto axes = parse_axes({"a=1,2,3", "b=1,2,3,4,5", "c=x,y"});
+  CHECK(draw_points(axes, 1000, 3).size() == 30);
 }

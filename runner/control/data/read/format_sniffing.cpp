@@ -169,7 +169,7 @@ void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
   if (is_parquet(buffer)) refuse("is a Parquet file, not text", "export it as JSON Lines");
   if (const auto* wide = wide_encoding(buffer)) refuse(problem_of(*wide), remedy_for(*wide));
   if (const auto at = zero_byte(buffer))
-    refuse("is binary, not text: its byte " + std::to_string(*at + 1) + " is zero",
+    refuse("is binary, not text: its byte " + std::to_string(*at) + " is zero",
            "give files of text");
   if (is_markdown(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;

@@ -1,6 +1,5 @@
 #include "control/launch/run/checkpoint_choice.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -28,13 +27,29 @@ Error nothing_to_look_at(const std::string& command, const std::string& run,
                "` makes the run again");
 }
 
-CheckpointFolder last_checkpoint(const RunFolder& folder, const std::string& run,
-                                 const std::string& command) {
+// Nothing if the run has removed it meanwhile, or is about to.
+std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
+  const auto manifest = checkpoint.path / kManifestName;
+  auto reading = FileLock::try_share(manifest);
+  if (!reading || !reading->is_of(manifest)) return std::nullopt;
+  return HeldCheckpoint{checkpoint, std::move(*reading)};
+}
+
+// As chosen_checkpoint(); nothing where one was removed before it could be held.
+std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std::string& run,
+                                              const std::string& command) {
   std::vector<std::string> passed_over;
-  const auto checkpoint = newest_intact(folder, passed_over);
-  if (!checkpoint) throw nothing_to_look_at(command, run, passed_over);
-  warn_of(passed_over);
-  return *checkpoint;
+  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder, &passed_over)) {
+    auto found = held(checkpoint);
+    if (!found) return std::nullopt;
+    const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
+    if (!problem) {
+      warn_of(passed_over);
+      return found;
+    }
+    passed_over.push_back(checkpoint.path.filename().string() + ": " + *problem);
+  }
+  throw nothing_to_look_at(command, run, passed_over);
 }
 
 // "it has those of steps 80 and 100".
@@ -54,14 +69,18 @@ std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
   return state["best"].at("step").get<int64_t>();
 }
 
-CheckpointFolder found_checkpoint(const RunFolder& run_folder, const std::string& run,
-                                  const CheckpointChoice& choice, const std::string& command) {
+// Likewise.
+std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, const std::string& run,
+                                               const CheckpointChoice& choice,
+                                               const std::string& command) {
   if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
   const auto complete = complete_checkpoints(run_folder);
   std::string what = "no checkpoint of step " + std::to_string(choice.step);
   int64_t step = choice.step;
   if (choice.kind == Kind::best) {
-    const auto best = complete.empty() ? std::nullopt : best_step(complete.front());
+    const auto newest = complete.empty() ? std::nullopt : held(complete.front());
+    if (!newest && !complete.empty()) return std::nullopt;
+    const auto best = newest ? best_step(newest->folder) : std::nullopt;
     if (!best)
       throw Error(command + ": " + run +
                   " has no best checkpoint: no evaluation has measured its run.best_metric before "
@@ -72,8 +91,9 @@ CheckpointFolder found_checkpoint(const RunFolder& run_folder, const std::string
   }
   for (const CheckpointFolder& checkpoint : complete) {
     if (checkpoint.step != step) continue;
-    const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
-    if (!problem) return checkpoint;
+    auto found = held(checkpoint);
+    const auto problem = found ? manifest_problem(checkpoint.path, Verify::hashes) : std::nullopt;
+    if (!problem) return found;
     throw Error(command + ": the checkpoint of step " + std::to_string(step) + " of " + run +
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");
   }
@@ -93,17 +113,9 @@ CheckpointChoice checkpoint_choice(const std::string& command, const std::string
 
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
                                  const CheckpointChoice& choice, const std::string& command) {
-  const RunFolder run_folder = folder.run(run);
-  for (;;) {  // a run that trains may replace all that there are before they are held
-    std::map<int64_t, FileLock> readings;
-    for (const CheckpointFolder& checkpoint : complete_checkpoints(run_folder))
-      if (auto reading = FileLock::try_share(checkpoint.path / kManifestName))
-        readings.emplace(checkpoint.step, std::move(*reading));
-    CheckpointFolder found = found_checkpoint(run_folder, run, choice, command);
-    const auto held = readings.find(found.step);
-    if (held != readings.end() && held->second.is_of(found.path / kManifestName))
-      return {std::move(found), std::move(held->second)};
-  }
+  for (;;)
+    if (auto found = found_checkpoint(folder.run(run), run, choice, command))
+      return std::move(*found);
 }
 
 }  // namespace exprun

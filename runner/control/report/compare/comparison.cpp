@@ -29,21 +29,17 @@ ColumnRank rank_of_parameter(std::string_view path) {
   return table_of_parameter(path) < kTablesFirst.size() ? kRankParameter : kRankOtherParameter;
 }
 
-constexpr size_t kLookedAt = 200;  // of the runs: enough to tell which parameters divide them
-
 // How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
 // that a single run changed has little, one of which each third has another value much.
 double entropy(const std::vector<Cell>& cells) {
   std::map<std::string_view, size_t> count_of;
-  const size_t step = (cells.size() + kLookedAt - 1) / kLookedAt;
-  size_t looked_at = 0;
-  for (size_t i = 0; i < cells.size(); i += step, ++looked_at) ++count_of[cells[i].text];
+  for (const Cell& cell : cells) ++count_of[cell.text];
   std::vector<size_t> counts;
   for (const auto& [text, count] : count_of) counts.push_back(count);
   std::sort(counts.begin(), counts.end());  // equal counts have equal sums, to the bit
   double sum = 0;
   for (const size_t count : counts) {
-    const double share = static_cast<double>(count) / static_cast<double>(looked_at);
+    const double share = static_cast<double>(count) / static_cast<double>(cells.size());
     sum -= share * std::log(share);
   }
   return sum;

@@ -100,7 +100,8 @@ class PageWriter {
     const double middle = y - kLetterHeight / 2;
     drawing_.strokes.push_back(
         {{{left, middle}, {left + kSign, middle}}, color_of(curve), 2 * kCurveWidth, curve.dashed});
-    drawing_.texts.push_back({{left + kSign + kGap, y}, Anchor::start, curve.label, false});
+    drawing_.texts.push_back(
+        {{left + kSign + kGap, y}, Anchor::start, curve.label + curve.reading, false});
   }
 
   Drawing drawing_;

@@ -115,12 +115,6 @@ void read_all(const Store& store, const std::vector<Reading>& readings, Against 
   for (std::future<void>& other : others) other.get();
 }
 
-std::string curve_label(const PlottedRun& run, const std::string& series, bool several_runs,
-                        bool several_series) {
-  if (!several_runs) return several_series ? series : run.label + ' ' + series;
-  return several_series ? run.label + ' ' + series : run.label;
-}
-
 std::vector<PlotCurve> curves_of(const Store& store, const std::vector<PlottedRun>& runs,
                                  const std::vector<const AskedSeries*>& series, Against against,
                                  MetricCache* cache) {
@@ -133,9 +127,15 @@ std::vector<PlotCurve> curves_of(const Store& store, const std::vector<PlottedRu
       const auto found = series[j]->by_run.find(runs[i].run.id);
       if (found == series[j]->by_run.end()) continue;
       const SeriesRow& row = found->second;
-      std::string label = curve_label(runs[i], row.name, several_runs, several_series);
-      if (row.count) label += ", last " + four_digits(row.last);
-      curves.push_back({std::move(label), {}, several_runs ? i : j, several_runs && j % 2 == 1});
+      const bool names_run = several_runs || !several_series;
+      const bool names_series = several_series || !several_runs;
+      std::string reading = names_series ? (names_run ? " " : "") + row.name : "";
+      if (row.count) reading += ", last " + four_digits(row.last);
+      curves.push_back({names_run ? runs[i].label : "",
+                        {},
+                        several_runs ? i : j,
+                        several_runs && j % 2 == 1,
+                        std::move(reading)});
       readings.push_back({&runs[i].run, row, &curves.back().samples});
     }
   read_all(store, readings, against, cache);

@@ -190,10 +190,17 @@ void add_x_axis(std::vector<std::string>& lines, const Panel& panel, size_t marg
   lines.push_back(numbers);
 }
 
+std::string shortened(const std::string& text, size_t columns) {
+  if (display_width(text) <= columns) return text;
+  return columns == 0 ? "" : clipped(text, columns - 1) + "…";
+}
+
 std::string legend_line(const Panel& panel, size_t i, const TerminalPlotOptions& options) {
   const PlotCurve& curve = panel.curves[i];
   const std::string sign = curve.dashed ? "╍╍ " : "━━ ";
-  const std::string label = clipped(curve.label, options.width - 5);
+  const size_t room = options.width - 5, needed = display_width(curve.reading);
+  const std::string label =
+      clipped(shortened(curve.label, room - std::min(room, needed)) + curve.reading, room);
   if (options.colors) return inked(sign, ink_of(curve), true) + label;
   return (panel.curves.size() > 1 ? letter_of(i) + ' ' : "") + sign + label;
 }

@@ -33,6 +33,13 @@ void remove_folder(const fs::path& folder) {
   fs::remove_all(old, ignored);
 }
 
+// Nothing while somebody reads it; as long as the lock lives nobody begins to.
+std::optional<FileLock> unread(const CheckpointFolder& checkpoint) try {
+  return FileLock::try_take(checkpoint.path / kManifestName);
+} catch (const Error&) {  // that cannot be found out
+  return std::nullopt;
+}
+
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(RunFolder folder, CheckpointLedger& ledger, Recorder& recorder,
@@ -94,8 +101,8 @@ void CheckpointWriter::remove_old(const Position& newest, const RunPlan& plan) {
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {
     if (checkpoint.step > newest.step || ++kept <= plan.keep_last) continue;
     if (plan.keep_best && checkpoint.step == best_step_) continue;
-    if (FileLock::held(checkpoint.path / kManifestName)) continue;  // somebody reads it
-    if (checkpoint.step != newest.divergence.rollback_step) remove(checkpoint);
+    if (checkpoint.step == newest.divergence.rollback_step) continue;
+    if (const auto alone = unread(checkpoint)) remove(checkpoint);
   }
 }
 
