@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/all.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
@@ -188,8 +189,28 @@ TEST_CASE("kernels: one row in bf16 is the product of its values, rounded once")
         const auto product = row_product(x, weight, bias);
         CHECK((product.scalar_type() == at::kBFloat16));
         // Half a unit in the last of bf16's 8 digits, and the sum in fp32.
-        CHECK(largest(product - exact) <= 0x1p-8 * largest(exact) + 1e-4);
+        CHECK(at::all((product - exact).abs() <= 0x1p-8 * exact.abs() + 1e-5).item<bool>());
       }
+  });
+}
+
+TEST_CASE("kernels: attention of one position is what doubles give, heads shared and cut or not") {
+  with_each_instruction_set([] {
+    for (const auto format : {at::kFloat, at::kBFloat16})
+      for (const int64_t size : {1, 8, 64, 80})
+        for (const int64_t seen : {1, 3, 16, 133})
+          for (const int64_t shared : {1, 3}) {
+            const auto query = at::randn({2, 1, 6, size}).to(format);
+            const auto room = at::randn({2, 2, 6 / shared, 200, size}).to(format);
+            const auto key = room[0].narrow(2, 20, seen), value = room[1].narrow(2, 20, seen);
+            const auto exact = decoding_attention_reference(
+                query.to(at::kDouble), key.to(at::kDouble), value.to(at::kDouble));
+            const auto ours = decoding_attention(query, key, value);
+            REQUIRE(ours.sizes() == exact.sizes());
+            CHECK((ours.scalar_type() == format));
+            const double rounding = format == at::kFloat ? 0 : 0x1p-8;
+            CHECK(at::all((ours - exact).abs() <= rounding * exact.abs() + 1e-5).item<bool>());
+          }
   });
 }
 

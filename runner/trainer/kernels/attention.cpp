@@ -247,15 +247,6 @@ at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
   return at::cat(mixed, 1);
 }
 
-at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
-                              const at::Tensor& value) {
-  const bool shared = key.size(1) != query.size(2);
-  const auto mixed = at::scaled_dot_product_attention(
-      query.transpose(1, 2), key, value, {}, /*dropout_p=*/0, /*is_causal=*/false,
-      /*scale=*/std::nullopt, /*enable_gqa=*/shared);
-  return mixed.transpose(1, 2).flatten(2);
-}
-
 at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
                                       double dropout) {
   const auto [query, key, value] = Heads::of_joined(query_key_value, heads);

@@ -25,46 +25,12 @@
 #define HWY_TARGET_INCLUDE "kernels/linear.cpp"
 #include "hwy/foreach_target.h"
 //
-#include "kernels/simd-inl.h"
+#include "kernels/dot_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exprun {
 namespace HWY_NAMESPACE {
 namespace {
-
-// Of four rows of the weight at a time: so many streams keep the memory busy.
-template <class Weight>
-void four_dot_products(const float* x, const Weight* weight, int64_t in, float* out) {
-  const Weight* const rows[] = {weight, weight + in, weight + 2 * in, weight + 3 * in};
-  Floats a = hn::Zero(kFloats), b = a, c = a, d = a;
-  for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
-    const Floats v = load_some(x + i, count);
-    a = hn::MulAdd(v, load_some(rows[0] + i, count), a);
-    b = hn::MulAdd(v, load_some(rows[1] + i, count), b);
-    c = hn::MulAdd(v, load_some(rows[2] + i, count), c);
-    d = hn::MulAdd(v, load_some(rows[3] + i, count), d);
-  });
-  out[0] = sum(a);
-  out[1] = sum(b);
-  out[2] = sum(c);
-  out[3] = sum(d);
-}
-
-template <class Weight>
-float dot_product(const float* x, const Weight* row, int64_t in) {
-  Floats a = hn::Zero(kFloats);
-  for_each_vector(in, [&](int64_t i, int64_t count) HWY_ATTR {
-    a = hn::MulAdd(load_some(x + i, count), load_some(row + i, count), a);
-  });
-  return sum(a);
-}
-
-template <class Weight>
-void dot_products(const float* x, const Weight* weight, int64_t in, int64_t rows, float* out) {
-  int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) four_dot_products(x, weight + row * in, in, out + row);
-  for (; row < rows; ++row) out[row] = dot_product(x, weight + row * in, in);
-}
 
 void dot_products_fp32(const float* x, const void* weight, int64_t in, int64_t rows, float* out) {
   dot_products(x, static_cast<const float*>(weight), in, rows, out);

@@ -38,7 +38,7 @@ constexpr int kLeastRounds = 2, kMostRounds = 8;
 constexpr Seconds kPatience{0.1};  // more rounds only as long as all took less
 constexpr double kHopeless = 5;    // times the fastest first call,
 constexpr Seconds kShort{0.02};    // unless it is as short as this
-constexpr int kKernels = 2;        // raised when a kernel of ours becomes faster or slower
+constexpr int kKernels = 3;        // raised when a kernel of ours becomes faster or slower
 
 // --- the machine's cache: it saves time only, so one that cannot be read or written is ignored ---
 
