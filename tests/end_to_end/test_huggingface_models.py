@@ -20,6 +20,16 @@ def tensors(file):
 
 
 class HuggingFaceModels(ExprunTest):
+    def test_a_recipe_for_an_export_reads_the_text_that_the_run_read(self):
+        self.exprun("tiny.toml", "steps=2", "activation=gelu_tanh")
+        self.exprun("export", "@last", "--huggingface", "mine")
+        self.exprun("new", "tuned", "--from", "mine")
+        self.assertIn('\npath = "text.txt" ', (self.folder / "tuned.toml").read_text())
+        self.exprun("tuned.toml", "steps=2", "warmup=0 steps", "evaluation.sample.every=1 steps", "prompt=3 little")
+        (self.folder / "text.txt").unlink()
+        self.exprun("new", "other", "--from", "mine")
+        self.assertIn('\npath = "${libtorch}/', (self.folder / "other.toml").read_text())
+
     def test_a_folder_is_trained_on_and_written_again(self):
         source = fixture(self, "parity/hf_gpt2/model")
         self.exprun("new", "tuned", "--from", source, "--path", "text.txt")

@@ -248,7 +248,7 @@ class Flags(ExprunTest):
                             (("--nnodes=0",), "--nnodes takes a whole number of at least 1, not '0'"),
                             (("--nnodes=two",), "--nnodes takes a whole number of at least 1, not 'two'")):
             self.assertEqual(self.exprun("tiny.toml", *words, code=2).err,
-                             f"exprun: error: exprun: {text}\n  usage: exprun RECIPE [key=value...] [--new] [--detach]\n")
+                             f"exprun: error: {text}\n  usage: exprun RECIPE [key=value...] [--new] [--detach]\n")
 
     def test_ranks_on_one_machine_need_no_endpoint(self):
         self.exprun("tiny.toml", "sequences=8", "--nproc-per-node=2", "steps=2")

@@ -118,7 +118,8 @@ struct Arguments::Impl {
   }
 
   [[noreturn]] void refuse(std::string message) const {
-    throw Error(command() + ": " + message + "\n  usage: exprun " + usage, ExitCode::bad_recipe);
+    const std::string who = command() == "exprun" ? "" : command() + ": ";  // said anyway
+    throw Error(who + message + "\n  usage: exprun " + usage, ExitCode::bad_recipe);
   }
 
   // As a shell makes it of a variable that is not set.
@@ -157,8 +158,10 @@ struct Arguments::Impl {
                                                const std::string& extra) {
     std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
     std::replace(key.begin(), key.end(), '-', '_');
+    const SchemaSet& schemas = SchemaSet::embedded();
     const KeySynonym* synonym = key_synonym(key);
-    if (matching_paths(SchemaSet::embedded(), {}, key).empty()) {
+    if (matching_paths(schemas, {}, key).empty() &&
+        schema_at(schemas, {}, "evaluation.sample." + key) == nullptr) {
       if (!synonym || !*synonym->path) return std::nullopt;
       key = synonym->path;
     }

@@ -15,7 +15,10 @@
 #include "control/data/sources.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/report/schema_text.h"
+#include "recipe/paths.h"
 #include "recipe/quantities.h"
+#include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
 #include "recipe/schema/schema.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/toml/write.h"
@@ -112,6 +115,20 @@ Given tokenizer_given(const std::filesystem::path& folder) {
       " has no tokenizer.json: the recipe uses a byte tokenizer, for which the weights were "
       "not trained");
   return {};
+}
+
+// The text of the run whose export a folder is; empty where it says none, or it is gone.
+std::string data_of_export(const std::filesystem::path& folder) try {
+  const ResolvedRecipe recipe =
+      try_resolve(read_recipe((folder / "recipe.toml").string(), {})).recipe;
+  const Value* type = recipe.find("dataset.type");
+  const Value* path = recipe.find("dataset.path");
+  const std::string* files = path ? path->as<std::string>() : nullptr;
+  if (!type || !files || toml_text(*type) != "\"text\"") return "";
+  find_split_sources(*path, nullptr, libtorch_folder());
+  return *files;
+} catch (const Error&) {
+  return "";
 }
 
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
@@ -263,8 +280,11 @@ int run_new(const Words& words, const Globals&) {
           "a HuggingFace folder (config.json, model.safetensors): take its model, tokenizer and "
           "weights",
           offer::folders)
-      .option("--path", "FILES", request.path,
-              "the data: a path or a glob (default: C++ headers of LibTorch)", offer::files)
+      .option(
+          "--path", "FILES", request.path,
+          "the data: a path or a glob (default: with --from the text of the exported run, if it "
+          "is here; else C++ headers of LibTorch)",
+          offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "
           "or above it, the command also writes recipe.schema.json.")
@@ -286,6 +306,8 @@ int run_new(const Words& words, const Globals&) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
+  if (request.path.empty() && request.data == "text" && !request.from.empty())
+    request.path = data_of_export(request.from);
   if (!request.path.empty()) request.bytes = bytes_of(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
