@@ -1,7 +1,9 @@
 """Which GPUs the trials of a sweep get. The driver is one that stands in for NVIDIA's, and exprun-trainer does the work of
 exprun-trainer-cuda: that trials are given GPUs is real, that they train on them is not."""
+import os
 import pathlib
 import shutil
+import signal
 import unittest
 
 from support import BUILD, children
@@ -37,7 +39,9 @@ class GpuSlots(SweepCrashes):
             self.wait_for_trials(2, sweep)
             self.assertEqual(sorted(self.gpus_of_trials(sweep)), [["GPU-11111111-aaaa"], ["GPU-22222222-bbbb"]])
             self.assertEqual(self.rows("SELECT state FROM trials"), [("running",), ("running",), ("waiting",)])
-            self.exprun("stop", "1")
+            first = children(sweep.pid)[0]
+            for pid in (first, *children(first)):
+                os.kill(pid, signal.SIGKILL)
             self.wait_for_trials(3, sweep)
             self.assertEqual(sorted(self.gpus_of_trials(sweep)), [["GPU-11111111-aaaa"], ["GPU-22222222-bbbb"]])
 

@@ -129,6 +129,8 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   return *files;
 } catch (const Error&) {
   return "";
+} catch (const RecipeError&) {
+  return "";
 }
 
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {

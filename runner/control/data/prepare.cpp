@@ -122,7 +122,6 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
                           const std::string& libtorch) {
   DataGlance glance;
   collect(glance.problems, [&] {
-    glance.problems = doubts_of_sources(recipe, libtorch);
     const Section dataset = recipe.section("dataset");
     if (is_raw(recipe)) {
       TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
@@ -131,6 +130,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
     } else {
       glance.dataset_info = facts_of(find_shards(recipe, libtorch));
     }
+    glance.problems = doubts_of_sources(recipe, libtorch);
   });
   return glance;
 }

@@ -14,7 +14,7 @@
 #define HWY_TARGET_INCLUDE "kernels/decoding_attention.cpp"
 #include "hwy/foreach_target.h"
 //
-#include "kernels/dot_products-inl.h"
+#include "kernels/matrix-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exprun {

@@ -25,7 +25,7 @@
 #define HWY_TARGET_INCLUDE "kernels/linear.cpp"
 #include "hwy/foreach_target.h"
 //
-#include "kernels/dot_products-inl.h"
+#include "kernels/matrix-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exprun {
