@@ -54,7 +54,8 @@ class EvalAndSample(ExprunTest):
     def test_what_looks_at_weights_spins_no_longer_than_a_run(self):
         """libgomp's threads would wait on the cores that others want, and take 15 times as long beside them."""
         with mock.patch.dict(os.environ):
-            os.environ.pop("GOMP_SPINCOUNT", None)
+            for name in "GOMP_SPINCOUNT", "OMP_WAIT_POLICY":
+                os.environ.pop(name, None)
             process = self.start("sample", "@last", "tokens=100000")
         late = time.monotonic() + TIMEOUT
         while not (pids := children(process.pid)):
@@ -62,6 +63,8 @@ class EvalAndSample(ExprunTest):
         variables = b""
         while b"GOMP_SPINCOUNT=5000" not in variables:  # it is there as soon as the program has taken the child's place
             self.assertLess(time.monotonic(), late, variables)
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
             variables = pathlib.Path(f"/proc/{pids[0]}/environ").read_bytes()
 
     def test_eval_of_something_that_the_recipe_has_not(self):

@@ -65,6 +65,17 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT DISTINCT state FROM runs"), [("interrupted",)])
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(4,)])
 
+    def test_a_trial_whose_step_takes_long_is_saved_though_another_has_stopped_the_sweep(self):
+        process = self.start("sweep", "tiny.toml", "hidden_size=512,1024", "sequences=128", "steps=100000000", "-j", "2",
+                             "checkpoint.every='1000000 steps'")
+        begun = "SELECT count(*) FROM series WHERE name = 'train/loss'"
+        self.wait_for_step(1, process)
+        self.wait_until(lambda: self.rows(begun) == [(2,)], process)
+        self.exprun("stop", "--all")
+        self.assertEqual(self.finish(process).code, 143)
+        self.assertEqual(self.rows("SELECT state FROM runs"), [("interrupted",)] * 2)
+        self.assertEqual(self.rows("SELECT count(*) FROM checkpoint JOIN runs USING (run) WHERE step = last_step"), [(2,)])
+
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
         self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")

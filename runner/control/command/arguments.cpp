@@ -142,30 +142,28 @@ struct Arguments::Impl {
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
     const std::string option = extra.substr(0, extra.find('='));
     auto near = option_synonym(option, places.option_names());
-    const bool takes_changes = usage.find("key=") != std::string::npos;
-    if (!near && takes_changes) {
-      if (const std::string note = option_note(option); !note.empty())
-        refuse("unknown option '" + extra + "'" + note);
-      near = change_for(option, extra);
-    }
+    const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
+    if (const std::string note = reads_recipe ? option_note(option) : ""; !near && !note.empty())
+      refuse("unknown option '" + extra + "'" + note);
+    if (!near && usage.find("key=") != std::string::npos) near = change_for(option, extra);
     if (!near) near = nearest(option, places.option_names());
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
   }
 
-  // "run.device=cpu" of "--device=cpu", and "weight_decay=VALUE" of "--weight-decay"; nothing where
-  // no key of a recipe is meant.
-  static std::optional<std::string> change_for(const std::string& option,
-                                               const std::string& extra) {
+  // "device=cpu" of "--device=cpu", and "weight_decay=VALUE" of "--weight-decay"; nothing where no
+  // key of a recipe is meant, or of a sample where the command takes those.
+  std::optional<std::string> change_for(const std::string& option, const std::string& extra) const {
     std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
     std::replace(key.begin(), key.end(), '-', '_');
     const SchemaSet& schemas = SchemaSet::embedded();
-    const KeySynonym* synonym = key_synonym(key);
-    if (matching_paths(schemas, {}, key).empty() &&
-        schema_at(schemas, {}, "evaluation.sample." + key) == nullptr) {
-      if (!synonym || !*synonym->path) return std::nullopt;
-      key = synonym->path;
+    const std::string value = extra == option ? "=VALUE" : extra.substr(option.size());
+    if (command() == "sample" || command() == "eval") {
+      const bool known = schema_at(schemas, {}, "evaluation.sample." + key) != nullptr;
+      return known && command() == "sample" ? std::optional(key + value) : std::nullopt;
     }
-    return key + (extra == option ? "=VALUE" : extra.substr(option.size()));
+    const KeySynonym* synonym = key_synonym(key);
+    if (!matching_paths(schemas, {}, key).empty()) return key + value;
+    return synonym && *synonym->path ? std::optional(synonym->path + value) : std::nullopt;
   }
 };
 

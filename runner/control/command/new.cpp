@@ -117,7 +117,8 @@ Given tokenizer_given(const std::filesystem::path& folder) {
   return {};
 }
 
-// The text of the run whose export a folder is; empty where it says none, or it is gone.
+// The text of the run whose export a folder is; empty where it says none, it is gone, or it is read
+// in a way of its own.
 std::string data_of_export(const std::filesystem::path& folder) try {
   const ResolvedRecipe recipe =
       try_resolve(read_recipe((folder / "recipe.toml").string(), {})).recipe;
@@ -125,6 +126,12 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   const Value* path = recipe.find("dataset.path");
   const std::string* files = path ? path->as<std::string>() : nullptr;
   if (!type || !files || toml_text(*type) != "\"text\"") return "";
+  const Schema& keys = type_schema(SchemaSet::embedded(), "dataset", "text")["properties"];
+  for (const char* key : {"validation", "format", "template", "fallback_template", "separator"}) {
+    const Value* value = recipe.find(std::string("dataset.") + key);
+    const bool has_default = keys.contains(key) && keys[key].contains("default");
+    if (value && (!has_default || toml_text(*value) != toml_of(keys[key]["default"]))) return "";
+  }
   find_split_sources(*path, nullptr, libtorch_folder());
   return *files;
 } catch (const Error&) {

@@ -24,6 +24,7 @@
 #include "control/data/read/example_template.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/run/huggingface_model.h"
+#include "control/launch/run_device.h"
 #include "control/report/table.h"
 #include "control/report/terminal.h"
 #include "recipe/key_path.h"
@@ -305,6 +306,10 @@ int print_texts_as_json(const EvaluatedWeights& weights, PromptSource& source) {
   return code_of(accepted);
 }
 
+bool computes_in_bf16() {
+  return gpu_offer().is_usable() || multiplies_in("bf16", processor_flags());
+}
+
 // Changes of [precision] for `--dtype`, or for the format of a folder's weights, which are kept in
 // it.
 Words changes_of_precision(const std::string& word, const WeightsArgument& weights,
@@ -313,9 +318,8 @@ Words changes_of_precision(const std::string& word, const WeightsArgument& weigh
     throw Error("sample: --dtype takes fp32, bf16 or fp16, not '" + dtype + "'",
                 ExitCode::bad_recipe);
   if (weights.run()) return dtype.empty() ? Words{} : Words{"precision.compute=" + dtype};
-  const bool is_bf16 = dtype.empty()
-                           ? dtype_of(word) == "bf16" && multiplies_in("bf16", processor_flags())
-                           : dtype == "bf16";
+  const bool is_bf16 =
+      dtype.empty() ? dtype_of(word) == "bf16" && computes_in_bf16() : dtype == "bf16";
   if (is_bf16) return {"precision.compute=bf16", "precision.parameters=bf16"};
   return {"precision.compute=" + (dtype.empty() ? "fp32" : dtype)};
 }
@@ -345,7 +349,7 @@ int run_sample(const Words& words, const Globals& globals) {
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option(
           "--dtype", "fp32|bf16|fp16", dtype,
-          "compute in this format; bf16 is about three times as fast where the processor has it "
+          "compute in this format; bf16 is faster where the processor has it "
           "(default: precision.compute of the run; for a folder, bf16 if its weights are bf16 and "
           "the processor has it, else fp32)",
           offer::one_of({"fp32", "bf16", "fp16"}))

@@ -100,7 +100,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& o
   const Forecast ahead = forecast(store, plan, options.retry_failed);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
-  require_startable(ahead.to_run, globals.store);
+  require_startable(ahead.to_begin, globals.store);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
   say_how_it_ended(store, globals.store, plan, end, recipe);
   if (end.stopped) return *end.stopped;

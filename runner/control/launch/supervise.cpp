@@ -233,10 +233,11 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
     throw;
   }
   const ChildEnd& end = group.end;
-  const bool pruned = group.was_pruned && end_state(end) == RunState::interrupted;
-  EndRecord words =
-      pruned ? words_of(attempt, RunState::pruned, event_text(store, attempt, kPruneEvent))
-             : words_of(attempt, end_state(end), why_it_ended(store, attempt, group));
+  const bool by_sweep = group.stopped_by_sweep && end_state(end) == RunState::interrupted;
+  const std::string why_pruned = by_sweep ? event_text(store, attempt, kPruneEvent) : "";
+  EndRecord words = why_pruned.empty()
+                        ? words_of(attempt, end_state(end), why_it_ended(store, attempt, group))
+                        : words_of(attempt, RunState::pruned, why_pruned);
   if (end.exit_code) words.exit_code = exit_status(end);
   words.signal = end.signal;
   record_end(store, attempt, words);

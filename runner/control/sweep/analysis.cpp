@@ -124,11 +124,10 @@ double residual(std::vector<double> values, const Factors& factors) {
 
 // The degrees of freedom that a factor adds to those that it refines.
 size_t degrees_of(const Factor& factor, const Factors& all) {
-  size_t coarser = 1;
+  size_t coarser = 0;
   for (const Factor& other : all)
-    if (other.count < factor.count && refines(factor, other))
-      coarser = std::max(coarser, other.count);
-  return factor.count - coarser;
+    if (other.count < factor.count && refines(factor, other)) coarser += degrees_of(other, all);
+  return factor.count - 1 - std::min(factor.count - 1, coarser);
 }
 
 size_t degrees_of(const Factors& factors) {

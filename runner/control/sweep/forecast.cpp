@@ -55,19 +55,21 @@ Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed) 
       ++result.ended[which.run->state];
       continue;
     }
-    result.to_run.push_back(&trial);
+    ++result.to_run;
+    const bool is_running = which.run && which.run->state == RunState::running;
+    if (!is_running && which.decision != Decision::continue_run) result.to_begin.push_back(&trial);
     if (const auto seconds = speeds.seconds(trial.resolved)) {
       sum += *seconds;
       ++known;
     }
   }
   if (known > 0)
-    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run.size());
+    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run);
   return result;
 }
 
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
-  const auto trials = static_cast<int64_t>(plan.trials.size()), to_run = forecast.trials();
+  const auto trials = static_cast<int64_t>(plan.trials.size()), to_run = forecast.to_run;
   std::string text = "sweep of " + pluralize(trials, "trial");
   if (plan.seeds > 1) text += " (" + std::to_string(plan.seeds) + " seeds)";
   std::string ended;
@@ -86,13 +88,13 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   if (forecast.ended.contains(RunState::pruned))
     text += "; `exprun resume RUN` continues a pruned trial";
   if (forecast.ended.contains(RunState::failed) || forecast.ended.contains(RunState::diverged))
-    text += "; --retry-failed starts those that failed again";
+    text += "; --retry-failed starts again those that failed";
   return text;
 }
 
 void require_consent(const Forecast& forecast) {
-  if (forecast.trials() <= kMostUnasked) return;
-  const std::string trials = with_thousands(forecast.trials()) + " trials";
+  if (forecast.to_run <= kMostUnasked) return;
+  const std::string trials = with_thousands(forecast.to_run) + " trials";
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
     throw Error("sweep: " + trials + " are to run; give --yes to start more than " +
                     std::to_string(kMostUnasked),

@@ -14,14 +14,13 @@
 namespace exprun {
 
 struct Forecast {
-  std::vector<const Trial*> to_run;   // of the plan
-  std::map<RunState, int64_t> ended;  // trials that are not run again, by what became of them
+  int64_t to_run = 0;
+  std::vector<const Trial*> to_begin;  // of these, without a run to continue
+  std::map<RunState, int64_t> ended;   // trials that are not run again, by what became of them
   // Of these, one after another, at the fastest speed that earlier runs of this host reached with
   // the same model and batch, and with what that run took beside its steps. A trial without such a
   // run counts as the mean of the others; nothing if there is no such run at all.
   std::optional<double> seconds;
-
-  int64_t trials() const { return static_cast<int64_t>(to_run.size()); }
 };
 
 Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed);

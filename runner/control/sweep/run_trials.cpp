@@ -351,25 +351,30 @@ class Scheduler {
       ++end_.finished;
     else if (run.state == RunState::pruned)
       pruned_.push_back(&trial);
-    else if (run.state == RunState::interrupted || run.state == RunState::preempted || stop_)
-      count_stopped(run);
+    else if (is_stopped(run) || stop_)
+      ++end_.interrupted;
     else
       return count_failed(trial, which);
     if (news == News::yes) log_info(prefix(trial) + outcome_text(store_, plan_, run));
+    if (is_stopped(run) && !stop_) stop_with(trial, run);
+  }
+
+  static bool is_stopped(const RunRow& run) {
+    return run.state == RunState::interrupted || run.state == RunState::preempted;
   }
 
   // Who stops a trial wants no other in its place.
-  void count_stopped(const RunRow& run) {
-    ++end_.interrupted;
-    if (stop_) return;
+  void stop_with(const Trial& trial, const RunRow& run) {
     stopped_alone_ = run.exit_code.value_or(static_cast<int>(ExitCode::failed));
-    stop_all("a trial was stopped, so the sweep stops");
+    stop_all("stopping, since trial " + std::to_string(trial.number) + " was " +
+             to_string(run.state));
   }
 
+  // Some may have been told already: SIGUSR1 is no second request for them (child_group.cpp).
   void stop_all(const std::string& why) {
     log_info(why + (running_.empty() ? "" : "; the other trials save their state"));
     stop_ = true;
-    send(SIGTERM);
+    send(SIGUSR1);
   }
 
   void count_failed(const Trial& trial, const WhichRun& which) {

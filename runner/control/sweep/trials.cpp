@@ -324,7 +324,7 @@ class Survey {
     const int64_t wanted = (*search_.trials + seeds - 1) / seeds;
     std::vector<SweepPoint> points = draw_points(axes_, wanted, search_.random_seed.value_or(0));
     const auto drawn = static_cast<int64_t>(points.size());
-    if (drawn < wanted)
+    if (drawn < wanted && std::any_of(axes_.begin(), axes_.end(), varies))
       warn(search_.trials_where, "the axes have only " + pluralize(drawn, "point"),
            "add values or an interval, such as lr=log:1e-4..1e-2");
     else if (*search_.trials % seeds != 0)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/suggest.h"
 
 namespace exprun {
 namespace {
@@ -269,7 +270,8 @@ std::string_view text_without_quotes(const SourceSpan& stopped) {
   const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
                               !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
   if (!begins_as_word || !std::all_of(value.begin(), value.end(), is_plain)) return {};
-  return is_one_of(value, {"True", "False", "TRUE", "FALSE"}) ? std::string_view() : value;
+  const bool is_value = is_one_of(value, {"inf", "nan"}) || nearest(value, {"true", "false"});
+  return is_value ? std::string_view() : value;
 }
 
 // "Error while parsing value: could not ..." -> "could not ..."
@@ -297,7 +299,8 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
     return obstacle ? *obstacle : twice(where, name);
   }
   if (description.ends_with("into existing inline table")) return into_inline(where);
-  if (const std::string_view bare = text_without_quotes(where); !bare.empty())
+  const bool at_the_end = description.find("end-of-file") != std::string_view::npos;
+  if (const std::string_view bare = text_without_quotes(where); !at_the_end && !bare.empty())
     return {span_of(file, static_cast<size_t>(bare.data() - file->text.data()), bare.size()),
             "this is not a TOML value",
             is_no_value(bare) ? "TOML has no such value: leave the key out" : "put text in quotes"};

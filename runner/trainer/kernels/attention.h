@@ -47,6 +47,10 @@ at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts h
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
+// decoding_attention by our kernel, where positions of a head lie behind one another.
+at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& key,
+                                   const at::Tensor& value);
+
 // decoding_attention by ATen.
 at::Tensor decoding_attention_reference(const at::Tensor& query, const at::Tensor& key,
                                         const at::Tensor& value);

@@ -110,6 +110,8 @@ const std::byte* head_of(const at::Tensor& heads, int64_t text, int64_t head) {
          element * static_cast<int64_t>(heads.element_size());
 }
 
+}  // namespace
+
 at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                    const at::Tensor& value) {
   const int64_t heads = query.size(2), size = query.size(3), count = key.size(2);
@@ -133,8 +135,6 @@ at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& ke
   });
   return mixed.to(query.scalar_type());
 }
-
-}  // namespace
 
 at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value) {

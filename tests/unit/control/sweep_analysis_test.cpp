@@ -65,6 +65,16 @@ TEST_CASE("sweep analysis: of an axis within another the outer one explains what
   CHECK(*axes[2].explained == doctest::Approx(0));
 }
 
+TEST_CASE("sweep analysis: an axis within two crossed ones adds what they leave") {
+  std::vector<ScoredPoint> points;  // zip(a, b, c) and one point again: rank 3 of 4 degrees
+  for (const char* changes : {"a=1 b=1 c=1", "a=1 b=2 c=2", "a=2 b=1 c=3", "a=2 b=2 c=4"})
+    points.push_back(point(changes, changes[2] == '1' ? 1 : 2));
+  points.push_back(point("a=2 b=2 c=4", 2));
+  const auto axes = importance_of_axes(points);
+  REQUIRE(axes[0].explained.has_value());
+  CHECK(*axes[0].explained > 0.9);
+}
+
 TEST_CASE("sweep analysis: a random search with seeds is told apart by its points") {
   std::vector<ScoredPoint> points;  // lr makes all the difference
   for (int i = 0; i < 16; ++i)

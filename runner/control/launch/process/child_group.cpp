@@ -57,7 +57,7 @@ class Group {
       look_for_ends();
       if (late_ && Clock::now() > *late_) kill_living();
     }
-    return {*cause_, *children_[*cause_].end, was_told_to_stop_, was_pruned_};
+    return {*cause_, *children_[*cause_].end, was_told_to_stop_, stopped_by_sweep_};
   }
 
  private:
@@ -105,7 +105,10 @@ class Group {
       ::raise(SIGSTOP);  // returns when the shell continues us
       send(SIGCONT);
     } else {
-      was_pruned_ |= signal == SIGUSR1 && !was_told_to_stop_;
+      // What a sweep asks for adds nothing to a stop that is under way: a second request would end
+      // the children before they have saved.
+      if (signal == SIGUSR1 && was_told_to_stop_) return;
+      stopped_by_sweep_ |= signal == SIGUSR1;
       was_told_to_stop_ = true;
       // `timeout` signals a process and its group: the second copy may come when the children have
       // ended, and must not kill the one who has to say how.
@@ -139,7 +142,7 @@ class Group {
   std::optional<size_t> cause_;
   bool killed_ = false;
   bool was_told_to_stop_ = false;
-  bool was_pruned_ = false;
+  bool stopped_by_sweep_ = false;
 };
 
 }  // namespace

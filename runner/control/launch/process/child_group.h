@@ -15,7 +15,7 @@ struct GroupEnd {
   size_t child = 0;
   ChildEnd end;
   bool was_told_to_stop = false;  // a signal was passed on
-  bool was_pruned = false;        // that signal was SIGUSR1
+  bool stopped_by_sweep = false;  // that signal was SIGUSR1
 };
 
 // How long the others live on behind the first that ended.
