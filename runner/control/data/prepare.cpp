@@ -11,6 +11,7 @@
 #include "control/data/read/records.h"
 #include "control/data/sources.h"
 #include "recipe/quantities.h"
+#include "recipe/toml/write.h"
 #include "recipe/value.h"
 #include "text/prepared_data.h"
 
@@ -136,9 +137,8 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
 }
 
 const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
-  std::string dataset;
-  for (const auto& [path, value] : recipe.leaves(false))
-    if (path.starts_with("dataset.")) dataset += path + " = " + value + '\n';
+  const Value* table = recipe.find("dataset");
+  const std::string dataset = table ? toml_text(*table) : "";
   const auto known = seen_.find(dataset);
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;

@@ -436,6 +436,14 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
 
 namespace {
 
+// All that names files.
+std::string inputs_of(const ResolvedRecipe& recipe) {
+  std::string inputs;
+  for (const char* table : {"dataset", "evaluation", "model"})
+    if (const Value* value = recipe.find(table)) inputs += toml_text(*value) + '\n';
+  return inputs;
+}
+
 // What the shapes of a model may depend on.
 std::string model_of(const ResolvedRecipe& recipe) {
   std::string model;
@@ -454,11 +462,12 @@ bool has_weights_to_fit(const ResolvedRecipe& recipe) {
 
 void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder) {
   DatasetGlances glances(folder.data());
-  std::set<std::string> asked;  // models
+  std::set<std::string> inputs, asked;  // what was looked at, and the models among it
   std::set<Said> said_before;
   Diagnostics mistakes;
   for (const Trial* trial : trials) {
     const ResolvedRecipe& recipe = trial->resolved;
+    if (!inputs.insert(inputs_of(recipe)).second) continue;
     Diagnostics problems = glances.of(recipe).problems;
     const auto add = [&](const Diagnostics& more) {
       problems.insert(problems.end(), more.begin(), more.end());
