@@ -49,14 +49,13 @@ Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed) 
   double sum = 0;
   int64_t known = 0;
   for (const Trial& trial : plan.trials) {
-    const auto name = trial.resolved.section("run").get<std::string>("name");
-    const WhichRun which = which_run(store.runs(name, trial.resolved.hash()), false);
-    if (which.run && !may_start(which, retry_failed) && which.run->state != RunState::running) {
+    const WhichRun which = which_run(runs_of(store, trial), false);
+    const bool is_running = which.run && which.run->state == RunState::running;
+    if (which.run && !is_running && !may_start(which, retry_failed)) {
       ++result.ended[which.run->state];
       continue;
     }
     ++result.to_run;
-    const bool is_running = which.run && which.run->state == RunState::running;
     if (!is_running && which.decision != Decision::continue_run) result.to_begin.push_back(&trial);
     if (const auto seconds = speeds.seconds(trial.resolved)) {
       sum += *seconds;

@@ -20,9 +20,12 @@ std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
 
 }  // namespace
 
+std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
+  return store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
+}
+
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
-  const auto name = trial.resolved.section("run").get<std::string>("name");
-  std::vector<RunRow> runs = store.runs(name, trial.resolved.hash());
+  std::vector<RunRow> runs = runs_of(store, trial);
   for (RunRow& run : runs) run = observed(store, folder, std::move(run));
   return which_run(runs, false);
 }

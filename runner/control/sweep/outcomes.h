@@ -9,6 +9,9 @@
 
 namespace exprun {
 
+// The runs of a trial's recipe as the store has them, the newest first.
+std::vector<RunRow> runs_of(const Store& store, const Trial& trial);
+
 // What a trial's recipe has come to so far; nothing is changed.
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);
 

@@ -2,24 +2,25 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <set>
 
 using namespace exprun;
 
 TEST_CASE("Sobol' sequence: the points that PyTorch's SobolEngine has") {
-  CHECK(SobolSequence::unscrambled(3, 1) == 1073741824u);
-  CHECK(SobolSequence::unscrambled(3, 5) == 3221225472u);
-  CHECK(SobolSequence::unscrambled(3, 20) == 1073741824u);
-  CHECK(SobolSequence::unscrambled(4, 1) == 2684354560u);
-  CHECK(SobolSequence::unscrambled(4, 5) == 1610612736u);
-  CHECK(SobolSequence::unscrambled(4, 20) == 3758096384u);
-  CHECK(SobolSequence::unscrambled(7, 1) == 3758096384u);
-  CHECK(SobolSequence::unscrambled(7, 5) == 2684354560u);
-  CHECK(SobolSequence::unscrambled(7, 20) == 2684354560u);
-  CHECK(SobolSequence::unscrambled(100, 1) == 3321888768u);
-  CHECK(SobolSequence::unscrambled(100, 5) == 301989888u);
-  CHECK(SobolSequence::unscrambled(100, 20) == 1442840576u);
+  struct Point {
+    uint32_t number;
+    std::array<uint32_t, 3> coordinates;  // of the axes 1, 5 and 20
+  };
+  for (const auto& [number, coordinates] : {Point{3, {1073741824, 3221225472, 1073741824}},
+                                            Point{4, {2684354560, 1610612736, 3758096384}},
+                                            Point{7, {3758096384, 2684354560, 2684354560}},
+                                            Point{100, {3321888768, 301989888, 1442840576}}}) {
+    CHECK(SobolSequence::unscrambled(number, 1) == coordinates[0]);
+    CHECK(SobolSequence::unscrambled(number, 5) == coordinates[1]);
+    CHECK(SobolSequence::unscrambled(number, 20) == coordinates[2]);
+  }
 }
 
 TEST_CASE(
