@@ -194,11 +194,12 @@ struct Simulation {
     std::vector<size_t> running;
     for (int64_t look = 1;; ++look) {
       if (restart_every && look % restart_every == 0) running.clear();
+      EarlyStopping now(curves, rule);
       std::erase_if(running, [&](size_t i) {
-        return curves[i].last_step() >= kSteps || reason_to_stop(curves, i, rule);
+        return curves[i].last_step() >= kSteps || now.reason_to_stop(i);
       });
       while (running.size() < jobs) {
-        const auto next = next_of(running, rule);
+        const auto next = next_of(running, now);
         if (!next) break;
         running.push_back(*next);
       }
@@ -211,11 +212,11 @@ struct Simulation {
     }
   }
 
-  std::optional<size_t> next_of(const std::vector<size_t>& running, const EarlyStop& rule) const {
+  std::optional<size_t> next_of(const std::vector<size_t>& running, EarlyStopping& now) const {
     std::optional<size_t> best;
     for (size_t i = 0; i < curves.size(); ++i) {
       if (std::count(running.begin(), running.end(), i) || curves[i].last_step() >= kSteps ||
-          reason_to_stop(curves, i, rule))
+          now.reason_to_stop(i))
         continue;
       if (!best || curves[i].last_step() > curves[*best].last_step()) best = i;
     }
