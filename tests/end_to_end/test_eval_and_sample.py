@@ -31,19 +31,28 @@ class EvalAndSample(ExprunTest):
 
     def test_results_of_eval_are_series_of_their_own(self):
         own = self.rows("SELECT * FROM metrics WHERE name = 'val/loss'")
-        before = None
-        for tokens in 64, 128, 128:  # a later result replaces an earlier one, and says so if it differs
-            done = self.exprun("eval", "@last", "--json", f"evaluation.val_loss.tokens={tokens}")
-            results = json.loads(done.out)
-            now = results["metrics"]["val/loss"]
-            said = f"eval: eval/val/loss of step 150 was recorded as {before} before, and is now {now}\n"
-            self.assertEqual(said in done.err, before not in (None, now), done.err)
-            before = now
-            self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'eval/val/loss'"),
-                             [(150, results["metrics"]["val/loss"])])
+        ((value,),) = self.rows("SELECT value FROM metrics WHERE name = 'val/loss' AND step = 150")
+        for _ in range(2):
+            self.exprun("eval", "@last")
+            self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'eval/val/loss'"), [(150, value)])
         self.assertEqual(self.rows("SELECT * FROM metrics WHERE name = 'val/loss'"), own)
-        ((last, steps),) = self.rows("SELECT last, last_step FROM series WHERE name = 'eval/val/loss'")
-        self.assertEqual((last, steps), (results["metrics"]["val/loss"], 150))
+        self.assertEqual(self.rows("SELECT last, last_step FROM series WHERE name = 'eval/val/loss'"), [(value, 150)])
+
+    def test_results_of_other_settings_are_recorded_only_under_a_name(self):
+        changed = ("eval", "@last", "--json", "evaluation.val_loss.tokens=64")
+        done = self.exprun(*changed)
+        self.assertIn("exprun: eval: not recorded, because the settings are not the run's (evaluation.val_loss.tokens \"auto\" -> 64); "
+                      "to record the results as eval/NAME/METRIC, add --as NAME\n", done.err)
+        self.assertEqual(self.rows("SELECT count(*) FROM series WHERE name LIKE 'eval/%'"), [(0,)])
+        value = json.loads(done.out)["metrics"]["val/loss"]
+        self.exprun(*changed, "--as", "few")
+        self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/%'"),
+                         [("eval/few/val/loss", 150, value)])
+        done = self.exprun("eval", "@last", "evaluation.val_loss.tokens=128", "--as", "few")  # replaces it, and says so
+        self.assertIn(f"eval: eval/few/val/loss of step 150 was recorded as {value} before, and is now ", done.err)
+        self.assertIn("eval/few/val/loss", self.exprun("report", "--metric", "eval/few/val/loss", "--json").out)
+        self.assertEqual(self.exprun("eval", "@last", "--as", "a b", code=2).err,
+                         "exprun: error: eval: --as takes a name of letters, digits, '_' and '-', not 'a b'\n")
 
     def test_sample_computes_in_the_format_that_is_asked_for(self):
         prompt = ("sample", "@last", "--prompt", "3 little", "tokens=8", "temperature=0")
@@ -162,9 +171,10 @@ class EvalAndSample(ExprunTest):
         self.assertGreater(len(self.exprun("sample", "@last", "--prompt=7", "~tokens").out), 6)
 
     def test_eval_changes_evaluations_only(self):
-        result = self.exprun("eval", "@last", "model.num_layers=2", code=2)
-        self.assertEqual(result.err, "exprun: error: eval: 'model.num_layers=2' is not a key of [evaluation]; other keys "
-                                     "of a run cannot be changed\n")
+        for change, key in ("model.num_layers=2", "model.num_layers"), ("lr=3", "optimizer.lr"):
+            result = self.exprun("eval", "@last", change, code=2)
+            self.assertEqual(result.err, f"exprun: error: eval: '{change}' changes {key}; only keys of [evaluation] can be "
+                                         "changed here, such as evaluation.val_loss.tokens\n")
 
     def test_sample_writes_after_a_prompt_and_is_reproducible(self):
         words = ("sample", "@last", "--prompt", "7 little ", "tokens=20", "temperature=0")

@@ -145,6 +145,23 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         self.assertEqual(self.state(), "finished")
 
+    def test_a_name_of_several_runs_removes_none_and_conditions_remove_several(self):
+        for seed in 1, 2, 3:
+            self.exprun("tiny.toml", "steps=2", f"seed={seed}")
+        folders = [folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run DESC")]
+        self.assertEqual(self.exprun("rm", "tiny", code=2).err,
+                         f"exprun: error: rm: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids, or for "
+                         "all of them --where 'name==\"tiny\"'\n")
+        self.assertEqual(self.exprun("rm", code=2).err,
+                         "exprun: error: rm: say which runs: by name, --sweep ID or --where EXPR\n")
+        self.assertEqual(self.exprun("rm", "--where", "seed>7").err, "exprun: rm: no run matches\n")
+        self.assertEqual(self.names(), folders)
+        self.exprun("rm", "--where", 'name=="tiny"', "--where", "seed<3")
+        self.assertEqual(self.names(), folders[:1])
+        self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,4")
+        self.exprun("rm", "--sweep", "@last")
+        self.assertEqual(self.names(), folders[:1])
+
     def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):
         """Who continues a run holds its lock before the row says that it is running."""
         self.exprun("tiny.toml")

@@ -1,4 +1,6 @@
 // exprun eval RUN [evaluation.NAME.key=value...]
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,13 +20,33 @@
 namespace exprun {
 namespace {
 
-// Anything else would make another model of the checkpoint.
-void require_evaluation_keys(const Words& overrides) {
-  for (const std::string& word : overrides)
-    if (!word.substr(sign_of(word).size()).starts_with("evaluation."))
-      throw Error("eval: '" + word +
-                      "' is not a key of [evaluation]; other keys of a run cannot be changed",
-                  ExitCode::bad_recipe);
+// Any other change would make another model of the checkpoint. `recipe` has the `changes` last.
+void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes) {
+  const size_t before = recipe.overrides().size() - changes.size();
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const std::string& whole = recipe.overrides()[before + i];
+    const std::string key = whole.substr(sign_of(whole).size());
+    if (key.starts_with("evaluation.")) continue;
+    throw Error("eval: '" + changes[i] + "' changes " + key.substr(0, key.find('=')) +
+                    "; only keys of [evaluation] can be changed here, such as "
+                    "evaluation.val_loss.tokens",
+                ExitCode::bad_recipe);
+  }
+}
+
+// What makes results of `changed` other quantities than those of the run's own evaluations: "" if
+// nothing does. Additional evaluations do not.
+std::string changed_evaluations(const ResolvedRecipe& own, const ResolvedRecipe& changed) {
+  std::string text;
+  for (const Difference& difference : differences(own, changed)) {
+    const std::string& path = difference.path;
+    const std::string table = path.substr(0, path.find('.', std::string("evaluation.").size()));
+    if (!path.starts_with("evaluation.") || !own.find(table) || !changed.find(table)) continue;
+    const auto or_none = [](const std::string& value) { return value.empty() ? "none" : value; };
+    text += (text.empty() ? "" : ", ") + path + " " + or_none(difference.a) + " -> " +
+            or_none(difference.b);
+  }
+  return text;
 }
 
 std::string as_text(const nlohmann::ordered_json& results) {
@@ -48,7 +70,7 @@ void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
     log_warning("eval: " + name + ": " + problem.get<std::string>());
 }
 
-// An earlier result of the same step, with other settings of the evaluation.
+// An earlier result of the same step: of other data, or of another build.
 void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
                           const std::map<std::string, double>& metrics) {
   for (const auto& [metric, value] : metrics) {
@@ -62,11 +84,14 @@ void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
   }
 }
 
-// Shown by report as eval/NAME. Results that cannot be recorded are printed all the same.
-void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_json& results) try {
+// Shown by report as eval/METRIC, or as eval/NAME/METRIC. Results that cannot be recorded are
+// printed all the same.
+void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_json& results,
+            const std::string& name) try {
   std::map<std::string, double> metrics;
   for (const auto& [metric, value] : results.at("metrics").items())
-    metrics[metric] = value.is_number() ? value.get<double>() : std::nan("");
+    metrics[(name.empty() ? "" : name + "/") + metric] =
+        value.is_number() ? value.get<double>() : std::nan("");
   if (metrics.empty()) return;
   const auto step = results.at("step").get<int64_t>();
   Store store = open_store_to_change(globals.store);
@@ -74,6 +99,14 @@ void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_j
   store.record_evaluation(run.id, step, metrics);
 } catch (const Error& error) {
   log_warning(std::string("eval: the results were not recorded: ") + error.what());
+}
+
+// A part of a series' name.
+void require_name(const std::string& name) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  if (!std::all_of(name.begin(), name.end(), is_plain))
+    throw Error("eval: --as takes a name of letters, digits, '_' and '-', not '" + name + "'",
+                ExitCode::bad_recipe);
 }
 
 Words offered_evaluation_keys(const Typed& typed) {
@@ -86,16 +119,18 @@ Words offered_evaluation_keys(const Typed& typed) {
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
-  std::string word, step = "last";
+  std::string word, step = "last", name;
   Words overrides;
   bool json = false;
   Arguments arguments("eval RUN|DIR [evaluation.NAME.key=value...]",
                       "Evaluates a run's newest checkpoint, or another, and records the results as "
-                      "eval/NAME. For a HuggingFace folder, the results are only printed.");
+                      "eval/METRIC. For a HuggingFace folder, or if a setting of the run's own "
+                      "evaluations is changed, the results are only printed.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
+      .option("--as", "NAME", name, "record the results as eval/NAME/METRIC")
       .flag("--json", json, "print JSON")
       .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
@@ -103,15 +138,22 @@ int run_eval(const Words& words, const Globals& globals) {
       .example("exprun eval @last --step best", "the same of the checkpoint with the best value")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe")
+      .example("exprun eval @last evaluation.val_loss.tokens=auto --as whole",
+               "the whole validation split, recorded as eval/whole/val/loss")
       .example("exprun eval models/gpt2 evaluation.perplexity.path=text.txt",
                "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
-  require_evaluation_keys(overrides);
+  require_name(name);
   WeightsArgument weights("eval", word, step, globals);
+  if (!name.empty() && !weights.run())
+    throw Error("eval: --as is for the results of a run; those of a HuggingFace folder are printed",
+                ExitCode::bad_recipe);
   const RecipeText text = weights.recipe(overrides);
   const WorkingDirectory there(weights.run());
-  const bool is_empty = resolved_aloud(text, globals).section("evaluation").keys().empty();
+  const ResolvedRecipe recipe = resolved_aloud(text, globals);
+  require_evaluation_keys(recipe, overrides);
+  const bool is_empty = recipe.section("evaluation").keys().empty();
   const EvaluatedWeights located = weights.located(text);
   if (is_empty)
     throw Error(
@@ -121,7 +163,14 @@ int run_eval(const Words& words, const Globals& globals) {
   auto results = evaluate(located);
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
-  if (weights.run()) record(globals, *weights.run(), *results);
+  if (weights.run()) {
+    const std::string changed = changed_evaluations(resolve(weights.recipe({})), recipe);
+    if (!name.empty() || changed.empty())
+      record(globals, *weights.run(), *results, name);
+    else
+      log_info("eval: not recorded, because the settings are not the run's (" + changed +
+               "); to record the results as eval/NAME/METRIC, add --as NAME");
+  }
   results->erase("problems");
   json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
   return 0;

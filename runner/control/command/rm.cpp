@@ -1,9 +1,10 @@
-// exprun rm RUN...
+// exprun rm RUN...|--sweep ID|--where EXPR
 #include <algorithm>
 
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/which_run.h"
 
@@ -21,16 +22,44 @@ struct Removable {
   throw Error("rm: another process is about to continue or remove " + run.folder);
 }
 
-// Every reference is looked up, and its run held, before any run is touched.
-std::vector<Removable> find_all(const Store& store, const StoreFolder& folder,
-                                const Words& references) {
-  if (references.empty()) throw Error("rm: say which run", ExitCode::bad_recipe);
+// A name stands for one run here, or for none: the others would be gone by surprise.
+void require_one_run(const Store& store, const std::string& reference) {
+  const std::vector<RunRow> named = store.runs(reference);
+  if (named.size() < 2) return;
+  constexpr size_t kNamed = 5;
+  std::string folders;
+  for (size_t i = 0; i < std::min(kNamed, named.size()); ++i)
+    folders += (i == 0 ? "" : ", ") + named[i].folder;
+  if (named.size() > kNamed) folders += ", ...";
+  throw Error("rm: '" + reference + "' is the name of " + std::to_string(named.size()) +
+                  " runs: " + folders +
+                  "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
+              ExitCode::bad_recipe);
+}
+
+struct Removal {
+  Words references;
+  std::string sweep;
+  Where where;
+};
+
+std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder,
+                                   const Removal& asked) {
+  if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
+    throw Error("rm: say which runs: by name, --sweep ID or --where EXPR", ExitCode::bad_recipe);
+  for (const std::string& reference : asked.references) require_one_run(store, reference);
+  auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
+  asked.where.keep_matching(store, runs);
+  std::vector<RunRow> rows;
+  for (ReportedRun& reported : runs) rows.push_back(std::move(reported.run));
+  return rows;
+}
+
+// Every run is held before any is touched.
+std::vector<Removable> held(const Store& store, const StoreFolder& folder,
+                            std::vector<RunRow> runs) {
   std::vector<Removable> all;
-  for (const std::string& reference : references) {
-    RunRow run = find_run(store, folder, reference);
-    const bool is_known = std::any_of(all.begin(), all.end(),
-                                      [&](const auto& other) { return other.run.id == run.id; });
-    if (is_known) continue;
+  for (RunRow& run : runs) {
     if (run.state == RunState::running) refuse_to_remove(run);
     HeldRun held = hold(folder, run);
     if (!held.is_free) refuse_to_remove(store.run(run.id).value_or(run));
@@ -42,17 +71,23 @@ std::vector<Removable> find_all(const Store& store, const StoreFolder& folder,
 }  // namespace
 
 int run_rm(const Words& words, const Globals& globals) {
-  Words references;
-  Arguments arguments("rm RUN...",
+  Removal asked;
+  Arguments arguments("rm RUN...|--sweep ID|--where EXPR",
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
                       "brings them back until exprun gc deletes them.");
   arguments
-      .words("RUN...", references, "folders, ids, uids, names (the newest), @last", offer::runs)
-      .exit_codes(kReadsRuns)
-      .example("exprun rm @last", "the newest run");
+      .words("RUN...", asked.references, "folders, ids, uids, names of one run, @last", offer::runs)
+      .option("--sweep", "ID", asked.sweep, "the runs of a sweep: its id, name or @last",
+              offer::sweeps);
+  asked.where.declare(arguments);
+  arguments.exit_codes(kReadsRuns)
+      .example("exprun rm @last", "the newest run")
+      .example("exprun rm --where 'state==\"failed\"'", "all that failed");
   if (!arguments.parse(words)) return 0;
   Store store = open_store_to_change(globals.store);
-  for (const auto& [run, held] : find_all(store, globals.store, references)) {
+  const auto runs = runs_to_remove(store, globals.store, asked);
+  if (runs.empty()) log_info("rm: no run matches");
+  for (const auto& [run, held] : held(store, globals.store, runs)) {
     store.remove_run(run.id);
     log_info("removed " + run.folder + "; exprun restore " + run.folder + " brings it back");
   }
