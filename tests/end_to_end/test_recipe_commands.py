@@ -3,6 +3,7 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
 import sqlite3
 import tomllib
 import unittest
@@ -305,6 +306,21 @@ class New(ExprunTest):
                     checked = self.exprun("check", f"{name}.toml", "--strict")
                     self.assertEqual(checked.err, "")
                     self.assertIn(f"{name}.toml: no mistakes\n  parameters  ", checked.out)
+
+    def test_of_prepared_shards_it_knows_splits_and_tokenizer(self):
+        self.exprun("data", "prepare", "path=text.txt", "validation_tokens=10_000", "--out", "shards")
+        self.exprun("new", "mine", "--data", "token_shards", "--path", "shards")
+        table = (self.folder / "mine.toml").read_text()
+        for line in 'train = "shards/train_*.bin" ', 'validation = "shards/validation_*.bin" ', 'tokenizer = "prepared" ':
+            self.assertIn("\n" + line, table)
+        self.assertNotIn("\nvocab_size", table)
+        self.exprun("mine.toml", "steps=2", "warmup=1 step", "num_layers=1", "sample.tokens=4")
+        self.assertEqual(len(self.exprun("sample", "@last", "tokens=3", "--prompt", "a").out), len("aXYZ\n"))
+        shutil.copytree(self.folder / "shards", self.folder / "moved")
+        (self.folder / "moved/data.json").unlink()
+        said = self.exprun("mine.toml", "train=moved/train_*.bin", code=2).err
+        self.assertIn(f"there is no data.json in '{self.folder}/moved' that says which tokenizer made the tokens; exprun data "
+                      "prepare --out writes one\n", said)
 
     def test_what_is_commented_out_is_the_default(self):
         self.exprun("new", "mine", "--path", "text.txt")

@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/data/prepared_set.h"
 #include "control/data/sources.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/report/schema_text.h"
@@ -140,7 +141,25 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   return "";
 }
 
+// Of `exprun data prepare --out` where shards are named by its folder, or a pattern in it.
+std::optional<std::filesystem::path> prepared_folder(const StarterRequest& request) {
+  if (request.data != "token_shards" || request.path.empty()) return std::nullopt;
+  const std::filesystem::path path = request.path;
+  std::error_code ignored;
+  const auto folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
+  return described_set(folder) ? std::optional(folder) : std::nullopt;
+}
+
+Given prepared_given(const std::filesystem::path& folder) {
+  const auto files = [&](const char* pattern) { return toml_quoted((folder / pattern).string()); };
+  Given given = {{"train", files("train_*.bin")}, {"tokenizer", "\"prepared\""}};
+  if (!described_set(folder)->validation.empty())
+    given.emplace("validation", files("validation_*.bin"));
+  return given;
+}
+
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
+  if (const auto folder = prepared_folder(request)) return prepared_given(*folder);
   const std::string key = path_key(type_schema(schemas, "dataset", request.data));
   if (key.empty()) return {};
   if (request.path.empty() && request.data != "text")
@@ -153,9 +172,11 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
   return given;
 }
 
-// Whether such data have a tokenizer by themselves: shards of tokens do not say what made them.
-bool has_tokenizer(const SchemaSet& schemas, const std::string& data) {
-  const Schema& keys = type_schema(schemas, "dataset", data)["properties"];
+// Whether the data have a tokenizer by themselves: other projects' shards do not say what made
+// them.
+bool has_tokenizer(const SchemaSet& schemas, const StarterRequest& request) {
+  if (prepared_folder(request)) return true;
+  const Schema& keys = type_schema(schemas, "dataset", request.data)["properties"];
   return keys.contains("tokenizer") && keys["tokenizer"].value("default", "none") != "none";
 }
 
@@ -164,7 +185,7 @@ Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
   if (!request.from.empty()) return model_keys_of(request.from);
   const bool asks =
       type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
-  if (has_tokenizer(schemas, request.data) || !asks) return {};
+  if (has_tokenizer(schemas, request) || !asks) return {};
   return {{"vocab_size", std::to_string(kGpt2Vocabulary)}};
 }
 
@@ -177,6 +198,10 @@ Given evaluation_given(const SchemaSet& schemas, const StarterRequest& request) 
   if (!model.contains("context_length")) return {};
   const auto length = model["context_length"]["examples"].back().get<int64_t>();
   const int64_t tokens = modest_evaluation(kSteps * kSequences * length, kEvaluations);
+  if (const auto folder = prepared_folder(request))
+    return facts_of(*described_set(*folder)).validation_tokens.value_or(0) > tokens
+               ? Given{{"tokens", std::to_string(tokens)}}
+               : Given{};
   const Schema& dataset = type_schema(schemas, "dataset", request.data)["properties"];
   const auto fraction = dataset["validation_fraction"]["default"].get<double>();
   // A token has some bytes, and a packed file more text than bytes.
@@ -214,8 +239,10 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
   text += component(schemas, "optimizer", "adamw",
                     request.from.empty() ? Given{} : Given{{"lr", kFineTuningRate}});
   text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
-  if (has_tokenizer(schemas, request.data)) {
-    text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
+  if (has_tokenizer(schemas, request)) {
+    const auto folder = prepared_folder(request);
+    if (!folder || !described_set(*folder)->validation.empty())
+      text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
     text += evaluation(schemas, "sample", {{"prompt", "\"The \""}});
   }
   for (const char* name : {"precision", "parallelism", "checkpoint", "metrics"})
@@ -291,8 +318,8 @@ int run_new(const Words& words, const Globals&) {
           offer::folders)
       .option(
           "--path", "FILES", request.path,
-          "the data: a path or a glob (default: with --from the text of the exported run, if it "
-          "is here; else C++ headers of LibTorch)",
+          "the data: a path, a glob, or the folder of prepared shards (default: with --from the "
+          "text of the exported run, if it is here; else C++ headers of LibTorch)",
           offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "

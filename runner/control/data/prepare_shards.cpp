@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "control/data/input_files.h"
+#include "control/data/prepared_set.h"
 #include "control/data/sources.h"
 #include "control/data/text_sources.h"
 #include "recipe/paths.h"
@@ -37,11 +38,26 @@ std::string fingerprint_of(const PreparedData& data) {
   return content_hash(parts);
 }
 
+// As the set says that the first training file belongs to.
+void take_tokenizer_of_set(const Section& dataset, PreparedData& data) {
+  if (data.train.empty()) return;  // said already
+  const fs::path folder = fs::path(data.train[0].path).parent_path();
+  if (std::error_code ignored; !fs::exists(folder / kDataDescription, ignored))
+    throw dataset.error("tokenizer", "there is no " + std::string(kDataDescription) + " in '" +
+                                         folder.string() +
+                                         "' that says which tokenizer made the tokens; "
+                                         "exprun data prepare --out writes one");
+  PreparedData set = load_set(folder);
+  data.tokenizer = std::move(set.tokenizer);
+  data.vocab_size = set.vocab_size;
+}
+
 // What made the tokens, where the recipe says so.
 void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, PreparedData& data) {
   const Section dataset = recipe.section("dataset");
   const auto name = dataset.get<std::string>("tokenizer");
   if (name == "none") return;
+  if (name == "prepared") return take_tokenizer_of_set(dataset, data);
   fs::path path;
   try {
     path = fs::absolute(expand_path(dataset.get<std::string>("vocabulary"), libtorch));
