@@ -251,9 +251,9 @@ class BadStore(BadInput):
         self.assertEqual(json.loads(self.exprun("doctor", "--json").out)["store"]["stale_locks"], "none")
         with hold(self.run_folder() / "run.lock"), hold(self.folder / "runs" / "exprun.db.lock"):
             said = self.exprun("doctor").out
-        self.assertIn(f"  stale_locks       {crashed} (id 1) has ended, and a process still holds its run.lock (lslocks "
+        self.assertIn(f"  stale locks          {crashed} (id 1) has ended, and a process still holds its run.lock (lslocks "
                       "names it)\n", said)
-        self.assertIn("  store_lock        a process keeps exprun.db.lock (lslocks names it)\n", said)
+        self.assertIn("  store lock           a process keeps exprun.db.lock (lslocks names it)\n", said)
 
     def test_a_merge_of_nothing(self):
         self.assert_refused(["merge", "nowhere"], 5, "exprun: error: merge: there is no store 'nowhere': give the file exprun.db "

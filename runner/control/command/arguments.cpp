@@ -42,7 +42,7 @@ const char* meaning(ExitCode code) {
     case ExitCode::bad_recipe:
       return "invalid recipe or command line";
     case ExitCode::diverged:
-      return "diverged: the loss or the gradient norm is NaN, infinite, or an outlier";
+      return "diverged: a loss or gradient norm is NaN, inf or an outlier";
     case ExitCode::no_such_run:
       return "no such run";
     case ExitCode::store_error:

@@ -1,4 +1,5 @@
 // exprun doctor
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -98,13 +99,28 @@ std::string text_of(const ordered_json& value) {
   return text;
 }
 
+// "wal_bytes" is "wal" of so many KiB.
+std::pair<std::string, std::string> for_people(std::string name, const ordered_json& value) {
+  std::string text = text_of(value);
+  if (const auto bytes = name.ends_with("bytes") ? parse_number<int64_t>(text) : std::nullopt) {
+    name = name == "bytes" ? "size" : name.substr(0, name.size() - std::string("_bytes").size());
+    text = binary_bytes(static_cast<double>(*bytes));
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return {std::move(name), std::move(text)};
+}
+
 std::string plain(const ordered_json& sections) {
+  constexpr size_t kWidth = 21;
   std::string text;
   for (const auto& [title, section] : sections.items()) {
     text += title + '\n';
-    for (const auto& [name, value] : section.items())
-      text += "  " + name + std::string(name.size() < 18 ? 18 - name.size() : 1, ' ') +
-              text_of(value) + '\n';
+    for (const auto& [key, value] : section.items()) {
+      auto [name, shown] = for_people(key, value);
+      if (shown.empty()) continue;
+      name.resize(std::max(kWidth, name.size() + 1), ' ');
+      text += "  " + name + shown + '\n';
+    }
   }
   return text;
 }

@@ -8,7 +8,7 @@ namespace exprun {
 namespace {
 
 constexpr const char* kHead =
-    "exprun trains models from recipes, records every run, resumes it exactly, and compares runs.\n"
+    "exprun trains models from recipes, records and resumes runs, and compares them.\n"
     "\n"
     "Usage: exprun RECIPE [key=value...] [--new]    run a recipe, or continue its run\n"
     "       exprun COMMAND ...\n"
@@ -41,11 +41,11 @@ constexpr const char* kTail =
     "  XDG_CACHE_HOME folder of caches: plans, measured kernels\n"
     "\n"
     "Examples:\n"
-    "  exprun recipes/quickstart.toml                   train; Ctrl-C saves, the same "
-    "command continues\n"
-    "  exprun recipes/quickstart.toml lr=3e-4           the same with another learning rate\n"
+    "  exprun recipes/quickstart.toml            train; Ctrl-C saves it, and the same\n"
+    "                                            command goes on\n"
+    "  exprun recipes/quickstart.toml lr=3e-4    the same with another learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
-    "  exprun report                                    compare what was run\n"
+    "  exprun report                             compare what was run\n"
     "\n"
     "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
 

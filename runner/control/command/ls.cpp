@@ -89,8 +89,8 @@ int run_ls(const Words& words, const Globals& globals) {
       .number("--limit", most, "list at most N runs", 1)
       .exit_codes(kFindsRuns)
       .example("exprun ls --state killed,crashed", "runs that ended badly")
-      .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best,git_commit",
-               "the five best runs, with the code that they ran")
+      .example("exprun ls --sort val_loss_best --limit 5 --columns run,val_loss_best",
+               "the five best runs")
       .example("exprun ls --where 'lr>1e-4 and val/loss<3.2 and not tag(old)'",
                "by settings, results and tags");
   format.declare(arguments);

@@ -113,7 +113,7 @@ int run_resume(const Words& words, const Globals& globals) {
       .example("exprun resume @last checkpoint.every=\"100 steps\"",
                "the same, with fewer checkpoints")
       .example("exprun resume @last run.steps=2000",
-               "train longer, where the schedule gave the steps so far the same learning rates")
+               "train longer, if that leaves the learning rates so far as they were")
       .note(
           "Where the recipe does not say how often to evaluate, save and log, an extended run does "
           "so as a run of the new length does, from its first new step on.");

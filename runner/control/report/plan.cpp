@@ -53,11 +53,11 @@ std::string memory(const ordered_json& plan) {
   std::string text;
   for (const auto& [name, bytes] : plan.at("memory").items()) {
     total += bytes.get<double>();
-    text += (text.empty() ? "" : ", ") + name + ' ' + binary_bytes(bytes.get<double>());
+    text += plan_line("", name + ' ' + binary_bytes(bytes.get<double>()));
   }
   const auto ranks = plan.at("ranks").get<int64_t>();
   const std::string whose = ranks > 1 ? " for each of " + count(plan.at("ranks")) + " ranks" : "";
-  return plan_line("memory", "about " + binary_bytes(total) + whose + ": " + text);
+  return plan_line("memory", "about " + binary_bytes(total) + whose) + text;
 }
 
 // "5 epochs", "0.32 epochs"; nothing where the data have none.

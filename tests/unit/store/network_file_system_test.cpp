@@ -26,6 +26,6 @@ TEST_CASE("store: on a network file system it is kept without a write-ahead log"
   CHECK(store.notes(1).at(0).text == "kept");
   const auto health = store.health();
   CHECK(std::find(health.begin(), health.end(),
-                  std::pair<std::string, std::string>("journal mode", "wal")) != health.end());
+                  std::pair<std::string, std::string>("journal_mode", "wal")) != health.end());
   CHECK(value_of(store, "PRAGMA integrity_check") == "ok");
 }
