@@ -137,6 +137,13 @@ class Counting(unittest.TestCase):
     def test_what_waits_for_all_programs_is_there(self):
         self.assertLessEqual(self.test.OF_ALL_PROGRAMS, set(self.test.python_modules("end_to_end", False)))
 
+    def test_the_longest_modules_are_there_and_begin_first(self):
+        modules = self.test.python_modules("end_to_end", False)
+        self.assertLessEqual(set(self.test.LONGEST_MODULES), set(modules))
+        ordered = self.test.first(self.test.LONGEST_MODULES, modules)
+        self.assertEqual(tuple(ordered[:len(self.test.LONGEST_MODULES)]), self.test.LONGEST_MODULES)
+        self.assertEqual(sorted(ordered), modules)
+
     def order_of(self, mode, *failed):
         """Sections that test_all tests in this order, where the builds of these names have failed."""
         sections = []
