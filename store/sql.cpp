@@ -12,6 +12,8 @@ struct Finalize {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
+constexpr const char* kOnlyReads = "only statements that read are allowed, as SELECT";
+
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error("query: " + reason, ExitCode::bad_recipe);
 }
@@ -19,7 +21,8 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 Statement prepare(sqlite3* database, const std::string& sql, const char** rest) {
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, rest) != SQLITE_OK) {
-    refuse(sqlite3_errmsg(database));
+    const std::string problem = sqlite3_errmsg(database);
+    refuse(problem.starts_with("cannot modify ") ? kOnlyReads : problem);  // of a view
   }
   return Statement(statement);
 }
@@ -30,7 +33,7 @@ Statement prepare_only_statement(sqlite3* database, const std::string& sql) {
   if (!statement) refuse("there is no SQL statement in it");
   if (prepare(database, rest, nullptr)) refuse("give one statement at a time");
   if (!sqlite3_stmt_readonly(statement.get())) {
-    refuse("only statements that read are allowed, as SELECT");
+    refuse(kOnlyReads);
   }
   return statement;
 }

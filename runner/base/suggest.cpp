@@ -216,10 +216,11 @@ constexpr Pair kCommands[] = {
 };
 
 constexpr Pair kOptions[] = {
-    {"--top", "--limit"},     {"--limit", "--top"},       {"--head", "--limit"},
-    {"--tail", "--lines"},    {"--filter", "--where"},    {"--order-by", "--sort"},
-    {"--parallel", "--jobs"}, {"--n-trials", "--trials"}, {"--num-samples", "--trials"},
-    {"--overwrite", "--new"}, {"--force", "--new"},       {"--background", "--detach"},
+    {"--top", "--limit"},         {"--limit", "--top"},       {"--head", "--limit"},
+    {"--tail", "--lines"},        {"--filter", "--where"},    {"--order-by", "--sort"},
+    {"--parallel", "--jobs"},     {"--n-trials", "--trials"}, {"--num-samples", "--trials"},
+    {"--hf", "--huggingface"},    {"--overwrite", "--new"},   {"--force", "--new"},
+    {"--background", "--detach"},
 };
 
 // What needs no option.

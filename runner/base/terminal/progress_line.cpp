@@ -72,6 +72,7 @@ std::string time_span(double seconds) {
 }
 
 std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds) {
+  done = std::min(done, all);  // the last part may be of more
   std::string text = in_thousands(static_cast<double>(done)) + " of " +
                      in_thousands(static_cast<double>(all)) + " " + unit;
   if (done <= 0 || seconds < kRateAfter) return text;

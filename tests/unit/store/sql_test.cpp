@@ -68,6 +68,8 @@ TEST_CASE("query: only one statement, and only one that reads") {
   store.create_run(new_run("1a"));
   CHECK(refusal(store, "DELETE FROM metric") ==
         "query: only statements that read are allowed, as SELECT");
+  CHECK(refusal(store, "UPDATE runs SET name = 'x'") ==  // a view
+        "query: only statements that read are allowed, as SELECT");
   CHECK(refusal(store, "SELECT 1; DELETE FROM metric") == "query: give one statement at a time");
   CHECK(refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
   CHECK(refusal(store, "SELECT nonsense FROM runs") == "query: no such column: nonsense");
