@@ -42,7 +42,7 @@ class Ranks(ExprunTest):
         texts = []
         for strategy in "ddp", "zero1":
             self.exprun(*WORDS, "world_size=2", f"strategy={strategy}", f"name={strategy}", "steps=12", "hidden_size=256",
-                        "num_layers=4", "~evaluation.val_loss", "evaluation.sample={every='1 steps', tokens=24, temperature=0.0}",
+                        "num_layers=4", "~evaluation.val_loss", "evaluation.sample={every='1 steps', tokens=12, temperature=0.0}",
                         "metrics.val_loss=false")
             texts.append({file.name: file.read_text() for file in sorted((self.run_folder() / "samples").iterdir())})
         self.assertGreater(len(texts[0]), 10)
@@ -75,7 +75,7 @@ class Ranks(ExprunTest):
         self.assertEqual(first, self.train(2, "--new"))
 
     def test_killed_and_continued_it_ends_with_the_same_bits(self):
-        words = ("steps=300", "checkpoint.every='20 steps'", "strategy=zero1")
+        words = ("steps=160", "checkpoint.every='20 steps'", "strategy=zero1")
         whole = self.train(2, *words)
         (self.folder / "runs").rename(self.folder / "whole")
         for rank in (0, 1):
@@ -192,7 +192,7 @@ class Ranks(ExprunTest):
         self.assertEqual(self.state(), "finished")
 
     def test_ranks_are_restarted_as_often_as_the_recipe_says(self):
-        words = ("steps=400", "checkpoint.every='20 steps'", "max_restarts=1")
+        words = ("steps=160", "checkpoint.every='20 steps'", "max_restarts=1")
         process = self.start(*WORDS, "world_size=2", 'run.name="of2"', *words)
         self.wait_for_step(60, process)
         first = children(process.pid)
@@ -204,15 +204,15 @@ class Ranks(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("finished", 2)])
         series = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
                            "WHERE NOT timing ORDER BY name, step")
-        self.assertEqual(series, self.train(2, "steps=400", "--new")[0])
+        self.assertEqual(series, self.train(2, "steps=160", "--new")[0])
 
     def test_an_elastic_run_goes_on_with_fewer_ranks(self):
-        words = ("steps=300", "checkpoint.every='20 steps'", "max_restarts=2", "elastic=true", "strategy=zero1")
+        words = ("steps=160", "checkpoint.every='20 steps'", "max_restarts=2", "elastic=true", "strategy=zero1")
         process = self.start(*WORDS, "world_size=3", 'run.name="elastic"', *words)
         for attempt in (1, 2):
             self.wait_until(lambda: self.rows("SELECT attempt FROM runs") == [(attempt,)] if self.last_step() >= 0
                             else False, process)
-            self.wait_for_step(60 * attempt, process)
+            self.wait_for_step(40 * attempt, process)
             os.kill(children(process.pid)[-1], signal.SIGKILL)
         result = self.finish(process)
         self.assertEqual(result.code, 0, result.err)
@@ -221,7 +221,7 @@ class Ranks(ExprunTest):
         self.assertEqual(self.rows("SELECT state, attempt FROM runs"), [("finished", 3)])
         elastic = self.rows("SELECT name, step, value FROM metrics JOIN series USING (run, name) "
                             "WHERE NOT timing ORDER BY name, step")
-        self.assert_close(self.train(1, "steps=300")[0], elastic)
+        self.assert_close(self.train(1, "steps=160")[0], elastic)
 
     def test_a_launcher_that_is_killed_leaves_no_rank(self):
         process = self.begin()

@@ -193,7 +193,7 @@ class OneHost(OnOneHost):
         self.assertIn("rank 0 says: rank 0: ended by SIGKILL", results[1].err)
 
     def test_a_run_of_two_machines_is_resumed_on_two(self):
-        both = [self.start_on(number, 2, *WORDS, "steps=2000") for number in (1, 0)]
+        both = [self.start_on(number, 2, *WORDS, "steps=400") for number in (1, 0)]
         self.wait_for_step(50, both[1])
         both[1].send_signal(signal.SIGINT)
         self.assertEqual([result.code for result in self.finish_all(both)], [130, 130])
@@ -206,7 +206,7 @@ class OneHost(OnOneHost):
                          f"{name} world_size=1`\n")
         both = [self.start_on(number, 2, "resume", "@last") for number in (1, 0)]
         self.assertEqual([result.code for result in self.finish_all(both)], [0, 0])
-        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 2000)])
+        self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 400)])
 
     def test_a_rank_that_dies_is_named_by_the_launcher_of_its_machine(self):
         both = [self.start_on(number, 2, *WORDS, "steps=100000", "checkpoint.every='1000 steps'") for number in (1, 0)]
