@@ -177,14 +177,6 @@ class ExactDivergence(ExactTest):
         ((passed_over,),) = self.rows("SELECT last FROM series WHERE name = 'passed_over_batches'")
         self.assertGreaterEqual(passed_over, 6)
 
-    def test_the_same_on_two_ranks_of_which_one_is_killed(self):
-        tokens = 8 * 64
-        self.write("text.txt", text_with_noise(80_000, [(step * tokens, (step + 1) * tokens) for step in (30, 62, 90)]))
-        self.compare_with_killed([True, False, False], ["both", "one rank"], "world_size=2", "on_divergence=rollback",
-                                 "checkpoint.every=12 steps", *OUTLIERS)
-        ((passed_over,),) = self.rows("SELECT last FROM series WHERE name = 'passed_over_batches'")
-        self.assertGreaterEqual(passed_over, 6)
-
 
 if __name__ == "__main__":
     unittest.main()

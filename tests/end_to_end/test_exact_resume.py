@@ -12,9 +12,6 @@ class ExactResume(ExactTest):
     def test_killed_five_times_and_resumed_ends_in_the_same_bits(self):
         self.compare_with_killed(KILLS, ["both"])
 
-    def test_the_same_on_two_threads(self):
-        self.compare_with_killed(KILLS, ["both"], "threads=2")
-
     def test_the_same_of_an_averaged_adapter_on_instructions(self):
         self.fine_tune()
         self.compare_with_killed(KILLS, ["both"], *AVERAGED_ADAPTER)
