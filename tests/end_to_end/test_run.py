@@ -126,8 +126,8 @@ class Run(ExprunTest):
         with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as db, db:
             db.execute("UPDATE run SET recipe_hash = 'of another version'")
         result = self.exprun("resume", "@last", code=2)
-        self.assertRegex(result.err, r"^exprun: error: resume: the recipe of tiny-\w{8} has a different meaning in "
-                         r"this version of exprun; continue it with the version that started it, or run the recipe again\n$")
+        self.assertRegex(result.err, r"^exprun: error: resume: this version of exprun understands the recipe of tiny-\w{8} differently; "
+                         r"continue the run with the version that started it, or run the recipe again\n$")
 
     def test_the_store_may_be_elsewhere(self):
         self.exprun("--store", "elsewhere", "tiny.toml")

@@ -184,7 +184,8 @@ Arguments& Arguments::word(const std::string& name, std::string& into, const std
 }
 
 Arguments& Arguments::run_word(std::string& into) {
-  return word("RUN", into, "its id, uid, folder or name (its newest run), @last or @best",
+  return word("RUN", into,
+              "its id, uid, folder or name (the newest run with that name), @last or @best",
               offer::runs);
 }
 

@@ -240,9 +240,10 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--strict", options.strict, "treat warnings as errors")
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
-          "What this machine lacks (data, cores, number formats, disk space) is a warning here. A "
-          "run does not start without its data or with a number format that the device does not "
-          "have. The plan includes the time if an earlier run of a similar model was measured.")
+          "If this machine lacks something (data, cores, number formats, disk space), check only "
+          "warns. A run does not start if its data is missing or if the device does not support "
+          "its number format. The plan includes a time estimate if an earlier run of a similar "
+          "model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",

@@ -140,7 +140,8 @@ int run_data_head(const Words& words, const Globals& globals) {
       .option("--run", "RUN", choice.run, "print samples of this run", offer::runs)
       .number("--step", choice.step, "the samples of this step, from 1", 1)
       .number("--batch", choice.batch,
-              "the samples of this global batch, from 1: after a rollback, a step has a later one",
+              "the samples of this global batch, counted from 1; after a rollback, a step uses a "
+              "later batch than its own number",
               1)
       .number("--tokens", options.tokens,
               "number of tokens (default: 256 of a shard, all of a sample)", 1)

@@ -63,8 +63,8 @@ int run_data_prepare(const Words& words, const Globals& globals) {
       "data prepare RECIPE|key=value...",
       "Turns text, JSON Lines or JSON into token shards. A second call does nothing unless a "
       "source has changed. A call that was killed can be repeated and continues, unless it read "
-      "standard input; its unfinished data are in FOLDER.partial, or below the store, where exprun "
-      "gc deletes them. Memory does not grow with the amount of text, but each thread holds a "
+      "standard input; its unfinished data is in FOLDER.partial, or in the store's folder, where "
+      "exprun gc deletes it. Memory does not grow with the amount of text, but each thread holds a "
       "whole record, and a file compressed with zstd --long=N needs 2^N bytes.");
   arguments
       .words("key=value...", what, "keys of [dataset] with type = \"text\"",
@@ -93,7 +93,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
   if (!is_made_of_text(dataset.type()))
-    throw dataset.error("type", "the data is already in token shards",
+    throw dataset.error("type", "nothing to prepare: the data is already in token shards",
                         "there is nothing to prepare");
   PrepareOptions options;
   options.libtorch = libtorch_folder();

@@ -183,7 +183,7 @@ int run_export(const Words& words, const Globals& globals) {
                       "seconds since the run began. With --huggingface or --llmc, writes the "
                       "model of a run.");
   arguments
-      .words("RUN...", references, "folders, ids, names (all runs of it), @last, @best",
+      .words("RUN...", references, "folders, ids, names (all runs with that name), @last, @best",
              offer::runs)
       .flag("--csv", csv, "comma-separated values with a header (default)")
       .flag("--jsonl", jsonl, "one JSON object per line")
@@ -208,8 +208,8 @@ int run_export(const Words& words, const Globals& globals) {
             "with --huggingface: write only the adapter of a run with [model.lora], in peft's "
             "format; without this flag it is merged into the weights")
       .note(
-          "A model without an architecture in transformers is written with exprun's names for its "
-          "tensors; README.md in the folder lists the keys that are the reason.")
+          "A model whose architecture transformers does not support is written with exprun's "
+          "tensor names; README.md in the folder lists the recipe keys that cause this.")
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script")

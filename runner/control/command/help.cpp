@@ -27,7 +27,7 @@ constexpr const char* kOptions =
     "  key=value      in TOML; strings and periods need no quotes: warmup=\"20 steps\"\n"
     "  a.b.key=value  where the key alone is ambiguous\n"
     "  '~key'         reset to the default; the quotes protect ~ from the shell\n"
-    "  +a.name.key=v  same as without '+'; for tables that you name\n"
+    "  +a.name.key=v  the '+' is optional; for tables that you name\n"
     "\n"
     "Exit codes:\n";
 
@@ -37,7 +37,7 @@ constexpr const char* kTail =
     "  EXPRUN_STORE   folder of runs\n"
     "  LIBTORCH       the LibTorch folder that ${libtorch} stands for in paths\n"
     "  NO_COLOR       no colors\n"
-    "  EXPRUN_MIRROR  address of a server that `data fetch` asks instead\n"
+    "  EXPRUN_MIRROR  address of a server that `data fetch` downloads from instead\n"
     "  XDG_CACHE_HOME folder of caches: plans, measured kernels\n"
     "\n"
     "Examples:\n"
@@ -47,7 +47,7 @@ constexpr const char* kTail =
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
     "  exprun report                             compare what was run\n"
     "\n"
-    "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
+    "exprun COMMAND --help explains a command; exprun schema explains the keys of recipes.\n";
 
 std::string exit_code_line(std::string code, const char* meaning) {
   code.resize(15, ' ');
@@ -93,7 +93,9 @@ int run_help(const Words& words, const Globals& globals) {
   Words names;
   Arguments arguments("help [COMMAND...]", "Explains a command; without one, lists them.");
   arguments
-      .words("COMMAND...", names, "its name; 'data prepare' is one; RECIPE: what runs a recipe",
+      .words("COMMAND...", names,
+             "the name of a command, such as sweep or 'data prepare'; RECIPE explains how to run a "
+             "recipe",
              offered_commands)
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun help sweep", "the same as exprun sweep --help")

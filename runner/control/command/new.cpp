@@ -49,7 +49,7 @@ const Schema& type_schema(const SchemaSet& schemas, const std::string& kind,
   if (const Schema* schema = schemas.find(kind, type)) return *schema;
   const std::vector<std::string> types = schemas.types(kind);
   const auto near = nearest(type, types);
-  throw Error("new: there is no " + kind + " \"" + type + "\": it can be " + alternatives(types) +
+  throw Error("new: there is no " + kind + " '" + type + "'; it can be " + alternatives(types) +
                   (near ? "; did you mean " + *near + "?" : ""),
               ExitCode::bad_recipe);
 }
@@ -282,7 +282,7 @@ void refuse_existing(const fs::path& file) {
                 ExitCode::bad_recipe);
   const fs::path folder = file.parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ignored))
-    throw Error("new: there is no folder " + folder.string(), ExitCode::bad_recipe);
+    throw Error("new: there is no folder '" + folder.string() + "'", ExitCode::bad_recipe);
 }
 
 // Of the files that a path or glob names, as far as they are there.

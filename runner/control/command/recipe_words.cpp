@@ -102,8 +102,9 @@ void MachineOptions::add_to(Arguments& arguments) {
               "the address of machine 0 and a free port there")
       .note(
           "The machines may start minutes apart. The others wait for machine 0 as long as its "
-          "command runs, even if it prepares data for hours, and for ten minutes if nobody listens "
-          "at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit code "
+          "command runs, even if it prepares data for hours, but only ten minutes if nothing "
+          "listens at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit "
+          "code "
           "75: run the same commands again.");
 }
 

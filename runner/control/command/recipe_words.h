@@ -14,7 +14,7 @@ namespace exprun {
 
 // Of the option --detach, for help.
 inline constexpr const char* kDetachHelp =
-    "run in the background; return when it trains, or could not start";
+    "run in the background; return once training has started or failed to start";
 
 // Where several machines train together, each has a command of its own. Throws Error (wrong usage).
 void refuse_detached_machines(const std::optional<JoinedRank>& joined);

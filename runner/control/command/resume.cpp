@@ -28,9 +28,9 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   if (changes.empty() && now.hash() == run.recipe_hash) return;
   if (changes.empty())
     throw Error(
-        "resume: the recipe of " + run.folder +
-            " has a different meaning in this version of exprun; continue it with the version "
-            "that started it, or run the recipe again",
+        "resume: this version of exprun understands the recipe of " + run.folder +
+            " differently; continue the run with the version that started it, or run the recipe "
+            "again",
         ExitCode::bad_recipe);
   std::string with = shell_quoted(run.folder);
   for (const std::string& word : overrides) with += ' ' + shell_quoted(word);
@@ -113,10 +113,10 @@ int run_resume(const Words& words, const Globals& globals) {
       .example("exprun resume @last checkpoint.every=\"100 steps\"",
                "the same, with fewer checkpoints")
       .example("exprun resume @last run.steps=2000",
-               "train longer, if that leaves the learning rates so far as they were")
+               "train longer, if the learning rates of the steps so far stay as they are")
       .note(
-          "Where the recipe does not say how often to evaluate, save and log, an extended run does "
-          "so as a run of the new length does, from its first new step on.");
+          "If the recipe does not say how often to evaluate, save and log, an extended run uses "
+          "the same intervals as a run of the new length, from its first new step on.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   const auto machine = machines.joined(overrides);

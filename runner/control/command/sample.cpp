@@ -78,7 +78,7 @@ void require_sample_keys(const RecipeText& text, const Words& settings) {
                           ? std::optional(last_part(synonym->path))
                           : nearest(key, names);
     unknown.push_back({span_of(override_file(i + 1, settings[i]), sign, key.size()),
-                       "unknown key '" + key + "' of a sample",
+                       "unknown sampling key '" + key + "'",
                        near ? "did you mean '" + *near + "'?" : "its keys are " + listed(names)});
   }
   if (!unknown.empty()) throw RecipeError(std::move(unknown));
@@ -331,21 +331,20 @@ int run_sample(const Words& words, const Globals& globals) {
   bool instruction = false, json = false;
   Words prompts, settings;
   Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
-                      "Generates text from a run's newest checkpoint, or another, after a prompt. "
-                      "Without a prompt it asks for one after another if you are at a terminal.");
+                      "Generates text that continues a prompt, from a run's newest checkpoint or "
+                      "another one. Without a prompt, at a terminal, it repeatedly asks for one.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
-             "seed, end_of_text (default here: stop)",
+             "seed, end_of_text (which defaults to \"stop\" here)",
              offered_sample_keys)
-      .option(
-          "--prompt", "TEXT", prompts,
-          "the start of the text; may be repeated (default, unless at a terminal: the prompt of "
-          "the recipe)")
+      .option("--prompt", "TEXT", prompts,
+              "the start of the text; may be repeated (default when not at a terminal: the "
+              "recipe's prompt)")
       .option("--prompts", "FILE", file, "a prompt on each line of this file; - is standard input")
       .flag("--instruction", instruction,
-            "prompts are instructions: put each into the template that the run was trained with, "
-            "and end at the end of the response")
+            "prompts are instructions: wrap each in the template that the run was trained with, "
+            "and stop at the end of the response")
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option(
           "--dtype", "fp32|bf16|fp16", dtype,

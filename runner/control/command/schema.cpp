@@ -60,8 +60,8 @@ int run_schema(const Words& words, const Globals&) {
       .optional_word("TABLE|KIND/TYPE|KEY", name,
                      "optimizer, or optimizer/adamw, or lr; without it, all tables", offered_names)
       .flag("--json", json,
-            "the JSON Schema itself; of a key a list, as it may stand in several places; "
-            "without a name, the one for editors")
+            "print JSON Schema: for a key, a list, because it may appear in several tables; "
+            "without a name, the whole schema, for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "the keys of [schedule], and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")

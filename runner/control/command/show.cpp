@@ -280,8 +280,8 @@ int run_show(const Words& words, const Globals& globals) {
       .flag("--schedule", asked.schedule,
             "print and plot the learning rate of every group over the run")
       .flag("--json", asked.run.json,
-            "as JSON: hash and recipe, and all that is known of a run; with --origin, each key's "
-            "place; --diff and --schedule too")
+            "print JSON: hash and recipe, and everything that is known about a run; with --origin, "
+            "where each key comes from; also applies to --diff and --schedule")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)

@@ -116,9 +116,9 @@ std::vector<std::string> offered_running(const Typed& typed) {
 int run_stop(const Words& words, const Globals& globals) {
   Words references;
   bool all = false, no_wait = false;
-  Arguments arguments(
-      "stop RUN...",
-      "Stops runs: each saves a checkpoint after its step and ends. Waits for that.");
+  Arguments arguments("stop RUN...",
+                      "Stops runs: each finishes its current step, saves a checkpoint and ends. "
+                      "Waits until they have ended.");
   arguments
       .words("RUN...", references, "folders, ids, uids, names (the newest), @last, or 'mine-*'",
              offered_running)

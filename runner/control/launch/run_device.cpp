@@ -158,7 +158,8 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
   const SourceSpan where = place_of(root, "precision.compute");
   if (!trains_on_cpu(root, hardware)) return;
   if (format == "tf32")
-    problems.push_back(warning(where, "only GPUs have TF32, but this run would be on the CPU",
+    problems.push_back(warning(where,
+                               "TF32 exists only on GPUs, but this run would train on the CPU",
                                "\"fp32\" also runs here"));
   else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
     problems.push_back(warning(where, "this processor has no " + format + " instructions",

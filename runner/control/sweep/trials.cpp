@@ -96,7 +96,7 @@ Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& tria
   if (static_cast<double>(first) >= *steps) return {};
   Diagnostic warning{where.file ? where : trial.find("schedule.warmup")->where,
                      "trials are compared at step " + std::to_string(first) +
-                         ", while their learning rates still rise: warmup takes " +
+                         ", while their learning rates are still rising: warmup takes " +
                          pluralize(whole_steps(*steps), "step"),
                      "give a min_steps above that"};
   warning.severity = Severity::warning;

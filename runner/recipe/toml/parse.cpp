@@ -176,7 +176,8 @@ std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& f
     return std::nullopt;
   }
   const Table table = converter.table(*tree);
-  diagnostics.push_back({table.entries()[1].where, "one value is needed, but this is another line",
+  diagnostics.push_back({table.entries()[1].where,
+                         "a value is a single line, but here is another one",
                          "give it as a separate override"});
   return std::nullopt;
 }

@@ -69,7 +69,7 @@ TEST_CASE("overrides: a quoted element of a bare list is TOML") {
 
 TEST_CASE("overrides: a second line is not dropped") {
   CHECK(error_of(recipe_text(kTinyRecipe, {"lr=1e-2\nweight_decay=3"})) ==
-        "<override 1>:2:1: error: one value is needed, but this is another line\n"
+        "<override 1>:2:1: error: a value is a single line, but here is another one\n"
         "    weight_decay=3\n"
         "    ^^^^^^^^^^^^ give it as a separate override\n");
 }

@@ -17,8 +17,8 @@ struct CheckpointChoice {
 
 // Of the option, for help.
 inline constexpr const char* kStepHelp =
-    "the checkpoint: of a step, of the best value of run.best_metric, or the newest (default: "
-    "last)";
+    "the checkpoint: that of step N, the one with the best run.best_metric, or the newest "
+    "(default: last)";
 
 // "last", "best" or a number of steps. Throws Error that begins with the command.
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
