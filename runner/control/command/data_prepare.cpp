@@ -93,7 +93,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   const ResolvedRecipe recipe = recipe_of(what, globals);
   const Section dataset = recipe.section("dataset");
   if (!is_made_of_text(dataset.type()))
-    throw dataset.error("type", "nothing to prepare: the data is already in token shards",
+    throw dataset.error("type", "the data is already in token shards",
                         "there is nothing to prepare");
   PrepareOptions options;
   options.libtorch = libtorch_folder();
