@@ -5,6 +5,7 @@
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
+#include "recipe/schema/key_lookup.h"
 
 namespace exprun {
 namespace {
@@ -163,12 +164,14 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
                            "the decay ends after " + to_string(*until)});
 }
 
-void constant_rate_has_no_decay(const RuleInput& input, Diagnostics& diagnostics) {
-  if (text_at(input.root, "schedule.type") != "constant") return;
-  if (!is_written(input.root, "schedule.decay_until")) return;
-  diagnostics.push_back({place_of(input.root, "schedule.decay_until"),
-                         "'decay_until' has no effect: a constant rate does not decay",
-                         "\"linear\", \"cosine\" and \"wsd\" decay",
+void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnostics) {
+  const std::string path = "schedule.decay_until";
+  const Schema* schema = schema_at(input.schemas, input.root, path);
+  if (!schema || !schema->value("x-no-effect", false) || !is_written(input.root, path)) return;
+  diagnostics.push_back({place_of(input.root, path),
+                         "'decay_until' has no effect on schedule \"" +
+                             text_at(input.root, "schedule.type").value_or("") + "\"",
+                         "\"linear\", \"cosine\" and \"wsd\" end their decay there",
                          {},
                          Severity::warning});
 }

@@ -40,7 +40,7 @@ constexpr Rule kRules[] = {
     warmup_fits_run,
     decay_fits_run,
     decay_follows_warmup,
-    constant_rate_has_no_decay,
+    schedule_has_an_end_of_decay,
     epochs_have_meaning,
     periods_fit_run,
     outliers_are_possible,
