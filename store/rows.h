@@ -13,7 +13,7 @@
 
 namespace exprun {
 
-// A run is running or ends in exactly one of the others (design: the training contract).
+// A run is running or ends in exactly one of the others.
 enum class RunState {
   running,
   finished,

@@ -1,4 +1,4 @@
-// The three kinds of failure (design: errors), and how a mistake in a recipe is shown: texts and
+// The three kinds of failure, and how a mistake in a recipe is shown: texts and
 // places in them, diagnostics, exit codes.
 // std::logic_error is the third kind: a bug of ours. All are caught in main() only.
 #pragma once

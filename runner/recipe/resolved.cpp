@@ -22,7 +22,8 @@
 namespace exprun {
 namespace {
 
-// What of a completed recipe identifies the configuration (design: the recipe language).
+// What of a completed recipe identifies the configuration: all but the keys with x-identity = false
+// (schemas/README.md).
 struct Leaf {
   std::string path;
   std::string text;      // as TOML

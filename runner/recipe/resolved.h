@@ -22,7 +22,7 @@ class ResolvedRecipe {
   ResolvedRecipe with_warnings(Diagnostics warnings) &&;
 
   const Table& root() const { return root_; }
-  const std::string& hash() const { return hash_; }  // 32 hex digits (design: recipe language)
+  const std::string& hash() const { return hash_; }  // 32 hex digits of XXH3-128
   const Diagnostics& warnings() const { return warnings_; }
 
   // Those of its text with the whole paths of their keys, as they are stored: a later schema may

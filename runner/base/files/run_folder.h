@@ -12,7 +12,8 @@ namespace exprun {
 struct RunFolder {
   std::filesystem::path path;
 
-  std::filesystem::path lock() const { return path / "run.lock"; }            // held while it runs
+  // A FileLock: the launcher takes it (control/launch/run/run_lock.h), and the trainer inherits it.
+  std::filesystem::path lock() const { return path / "run.lock"; }
   std::filesystem::path recipe() const { return path / "recipe.json"; }       // RecipeText
   std::filesystem::path data() const { return path / "data.json"; }           // PreparedData
   std::filesystem::path kernels() const { return path / "kernels.json"; }     // chosen kernels

@@ -9,7 +9,7 @@
 #include "base/process/program.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/terminal.h"

@@ -10,6 +10,7 @@
 #include "control/command/stored_runs.h"
 #include "control/data/prepared_set.h"
 #include "control/launch/launch.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run/which_run.h"
 
 namespace exprun {
@@ -150,7 +151,7 @@ void delete_unused_data(const Store& store, const StoreFolder& folder) {
 
 int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
   for (const RunRow& run : found.removed) {
-    const HeldRun held = hold(folder, run);
+    const HeldRun held = hold_ended_run(folder, run);
     if (!held.is_free) {
       log_warning("gc: " + run.folder + " is in use and stays; run exprun gc again later");
       continue;

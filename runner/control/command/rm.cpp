@@ -6,6 +6,7 @@
 #include "control/command/arguments.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run/which_run.h"
 
 namespace exprun {
@@ -61,7 +62,7 @@ std::vector<Removable> held(const Store& store, const StoreFolder& folder,
   std::vector<Removable> all;
   for (RunRow& run : runs) {
     if (run.state == RunState::running) refuse_to_remove(run);
-    HeldRun held = hold(folder, run);
+    HeldRun held = hold_ended_run(folder, run);
     if (!held.is_free) refuse_to_remove(store.run(run.id).value_or(run));
     all.push_back({std::move(run), std::move(held)});
   }

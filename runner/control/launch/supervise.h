@@ -1,4 +1,9 @@
 // One life of a run: what stands ready before its trainer starts, and the supervision of it.
+//
+// How it is stopped: Ctrl-C, SIGTERM or a hang-up reaches the launcher, which passes it on to the
+// trainers of all ranks (process/child_group.h). Each notes it (base/process/signals.h); they agree
+// on a step, save and end (trainer/engine/trainer.cpp), and the launcher records the state. A sweep
+// stops a trial by SIGUSR1 to its launcher: the same, but it ends as "pruned".
 #pragma once
 
 #include <cstdint>

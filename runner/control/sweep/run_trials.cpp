@@ -16,6 +16,7 @@
 #include "base/machine/network.h"
 #include "base/terminal/terminal.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
 #include "control/sweep/forecast.h"
@@ -246,7 +247,7 @@ class Scheduler {
     if (!stops_early() || which.decision != Decision::continue_run) return false;
     const auto reason = curves_.reason_to_stop(trial);
     if (!reason) return false;
-    const HeldRun held = hold(folder_, *which.run);
+    const HeldRun held = hold_ended_run(folder_, *which.run);
     if (!held.lock || !(standing(store_, folder_, trial) == which)) return false;
     store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
     store_.end_attempt(which.run->id, RunState::pruned, which.run->exit_code, which.run->signal,

@@ -1,5 +1,5 @@
-// One value against a schema, as JSON Schema draft-07 says for the keywords of our subset (design:
-// the recipe language). One exception: a float is never an integer.
+// One value against a schema, as JSON Schema draft-07 says for the keywords of our subset
+// (schemas/README.md). One exception: a float is never an integer.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The training loop (design: the training contract).
+// The training loop: steps, evaluations and checkpoints, until the run's end or a request to stop.
 #pragma once
 
 #include <chrono>

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run/which_run.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
@@ -112,10 +113,10 @@ TEST_CASE("continued run: the lock of a run is free, held by another, or nowhere
   const StoreFolder folder{temporary.path(), "runs"};
   RunRow run;
   run.folder = "tiny-aaaaaaaa";
-  CHECK(hold(folder, run).is_free);
-  CHECK_FALSE(hold(folder, run).lock);
+  CHECK(hold_ended_run(folder, run).is_free);
+  CHECK_FALSE(hold_ended_run(folder, run).lock);
   fs::create_directories(folder.run(run.folder).path);
-  const HeldRun held = hold(folder, run);
+  const HeldRun held = hold_ended_run(folder, run);
   CHECK(held.lock);
-  CHECK_FALSE(hold(folder, run).is_free);
+  CHECK_FALSE(hold_ended_run(folder, run).is_free);
 }

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/run_lock.h"
 #include "control/launch/run/which_run.h"
 #include "store/end_record.h"
 
@@ -23,16 +24,6 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-
-FileLock lock_of(const Store& store, const RunFolder& folder, const RunRow& run) {
-  std::error_code ignored;
-  if (!fs::is_directory(folder.path, ignored))
-    throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
-                "); start a new run: exprun RECIPE --new");
-  if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
-  throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
-              "; stop it first");
-}
 
 // Between the decision and the lock another process may have continued the run, even to its end,
 // or removed it.
@@ -88,7 +79,7 @@ std::string former_recipe(const Store& store, const RunRow& run, const fs::path&
 Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                     const PreparedLaunch& prepared, const RunRow& run) {
   const RunFolder run_folder = folder.run(run.folder);
-  FileLock lock = lock_of(store, run_folder, run);
+  FileLock lock = lock_to_continue(store, run_folder, run);
   require_unchanged(store, run);
   require_same_data(run, prepared.data);
   const auto& checkpoint = prepared.checkpoint;

@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/utf8.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/run/run_lock.h"
 #include "store/end_record.h"
 
 namespace exprun {
@@ -107,9 +108,8 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
   const NewRun row = row_of(request, prepared);
   const RunFolder run_folder = folder.run(row.folder);
   FreshFolder fresh(run_folder.path);
-  auto lock = FileLock::try_take(run_folder.lock());
-  if (!lock) throw Error("launch: another process holds " + run_folder.lock().string());
-  reserve_end_record(lock->fd());
+  FileLock lock = lock_new_run(run_folder);
+  reserve_end_record(lock.fd());
   write_hand_over(run_folder, request, prepared.data);
   std::optional<std::filesystem::path> begins_with;
   if (request.origin)
@@ -121,7 +121,7 @@ Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchReque
           1,
           run_folder,
           folder.shown / row.folder,
-          std::move(*lock),
+          std::move(lock),
           std::move(begins_with),
           "",
           world_size(prepared.resolved),

@@ -1,11 +1,8 @@
 #include "control/launch/run/which_run.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.h"
-#include "base/files/file_lock.h"
 #include "control/launch/launch.h"
 #include "control/launch/run/new_run.h"
 #include "store/run_state.h"
@@ -121,68 +118,11 @@ std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
   return runs;
 }
 
-HeldRun hold(const StoreFolder& folder, const RunRow& run) {
-  const RunFolder run_folder = folder.run(run.folder);
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(run_folder.path, ignored)) return {};
-  auto lock = FileLock::try_take(run_folder.lock());
-  const bool is_free = lock.has_value();
-  return {std::move(lock), is_free};
-}
-
 std::string is_running(const RunRow& run) {
   const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
   if (!on_another_host(run)) return "is running (" + where + ")";
   const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
   return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago)";
-}
-
-namespace {
-
-constexpr auto kLongestWrite = std::chrono::seconds(2);
-constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
-constexpr int kFurtherLooks = 10;
-
-std::string what_its_lock_says(const StoreFolder& folder, const RunRow& run) {
-  const RunRow now = as_observed(run, folder.path);
-  if (run.state == RunState::running && now.state != RunState::running)
-    return std::string("has ended (") + to_string(now.state) +
-           "), which is not recorded: the next command that changes the store does, as exprun gc";
-  if (now.state != RunState::running && !on_another_host(now) &&
-      FileLock::held(folder.run(run.folder).lock()))
-    return "has ended, and a process still holds its run.lock (lslocks names it)";
-  return "";
-}
-
-}  // namespace
-
-// A run that is being begun or ended is locked first and unlocked last, and looks so for a moment.
-std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
-                                     std::vector<RunRow> runs) {
-  const auto is_well = [&](const RunRow& run) { return what_its_lock_says(folder, run).empty(); };
-  std::erase_if(runs, is_well);
-  for (int look = 0; look < kFurtherLooks && !runs.empty(); ++look) {
-    std::this_thread::sleep_for(kBetweenLooks);
-    for (RunRow& run : runs) run = store.run(run.id).value_or(run);
-    std::erase_if(runs, is_well);
-  }
-  std::vector<std::string> stale;
-  for (const RunRow& run : runs)
-    stale.push_back(run.folder + " (id " + std::to_string(run.id) + ") " +
-                    what_its_lock_says(folder, run));
-  return stale;
-}
-
-// Those who write hold it for a moment, again and again.
-std::string store_lock(const StoreFolder& folder) {
-  const std::filesystem::path file = folder.database().string() + ".lock";
-  const auto end = std::chrono::steady_clock::now() + kLongestWrite;
-  while (FileLock::held(file)) {
-    if (std::chrono::steady_clock::now() > end)
-      return "a process keeps " + file.filename().string() + " (lslocks names it)";
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-  return "free";
 }
 
 }  // namespace exprun

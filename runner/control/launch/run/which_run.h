@@ -1,11 +1,11 @@
-// Which run a plain `exprun RECIPE` means: a pure function of the rows of the store.
+// Which run a plain `exprun RECIPE` means, and what a new one does otherwise than the last: told by
+// the rows of the store alone.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/files/file_lock.h"
 #include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"
@@ -64,23 +64,5 @@ std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);
 
 // "is running (process 17 on box)"; of another host, when it was last seen alive.
 std::string is_running(const RunRow& run);
-
-// The lock of a run that has ended, so that nobody continues it meanwhile; nothing where its folder
-// is gone or somebody holds the lock: `is_free` tells them apart.
-struct HeldRun {
-  std::optional<FileLock> lock;
-  bool is_free = true;
-};
-HeldRun hold(const StoreFolder& folder, const RunRow& run);
-
-// Locks that do not say what the store says, for `doctor`.
-
-// "tiny-1a2b3c4d (id 3) has ended ...": runs recorded as running that nobody holds, and ended ones
-// that somebody does.
-std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
-                                     std::vector<RunRow> runs);
-
-// "free", or that somebody keeps the lock of the store.
-std::string store_lock(const StoreFolder& folder);
 
 }  // namespace exprun

@@ -32,7 +32,7 @@ struct GradientReducer::PendingBucket {
   std::unique_ptr<Collective> on_its_way;
 };
 
-// Keeps the autograd nodes alive whose hooks report to the parcels of their parameter.
+// Keeps the autograd nodes alive whose hooks report to the buckets of their parameter.
 class GradientReducer::Watch {
  public:
   template <class Function>
@@ -93,7 +93,7 @@ void GradientReducer::completed_one_of(PendingBucket& pending) {
   send_in_order(false);
 }
 
-// Collectives must begin in one order on all ranks: a parcel waits for those before it.
+// Collectives must begin in one order on all ranks: a bucket waits for those before it.
 void GradientReducer::send_in_order(bool all) {
   for (; next_ < pending_.size() && (all || pending_[next_]->missing == 0); ++next_) {
     if (next_ >= kUntilSecondHalf) pending_[next_ - kUntilSecondHalf]->on_its_way->go_on();

@@ -39,7 +39,7 @@ class GradientReducer {
   std::vector<std::unique_ptr<PendingBucket>>
       pending_;  // in the order in which all ranks send them
   std::unique_ptr<Watch> watch_;
-  size_t next_ = 0;  // the first parcel that is not on its way
+  size_t next_ = 0;  // the first bucket that is not on its way
   bool sending_ = false;
 };
 
