@@ -15,7 +15,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "engine/attempt/consistency_check.h"
+#include "engine/attempt/kernel_choices.h"
 #include "engine/tiny_run.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"

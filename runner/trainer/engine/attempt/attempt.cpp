@@ -12,6 +12,7 @@
 #include "engine/attempt/consistency_check.h"
 #include "engine/attempt/hand_over.h"
 #include "engine/attempt/handshake.h"
+#include "engine/attempt/kernel_choices.h"
 #include "engine/attempt/rank_attempt.h"
 #include "engine/attempt/shutdown_barrier.h"
 #include "engine/checkpoint/checkpoint_writer.h"

@@ -1,6 +1,5 @@
 #include "engine/attempt/consistency_check.h"
 
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,10 +9,8 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/json_text.h"
-#include "base/log.h"
 #include "base/machine/network.h"
 #include "base/process/program.h"
-#include "engine/device/autotune.h"
 #include "engine/device/device.h"
 #include "engine/device/machine.h"
 #include "text/prepared_data.h"
@@ -124,59 +121,6 @@ void to_json(nlohmann::json& json, const GpuClaim& claim) {
 
 void from_json(const nlohmann::json& json, GpuClaim& claim) {
   claim = {json.at("uuid"), json.at("problem"), json.at("program")};
-}
-
-namespace {
-
-using nlohmann::json;
-
-constexpr const char* kKernels = "kernels";
-constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large model
-
-// The gradients are set to zero again by the first step.
-void warm_up(const Pipeline& pipeline) {
-  const Batch batch = pipeline.read(Split::train, 0, pipeline.plan.batch.micro_batch);
-  pipeline.model().set_training(true);
-  loss_sum_of(pipeline.model(), batch).backward();
-}
-
-}  // namespace
-
-KernelFile::KernelFile(std::filesystem::path file) : file_(std::move(file)) {
-  if (!std::filesystem::exists(file_)) return;
-  auto choices = parse_json_or_discard<json>(read_file(file_));
-  if (!choices.is_object())
-    throw Error("kernels: '" + file_.string() +
-                "' is damaged; remove it: the newest checkpoint has the same content");
-  autotune::load(choices);
-  kept_ = std::move(choices);
-}
-
-void KernelFile::keep() {
-  auto choices = autotune::save();
-  if (choices == kept_) return;
-  write(choices);
-  kept_ = std::move(choices);
-}
-
-void KernelFile::write(const json& choices) {
-  try {
-    write_file_atomically(file_, json_text(choices, 1) + "\n");
-  } catch (const Error& error) {
-    if (kept_.is_null()) throw;
-    log_warning(std::string(error.what()) + "; a resumed run may choose other kernels");
-  }
-}
-
-void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
-  if (autotune::frozen() || !pipeline.model().device().is_cpu()) return;
-  if (rendezvous.place().rank == 0) {
-    warm_up(pipeline);
-    rendezvous.set(kKernels, json_text(autotune::save()));
-  } else {
-    autotune::load(parse_json<json>(rendezvous.get(kKernels, kPatience)));
-  }
-  autotune::seal();
 }
 
 }  // namespace exprun

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "dist/rank_place.h"
-#include "dist/rendezvous.h"
-#include "engine/pipeline.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -59,32 +57,5 @@ std::string program_problem(const std::vector<GpuClaim>& claims);
 
 void to_json(nlohmann::json& json, const GpuClaim& claim);
 void from_json(const nlohmann::json& json, GpuClaim& claim);
-
-// Which kernels a run computes with, where several can (engine/device/autotune.h): the same in
-// every attempt and on every rank.
-
-// The file <run folder>/kernels.json.
-class KernelFile {
- public:
-  // Takes over the choices in the file, if there is one. Throws Error.
-  explicit KernelFile(std::filesystem::path file);
-
-  // Makes choices durable that were made since; before anything computed with them is recorded.
-  // The first time it throws Error; later a failure is a warning, for training goes on.
-  void keep();
-
- private:
-  void write(const nlohmann::json& choices);
-
-  std::filesystem::path file_;
-  nlohmann::json kept_;
-};
-
-// On all ranks before the first step: what each measured for itself they would choose differently,
-// and one that measures must not share the machine with others that compute. Rank 0 computes one
-// micro-batch while the others wait, where it measures what no earlier attempt has chosen (that had
-// perhaps other ranks, and so other shapes), and tells them all choices. On GPUs there is nothing
-// to measure. Throws Error.
-void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline);
 
 }  // namespace exprun
