@@ -197,12 +197,21 @@ class Scheduler {
         curves_.refresh(*trial, *which.run);
   }
 
+  // Another process may begin and finish trials that still wait here. Where they are very many, the
+  // look takes little of the time.
+  void look_at_others() {
+    constexpr int kShare = 20;
+    const auto begin = Clock::now();
+    if (begin < next_look_at_others_) return;
+    look_at_curves(elsewhere_);
+    look_at_curves(waiting_);
+    const auto end = Clock::now();
+    next_look_at_others_ = end + std::max<Clock::duration>(kLookAtOthers, kShare * (end - begin));
+  }
+
   // Trials that are no longer worth going on with are told to save and end.
   void stop_early() {
-    if (const auto now = Clock::now(); now > next_look_at_others_) {
-      look_at_curves(elsewhere_);
-      next_look_at_others_ = now + kLookAtOthers;
-    }
+    look_at_others();
     std::vector<const Trial*> own;
     for (const Running& running : running_) own.push_back(running.trial);
     look_at_curves(own);
@@ -411,8 +420,8 @@ class Scheduler {
     store_.record_trial_run(sweep_, trial.number, run.id);
   }
 
-  // Whether there is still something to do: what others ran may have ended, and what is left of a
-  // killed sweep is about to.
+  // Whether there is still something to do: what others ran may have ended, so that one that was
+  // stopped early is worth going on with, and what is left of a killed sweep is about to end.
   bool look_at_others_again() {
     if (stop_) {
       end_.elsewhere += static_cast<int>(elsewhere_.size());
@@ -427,7 +436,7 @@ class Scheduler {
         continue;
       }
       account(*trial, which, News::yes);
-      is_awaited |= is_running(which) && is_gone(*which.run);
+      is_awaited |= is_running(which) ? is_gone(*which.run) : stops_early();
     }
     if (!waiting_.empty() || is_awaited) return true;
     end_.elsewhere += static_cast<int>(elsewhere_.size());
