@@ -179,6 +179,24 @@ class Sweep(SweepCrashes):
         self.assertEqual(said.code, 6, said.err)
         self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same command continues it\n"
                                    r"exprun: best so far: lr=2e-2, ")
+        self.assertIn(": 2 of 2 trials finished\n", self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400").err)
+        self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("finished", 2), ("finished", 1)])
+
+    def test_the_log_of_the_first_failure_of_this_call_is_shown(self):
+        line = ("max_grad_norm=0", "steps=5")
+        self.exprun("sweep", "tiny.toml", "lr=1e30,1e-2", *line, code=6)
+        said = self.exprun("sweep", "tiny.toml", "lr=1e30,2e30,3e30,1e-2", *line, code=6).err
+        self.assertEqual(re.findall(r"\[(\d)/4\][^\n]* diverged [^\n]*\n  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| ", said), ["2"])
+
+    def test_only_a_failure_of_this_call_stops_the_others(self):
+        line = ("max_grad_norm=0", "steps=5")
+        self.exprun("sweep", "tiny.toml", "lr=1e30,1e-2", *line, code=6)
+        said = self.exprun("sweep", "tiny.toml", "lr=1e30,2e-2,3e-2", *line, "--fail-fast", code=6).err
+        self.assertNotIn("stopping", said)
+        self.assertIn(": 2 of 3 trials finished, 1 failed; ", said)
+        said = self.exprun("sweep", "tiny.toml", "lr=1e30,2e30,4e-2", *line, "--fail-fast", code=6).err
+        self.assertIn("--fail-fast: stopping\n", said)
+        self.assertIn(": 0 of 3 trials finished, 2 failed; ", said)
 
     def test_what_an_earlier_call_has_finished_is_not_told_again(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2")

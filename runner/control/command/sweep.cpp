@@ -171,7 +171,8 @@ int run_sweep(const Words& words, const Globals& globals) {
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
-      .flag("--fail-fast", options.fail_fast, "stop when a trial fails; the others save and end")
+      .flag("--fail-fast", options.fail_fast,
+            "stop when a trial of this call fails; the others save and end")
       .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "

@@ -403,14 +403,15 @@ class Scheduler {
   // With the log of the first one that failed in this call.
   void show_failure(const Trial& trial, std::string text, const std::filesystem::path& log_file,
                     const std::filesystem::path& shown) {
-    if (++end_.failed == 1 && tried_.contains(trial.number)) {
+    ++end_.failed;
+    const bool is_of_this_call = tried_.contains(trial.number);
+    if (is_of_this_call && !std::exchange(has_shown_a_log_, true)) {
       const auto lines = last_lines(log_file, kShownLines);
       if (!lines.empty()) text += "\n  the last lines of " + shown.string() + ":";
       for (const std::string& line : lines) text += "\n  | " + line;
     }
     log_warning(prefix(trial) + text);
-    if (!options_.fail_fast || stop_) return;
-    stop_all("--fail-fast: stopping");
+    if (options_.fail_fast && is_of_this_call && !stop_) stop_all("--fail-fast: stopping");
   }
 
   void link(const Trial& trial, const RunRow& run) {
@@ -472,6 +473,7 @@ class Scheduler {
   std::optional<int> stopped_alone_;  // exit code of a trial that somebody else stopped
   bool stop_ = false;
   bool has_said_that_it_waits_ = false;
+  bool has_shown_a_log_ = false;  // of a trial that failed
 };
 
 std::vector<TrialRow> rows_of(const Store& store, const StoreFolder& folder,

@@ -12,7 +12,7 @@ namespace exprun {
 struct SweepOptions {
   size_t jobs = 1;  // trials at a time
   bool retry_failed = false;
-  bool fail_fast = false;  // the first failure stops the others, which save
+  bool fail_fast = false;  // the first failure of this call stops the others, which save
   std::string command_line;
   LogLevel level = LogLevel::info;
 };
