@@ -28,6 +28,13 @@ class SweepCrashes(ExprunTest):
         launchers = children(scheduler.pid)
         return [scheduler.pid, *launchers, *(trainer for launcher in launchers for trainer in children(launcher))]
 
+    def kill_all(self, scheduler):
+        """The trainers first, so that none has the time to save."""
+        for process in reversed(self.processes(scheduler)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        scheduler.wait()
+
     def survive(self, trials, kills, chance):
         """Kills one of the processes, spread over the first half of the sweep, so that it cannot end before the last kill,
         and starts the sweep again when it has ended."""

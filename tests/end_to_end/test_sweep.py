@@ -231,14 +231,49 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("running", 1), ("finished", 1)])
         self.assertEqual(self.rows("SELECT state FROM trials"), [("running",), ("finished",)])
 
-    def test_a_trial_keeps_the_threads_that_it_began_with(self):
-        every = ("sweep", "tiny.toml", "seed=1,2", "run.threads=auto", "steps=200", "hidden_size=128", "batch.sequences=64", "checkpoint.every=100000 steps", "checkpoint.keep_last=10", "checkpoint.keep_best=none")
-        process = self.start(*every, "-j", "2")
+    # With tokens enough that all cores are worth it.
+    WIDE = ("sweep", "tiny.toml", "seed=1,2", "run.threads=auto", "steps=200", "hidden_size=128", "batch.sequences=64",
+            "checkpoint.every=100000 steps", "checkpoint.keep_last=10", "checkpoint.keep_best=none")
+
+    def begin_both(self):
+        process = self.start(*self.WIDE, "-j", "2")
         self.wait_for_step(1, process)
         self.wait_until(lambda: len(self.rows("SELECT 1 FROM runs WHERE last_step > 0")) == 2, process)
+        return process
+
+    def test_a_trial_that_was_killed_before_its_first_checkpoint_keeps_its_threads(self):
+        process = self.begin_both()
+        self.kill_all(process)
+        self.wait_for_the_end_of_trials()
+        self.assertEqual(self.rows("SELECT count(*) FROM checkpoint"), [(0,)])
+        self.exprun(*self.WIDE)
+        alone = len(os.sched_getaffinity(0)) // 2 or 1
+        for (folder,) in self.rows("SELECT folder FROM runs"):
+            (checkpoint,) = (self.folder / "runs" / folder / "checkpoints").iterdir()
+            self.assertEqual(threads_of(checkpoint), alone)
+        self.assertEqual(self.rows("SELECT attempt, from_step, state FROM attempt WHERE attempt > 1"), [(2, 0, "finished")] * 2)
+
+    def test_a_trial_that_began_with_all_cores_goes_on_with_all(self):
+        cores = len(os.sched_getaffinity(0))
+        if cores < 2:
+            self.skipTest("this machine has one core")
+        line = (*self.WIDE[:4], "steps=100000000", *self.WIDE[5:])
+        process = self.start(*line)
+        self.wait_for_step(1, process)
         process.terminate()
         self.assertEqual(self.finish(process).code, 143)
-        self.exprun(*every)
+        process = self.start(*line, "-j", str(cores))
+        self.wait_until(lambda: self.rows("SELECT state, attempt FROM runs") == [("running", 2)] and self.trainers(process), process)
+        (trainer,) = self.trainers(process)
+        self.assertEqual(os.sched_getaffinity(trainer), os.sched_getaffinity(0))
+        process.terminate()
+        self.assertEqual(self.finish(process).code, 143)
+
+    def test_a_trial_keeps_the_threads_that_it_began_with(self):
+        process = self.begin_both()
+        process.terminate()
+        self.assertEqual(self.finish(process).code, 143)
+        self.exprun(*self.WIDE)
         alone = len(os.sched_getaffinity(0)) // 2 or 1
         for (folder,) in self.rows("SELECT folder FROM runs"):
             checkpoints = sorted((self.folder / "runs" / folder / "checkpoints").iterdir())

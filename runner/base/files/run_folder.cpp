@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "base/format_units.h"
+#include "base/json_text.h"
 #include "base/strings.h"
 
 namespace exprun {
@@ -26,6 +29,23 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 fs::path RunFolder::log(int64_t attempt, int rank) const {
   return logs() / ("attempt-" + std::to_string(attempt) + "-rank-" + std::to_string(rank) + ".log");
+}
+
+std::optional<RankThreads> kept_threads(const RunFolder& run) {
+  std::error_code ignored;
+  if (!fs::exists(run.threads(), ignored)) return std::nullopt;
+  const auto json = parse_json_or_discard<nlohmann::json>(read_file(run.threads()));
+  const auto number = [&](const char* key) {
+    return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : 0;
+  };
+  const RankThreads kept{number("threads"), number("world_size")};
+  return kept.threads > 0 && kept.world_size > 0 ? std::optional(kept) : std::nullopt;
+}
+
+void keep_threads(const RunFolder& run, const RankThreads& threads) {
+  if (kept_threads(run) == threads) return;
+  const nlohmann::json json{{"threads", threads.threads}, {"world_size", threads.world_size}};
+  write_file_atomically(run.threads(), json_text(json, 1) + "\n");
 }
 
 std::string checkpoint_name(int64_t step) {

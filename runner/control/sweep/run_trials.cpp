@@ -129,7 +129,7 @@ class Scheduler {
         continue;
       }
       const size_t gpus = gpus_for(trial);
-      auto slot = slots_.take(gpus);
+      auto slot = slots_.take(gpus, threads_for(trial, which, gpus));
       if (!slot) {
         if (running_.empty()) say_that_it_waits(trial, gpus);
         return withdraw_promotion();
@@ -164,6 +164,19 @@ class Scheduler {
         trial.resolved.section("run").get<std::string>("device") == "cpu")
       return 0;
     return static_cast<size_t>(world_size(resolve(text_for(trial))));
+  }
+
+  // Of all its ranks: a run goes on with as many as it began with, whatever the cores of a trial
+  // are now. 1 where they follow from the cores, and where GPUs compute.
+  size_t threads_for(const Trial& trial, const WhichRun& which, size_t gpus) const {
+    if (gpus > 0) return 1;
+    const int ranks = world_size(trial.resolved);
+    if (which.run && which.decision == Decision::continue_run)
+      if (const auto kept = kept_threads(folder_.run(which.run->folder));
+          kept && kept->world_size == ranks)
+        return static_cast<size_t>(kept->threads * ranks);
+    const auto* const asked = trial.resolved.find("run.threads")->as<int64_t>();
+    return asked ? static_cast<size_t>(*asked * ranks) : 1;
   }
 
   void start(const Trial& trial, const WhichRun& which, Slot slot) {

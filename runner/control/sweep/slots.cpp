@@ -74,21 +74,20 @@ bool Slots::take_gpus(size_t count, Slot& slot) {
 }
 
 // Cores that nobody has, then those with the fewest trials of this process.
-void Slots::take_cores(Slot& slot) {
+void Slots::take_cores(Slot& slot, size_t count) {
   std::vector<size_t> order(machine_.cores.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return trials_on_core_[a] < trials_on_core_[b]; });
   std::vector<size_t> chosen;
   for (const size_t core : order) {
-    if (chosen.size() == cores_of_trial_) break;
+    if (chosen.size() == count) break;
     if (!hold(byte_of_core(machine_.cores[core]))) continue;
     slot.held.push_back(byte_of_core(machine_.cores[core]));
     chosen.push_back(core);
   }
   for (const size_t core : order)
-    if (chosen.size() < cores_of_trial_ &&
-        std::find(chosen.begin(), chosen.end(), core) == chosen.end())
+    if (chosen.size() < count && std::find(chosen.begin(), chosen.end(), core) == chosen.end())
       chosen.push_back(core);
   for (const size_t core : chosen) {
     ++trials_on_core_[core];
@@ -96,13 +95,16 @@ void Slots::take_cores(Slot& slot) {
   }
 }
 
-std::optional<Slot> Slots::take(size_t gpus) {
-  if (taken_ == jobs_) return std::nullopt;
+std::optional<Slot> Slots::take(size_t gpus, size_t threads) {
+  const size_t cores =
+      std::max(cores_of_trial_, std::min(threads, std::max<size_t>(1, machine_.cores.size())));
   Slot slot;
+  slot.trials = std::min(jobs_, (cores + cores_of_trial_ - 1) / cores_of_trial_);
+  if (taken_ + slot.trials > jobs_) return std::nullopt;
   if (!take_gpus(std::min(gpus, machine_.gpus.size()), slot)) return std::nullopt;
   if (slot.gpus.size() == machine_.gpus.size()) slot.gpus.clear();
-  if (jobs_ > 1 && !machine_.cores.empty()) take_cores(slot);
-  ++taken_;
+  if (jobs_ > 1 && !machine_.cores.empty()) take_cores(slot, cores);
+  taken_ += slot.trials;
   return slot;
 }
 
@@ -112,7 +114,7 @@ void Slots::give_back(const Slot& slot) {
     if (std::find(slot.cpus.begin(), slot.cpus.end(), machine_.cores[core].front()) !=
         slot.cpus.end())
       --trials_on_core_[core];
-  --taken_;
+  taken_ -= slot.trials;
 }
 
 }  // namespace exprun

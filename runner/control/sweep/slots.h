@@ -24,19 +24,21 @@ struct Slot {
   std::vector<int> cpus;          // to run on; empty: all
   std::vector<std::string> gpus;  // to see; empty: all that this process sees
   std::vector<int64_t> held;      // bytes of the lock file
+  size_t trials = 1;              // in whose room it is
 };
 
 // Divides the machine among `jobs` trials. A single one has all of it. Of several, each runs on
 // its own cores (one at least; where there are more trials than cores, they share) and sees as many
-// GPUs as it has ranks. Other `exprun sweep` processes with the same lock file get other cores
-// while there are any, and never the same GPU.
+// GPUs as it has ranks. One that computes with more threads than its share has cores takes the room
+// of several. Other `exprun sweep` processes with the same lock file get other cores while there
+// are any, and never the same GPU.
 class Slots {
  public:
   // Throws Error when the lock file cannot be opened.
   Slots(SlotMachine machine, size_t jobs, const std::filesystem::path& lock_file);
 
-  // Nothing while all are taken, or the GPUs are.
-  std::optional<Slot> take(size_t gpus);
+  // Nothing while all are taken, or the GPUs are. `threads`: of a trial with so many at least.
+  std::optional<Slot> take(size_t gpus, size_t threads = 1);
   void give_back(const Slot& slot);
 
   size_t cores_of_trial() const { return cores_of_trial_; }
@@ -45,7 +47,7 @@ class Slots {
   bool hold(int64_t byte);
   void let_go(int64_t byte);
   bool take_gpus(size_t count, Slot& slot);
-  void take_cores(Slot& slot);
+  void take_cores(Slot& slot, size_t count);
 
   SlotMachine machine_;
   size_t jobs_;

@@ -72,3 +72,27 @@ TEST_CASE("slots: a trial of two ranks takes two GPUs, which no other sweep gets
   other.give_back(*b);
   CHECK(other.take(1)->gpus == Gpus{"GPU-c"});
 }
+
+TEST_CASE("slots: a trial with more threads than its share has cores takes the room of several") {
+  const TemporaryFolder folder;
+  Slots slots(kEightThreads, 4, folder.path() / "lock");
+  const auto small = slots.take(0), large = slots.take(0, 3);
+  REQUIRE((small && large));
+  CHECK(small->cpus == Cpus{0, 4});
+  CHECK(large->cpus == Cpus{1, 5, 2, 6, 3, 7});
+  CHECK(!slots.take(0));
+  slots.give_back(*small);
+  CHECK(!slots.take(0, 2));
+  CHECK(slots.take(0)->cpus == small->cpus);
+  slots.give_back(*large);
+  CHECK(slots.take(0, 2)->cpus == Cpus{1, 5, 2, 6});
+}
+
+TEST_CASE("slots: of more threads than there are cores a trial gets all cores") {
+  const TemporaryFolder folder;
+  Slots slots(kEightThreads, 8, folder.path() / "lock");
+  const auto slot = slots.take(0, 100);
+  REQUIRE(slot);
+  CHECK(slot->cpus.size() == 8);
+  CHECK(slots.take(0));
+}

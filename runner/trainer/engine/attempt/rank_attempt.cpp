@@ -66,11 +66,13 @@ bool is_worth_threads(const ResolvedRecipe& recipe) {
   return tokens * shapes.model->flops_per_token(batch.sequence_length) >= kWorthThreads;
 }
 
-// A checkpoint goes on with the threads that it was made with, if with as many ranks.
+// A run goes on with the threads that it began with, if with as many ranks.
 int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
                  const HandOver& hand_over, int world_size, int cores) {
   if (checkpoint && checkpoint->machine.world_size == world_size)
     return checkpoint->machine.threads;
+  if (const auto kept = kept_threads(hand_over.folder); kept && kept->world_size == world_size)
+    return kept->threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
   if (threads) return static_cast<int>(*threads);
   return hand_over.device != "cpu" || is_worth_threads(recipe) ? cores : 1;
