@@ -50,7 +50,8 @@ void resolve_and_read_back(const RecipeText& text) {
 }
 
 void read_axes(const RecipeText& text) try {
-  parse_axes(text.overrides);
+  Diagnostics mistakes;
+  parse_axes(text.overrides, mistakes);
   read_sweep(text);
 } catch (const RecipeError& error) {
   require(!error.diagnostics().empty());

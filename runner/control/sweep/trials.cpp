@@ -209,21 +209,12 @@ class Survey {
     const bool in_recipe = has_sweep(recipe);
     if (in_recipe) recipe_.overrides.push_back("~sweep");
     const Resolver resolver(recipe_);
-    std::vector<SweepPoint> points;
-    try {
-      const Resolution base = resolver(recipe_.overrides);
-      move_settings(arguments, recipe.overrides, base.recipe.root());
-      const std::optional<Sweep> sweep = read_sweep(recipe);
-      read_space(sweep, arguments, options, base.recipe.root());
-      if (sweep) add(check_metric(*sweep, axes_, base.recipe.root()));
-      require_no_bare_lists(axes_, base.recipe.root(), SchemaSet::embedded());
-      find_integers(axes_, base.recipe.root(), SchemaSet::embedded());
-      points = points_of_space(resolver);
-    } catch (const RecipeError& error) {  // no point can be made: what is wrong beside it?
-      add(error.diagnostics());
-      add(try_resolve(recipe_).diagnostics);
-      return;
-    }
+    const Resolution base = resolver(recipe_.overrides);
+    move_settings(arguments, recipe.overrides, base.recipe.root());
+    const std::optional<Sweep> sweep = read_sweep(recipe);
+    read_space(sweep, arguments, options, base.recipe.root());
+    if (sweep && !sweep->metric.empty()) add(check_metric(*sweep, axes_, base.recipe.root()));
+    const std::vector<SweepPoint> points = points_of_space(resolver, base.recipe.root());
     for (const SweepAxis& axis : axes_)
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
@@ -255,6 +246,7 @@ class Survey {
   void read_space(const std::optional<Sweep>& sweep, const std::vector<std::string>& arguments,
                   const SearchOptions& options, const Table& root) {
     if (sweep) {
+      add(sweep->mistakes);
       axes_ = sweep->axes;
       found_.plan.metric = sweep->metric;
       found_.plan.maximize = sweep->goal == "maximize";
@@ -265,8 +257,14 @@ class Survey {
     if (!summary.empty()) found_.plan.summary = summary_of(summary);
     search_ = merged(sweep ? sweep->search : SweepSearch{}, options);
     found_.plan.early_stop = early_stop_of(search_, options);
-    if (!search_.points.empty()) axes_.push_back(read_points(search_.points, search_.points_where));
-    std::vector<SweepAxis> given = parse_axes(arguments);
+    Diagnostics mistakes;
+    if (!search_.points.empty()) try {
+        axes_.push_back(read_points(search_.points, search_.points_where));
+      } catch (const RecipeError& error) {
+        add(error.diagnostics());
+      }
+    const std::vector<SweepAxis> given = parse_axes(arguments, mistakes);
+    add(mistakes);
     for (const SweepAxis& axis : given)
       if (axis.values.empty())
         remove_key(axes_, axis.key);
@@ -288,6 +286,16 @@ class Survey {
     found_.plan.seeds = search_.seeds.value_or(1);
   }
 
+  // Of so many points that they are a mistake some, with every value.
+  std::vector<SweepPoint> grid_of(const std::vector<SweepAxis>& axes) {
+    try {
+      return expand_grid(axes);
+    } catch (const RecipeError& error) {
+      add(error.diagnostics());
+      return one_at_a_time(axes);
+    }
+  }
+
   // That of the recipe, or of "seed=5 --seeds 3".
   int64_t first_seed(const Resolver& resolver) {
     const auto given = std::find_if(axes_.begin(), axes_.end(), [](const SweepAxis& axis) {
@@ -306,20 +314,30 @@ class Survey {
     return seed ? *seed : 0;
   }
 
-  std::vector<SweepPoint> points_of_space(const Resolver& resolver) {
+  // Where there are mistakes already, points of what is sound, for they may have others.
+  std::vector<SweepPoint> points_of_space(const Resolver& resolver, const Table& root) {
     const bool random = found_.plan.method == "random";
+    Diagnostics mistakes;
     if (random && !search_.trials)
-      throw RecipeError(search_.method_where, "a random search needs the number of its trials",
-                        "write trials = 24 below [sweep], or give --trials 24");
+      mistakes.push_back({search_.method_where, "a random search needs the number of its trials",
+                          "write trials = 24 below [sweep], or give --trials 24"});
     if (!random && search_.trials)
-      throw RecipeError(search_.trials_where, "a grid runs all its points",
-                        "remove 'trials', or write method = \"random\"");
+      mistakes.push_back({search_.trials_where, "a grid runs all its points",
+                          "remove 'trials', or write method = \"random\""});
+    drop_bare_lists(axes_, root, SchemaSet::embedded(), mistakes);
+    find_integers(axes_, root, SchemaSet::embedded(), mistakes);
+    if (!random) {
+      const Diagnostics intervals = intervals_in_a_grid(axes_);
+      mistakes.insert(mistakes.end(), intervals.begin(), intervals.end());
+      axes_ = with_values_only(std::move(axes_));
+    }
+    add(mistakes);
     const int64_t seeds = found_.plan.seeds;
     const SweepAxis replicates = seeds_axis(first_seed(resolver), seeds, search_.seeds_where);
-    if (!random) {
+    if (!random || has_errors(found_.diagnostics)) {
       std::vector<SweepAxis> axes = axes_;
       if (seeds > 1) axes.push_back(replicates);
-      return expand_grid(axes);
+      return random ? one_at_a_time(with_values_only(std::move(axes))) : grid_of(axes);
     }
     const int64_t wanted = (*search_.trials + seeds - 1) / seeds;
     std::vector<SweepPoint> points = draw_points(axes_, wanted, search_.random_seed.value_or(0));

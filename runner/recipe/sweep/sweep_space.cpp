@@ -128,18 +128,6 @@ void require_countable(const std::vector<SweepAxis>& axes) {
   }
 }
 
-void require_no_interval(const std::vector<SweepAxis>& axes) {
-  Diagnostics diagnostics;
-  for (const SweepAxis& axis : axes)
-    if (axis.interval)
-      diagnostics.push_back({axis.interval->where, "a grid cannot have an interval",
-                             "draw N points from it with --trials N, or write " +
-                                 std::string(axis.interval->is_log ? "logspace" : "linspace") +
-                                 "(" + shortest(axis.interval->low) + "," +
-                                 shortest(axis.interval->high) + ",5)"});
-  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
-}
-
 void append(SweepPoint& point, const SweepAxis& axis, const SweepPoint& value) {
   for (const SweepChange& change : value) {
     point.push_back(change);
@@ -165,6 +153,10 @@ std::string drawn_text(const SweepAxis& axis, double part) {
   return *rounded < low ? shortest(low) : *rounded > high ? shortest(high) : text;
 }
 
+SweepChange drawn(const SweepAxis& axis, double part) {
+  return {axis.key + "=" + drawn_text(axis, part), axis.where, axis.interval->where};
+}
+
 SweepPoint draw_point(const std::vector<SweepAxis>& axes, const SobolSequence& cube,
                       uint64_t number) {
   SweepPoint point;
@@ -172,8 +164,7 @@ SweepPoint draw_point(const std::vector<SweepAxis>& axes, const SobolSequence& c
   for (const SweepAxis& axis : axes) {
     const double part = varies(axis) ? cube.coordinate(number, varying++) : 0;
     if (axis.interval)
-      append(point, axis,
-             {{axis.key + "=" + drawn_text(axis, part), axis.where, axis.interval->where}});
+      append(point, axis, {drawn(axis, part)});
     else
       append(point, axis,
              axis.values[static_cast<size_t>(part * static_cast<double>(axis.values.size()))]);
@@ -209,19 +200,19 @@ bool varies(const SweepAxis& axis) {
 SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values) {
   SweepAxis axis{std::move(key), where, {}, std::move(values.interval)};
   for (const SweepValue& value : values.list)
-    axis.values.push_back({{axis.key + "=" + value.text, where, value.where}});
+    axis.values.push_back(
+        {{axis.key + "=" + value.text, where, value.where, false, value.is_computed}});
   return axis;
 }
 
-std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments) {
+std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments,
+                                  Diagnostics& mistakes) {
   std::vector<SweepAxis> axes;
-  Diagnostics diagnostics;
   for (size_t i = 0; i < arguments.size(); ++i) try {
       axes.push_back(parse_axis(arguments[i], i + 1));
     } catch (const RecipeError& error) {
-      diagnostics.insert(diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
+      mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
-  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
   return axes;
 }
 
@@ -264,44 +255,120 @@ void remove_key(std::vector<SweepAxis>& axes, const std::string& key) {
   std::erase_if(axes, [](const SweepAxis& axis) { return axis.values.empty() && !axis.interval; });
 }
 
-void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas) {
-  for (SweepAxis& axis : axes) {
-    if (!axis.interval) continue;
-    for (const std::string& path : matching_paths(schemas, root, axis.key)) {
-      const Schema* schema = schema_at(schemas, root, path);
-      if (schema == nullptr || !allows_type(*schema, "integer") || allows_type(*schema, "number"))
-        continue;
-      axis.takes_integers = true;
-      if (std::ceil(axis.interval->low) > std::floor(axis.interval->high))
-        throw RecipeError(axis.interval->where, "no integer lies in the interval",
-                          "'" + axis.key + "' takes integers only");
-    }
+namespace {
+
+bool takes_integers_only(const std::string& key, const Table& root, const SchemaSet& schemas) {
+  for (const std::string& path : matching_paths(schemas, root, key)) {
+    const Schema* schema = schema_at(schemas, root, path);
+    if (schema != nullptr && allows_type(*schema, "integer") && !allows_type(*schema, "number"))
+      return true;
   }
+  return false;
 }
 
-void require_no_bare_lists(const std::vector<SweepAxis>& axes, const Table& root,
-                           const SchemaSet& schemas) {
-  Diagnostics diagnostics;
-  for (const SweepAxis& axis : axes) {
-    if (axis.values.size() != 1 || axis.values.front().size() != 1) continue;
-    const SweepChange& change = axis.values.front().front();
-    const std::string value = change.override.substr(change.override.find('=') + 1);
-    const auto paths = matching_paths(schemas, root, axis.key);
-    if (paths.size() != 1 || !value.starts_with('[') || !value.ends_with(']')) continue;
-    const Schema* schema = schema_at(schemas, root, paths.front());
-    if (schema == nullptr || allows_type(*schema, "array")) continue;
-    diagnostics.push_back({change.value, "'" + axis.key + "' takes no list",
-                           "write its values without brackets: " + axis.key + "=" +
-                               value.substr(1, value.size() - 2)});
+// What was written as an end stays as it is, unless it is an integer in other words ("1e+06").
+void round_computed(SweepAxis& axis, const Table& root, const SchemaSet& schemas) {
+  for (size_t i = 0; i < axis.values.size(); ++i)
+    for (SweepChange& change : axis.values[i]) {
+      if (!change.is_computed || !takes_integers_only(key_of(change.override), root, schemas))
+        continue;
+      const size_t behind = change.override.find('=') + 1;
+      const auto number = parse_number<double>(change.override.substr(behind));
+      const bool is_end = i == 0 || i + 1 == axis.values.size();
+      if (!number || (is_end && *number != std::round(*number))) continue;
+      change.override.replace(behind, std::string::npos, std::to_string(std::llround(*number)));
+    }
+  std::set<std::string> known;
+  std::erase_if(axis.values, [&](const SweepPoint& value) {
+    const auto is_computed = [](const SweepChange& change) { return change.is_computed; };
+    return !known.insert(text_of(value)).second &&
+           std::any_of(value.begin(), value.end(), is_computed);
+  });
+}
+
+// What is wrong with an axis of one value that is a list.
+std::optional<Diagnostic> bare_list(const SweepAxis& axis, const Table& root,
+                                    const SchemaSet& schemas) {
+  if (axis.values.size() != 1 || axis.values.front().size() != 1) return std::nullopt;
+  const SweepChange& change = axis.values.front().front();
+  const std::string value = change.override.substr(change.override.find('=') + 1);
+  const auto paths = matching_paths(schemas, root, axis.key);
+  if (paths.size() != 1 || !value.starts_with('[') || !value.ends_with(']')) return std::nullopt;
+  const Schema* schema = schema_at(schemas, root, paths.front());
+  if (schema == nullptr || allows_type(*schema, "array")) return std::nullopt;
+  return Diagnostic{
+      change.value, "'" + axis.key + "' takes no list",
+      "write its values without brackets: " + axis.key + "=" + value.substr(1, value.size() - 2)};
+}
+
+// Drops the axes of which something is wrong.
+template <typename Problem>
+void drop_wrong(std::vector<SweepAxis>& axes, Diagnostics& mistakes, Problem&& problem) {
+  std::erase_if(axes, [&](const SweepAxis& axis) {
+    const std::optional<Diagnostic> found = problem(axis);
+    if (found) mistakes.push_back(*found);
+    return found.has_value();
+  });
+}
+
+}  // namespace
+
+void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                   Diagnostics& mistakes) {
+  for (SweepAxis& axis : axes) {
+    if (axis.interval) axis.takes_integers = takes_integers_only(axis.key, root, schemas);
+    round_computed(axis, root, schemas);
   }
-  if (!diagnostics.empty()) throw RecipeError(std::move(diagnostics));
+  drop_wrong(axes, mistakes, [](const SweepAxis& axis) -> std::optional<Diagnostic> {
+    if (!axis.takes_integers || std::ceil(axis.interval->low) <= std::floor(axis.interval->high))
+      return std::nullopt;
+    return Diagnostic{axis.interval->where, "no integer lies in the interval",
+                      "'" + axis.key + "' takes integers only"};
+  });
+}
+
+void drop_bare_lists(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                     Diagnostics& mistakes) {
+  drop_wrong(axes, mistakes, [&](const SweepAxis& axis) { return bare_list(axis, root, schemas); });
+}
+
+Diagnostics intervals_in_a_grid(const std::vector<SweepAxis>& axes) {
+  Diagnostics mistakes;
+  for (const SweepAxis& axis : axes)
+    if (axis.interval)
+      mistakes.push_back({axis.interval->where, "a grid cannot have an interval",
+                          "draw N points from it with --trials N, or write " +
+                              std::string(axis.interval->is_log ? "logspace" : "linspace") + "(" +
+                              shortest(axis.interval->low) + "," + shortest(axis.interval->high) +
+                              ",5)"});
+  return mistakes;
+}
+
+std::vector<SweepAxis> with_values_only(std::vector<SweepAxis> axes) {
+  for (SweepAxis& axis : axes) {
+    if (!axis.interval) continue;
+    axis.values = {{drawn(axis, 0.5)}};
+    axis.interval.reset();
+  }
+  return axes;
 }
 
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes) {
-  require_no_interval(axes);
   require_countable(axes);
   std::vector<SweepPoint> points(1);
   for (const SweepAxis& axis : axes) points = with_each(points, axis);
+  return points;
+}
+
+std::vector<SweepPoint> one_at_a_time(const std::vector<SweepAxis>& axes) {
+  if (axes.empty()) return {SweepPoint{}};
+  std::vector<SweepPoint> points;
+  for (const SweepAxis& varied : axes)
+    for (const SweepPoint& value : varied.values) {
+      SweepPoint& point = points.emplace_back();
+      for (const SweepAxis& axis : axes)
+        append(point, axis, &axis == &varied ? value : axis.values.front());
+    }
   return points;
 }
 

@@ -17,7 +17,8 @@ namespace exprun {
 struct SweepChange {
   std::string override;  // "lr=1e-4"
   SourceSpan key, value;
-  bool is_axis = false;  // its key has several values in the sweep
+  bool is_axis = false;      // its key has several values in the sweep
+  bool is_computed = false;  // its value, by linspace or logspace
 };
 using SweepPoint = std::vector<SweepChange>;
 
@@ -34,8 +35,8 @@ struct SweepAxis {
 bool varies(const SweepAxis& axis);
 
 // `key=a,b,c`, a function of sweep_values.h in place of the list, `key=a`, `~key`, or
-// `zip(key=[a,b], other=[c,d])`. Throws RecipeError with the mistakes of all arguments.
-std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments);
+// `zip(key=[a,b], other=[c,d])`. An argument with a mistake makes no axis.
+std::vector<SweepAxis> parse_axes(const std::vector<std::string>& arguments, Diagnostics& mistakes);
 
 // Axes of one key each as one: their first values together, their second values... Throws
 // RecipeError unless they have the same number of values.
@@ -60,16 +61,28 @@ std::string key_of(const std::string& override_);
 void remove_key(std::vector<SweepAxis>& axes, const std::string& key);
 bool may_be_same_key(const std::string& a, const std::string& b);
 
-// Marks the intervals of keys that take integers only; `root` is the completed recipe.
-void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas);
+// Marks the intervals of keys that take integers only, and rounds what linspace and logspace have
+// computed for such keys: of equal values one is left. `root` is the completed recipe. An axis
+// without an integer is a mistake and dropped.
+void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                   Diagnostics& mistakes);
 
-// "lr=[1e-3,3e-4]" is one value, and none that such a key takes. Throws RecipeError.
-void require_no_bare_lists(const std::vector<SweepAxis>& axes, const Table& root,
-                           const SchemaSet& schemas);
+// "lr=[1e-3,3e-4]" is one value, and none that such a key takes: a mistake, and dropped.
+void drop_bare_lists(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                     Diagnostics& mistakes);
 
-// Every combination, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws RecipeError
-// if there are too many, or if an axis is an interval.
+// A grid has values only: each interval is a mistake.
+Diagnostics intervals_in_a_grid(const std::vector<SweepAxis>& axes);
+
+// With one of its numbers in place of each interval.
+std::vector<SweepAxis> with_values_only(std::vector<SweepAxis> axes);
+
+// Every combination of values, the last axis fastest: {{"lr=1e-4", "num_layers=2"}, ...}. Throws
+// RecipeError if there are too many.
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
+
+// Each value of each axis, with the first ones of the others.
+std::vector<SweepPoint> one_at_a_time(const std::vector<SweepAxis>& axes);
 
 // Each point with each value of the axis.
 std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const SweepAxis& axis);

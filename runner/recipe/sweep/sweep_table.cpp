@@ -1,6 +1,7 @@
 #include "recipe/sweep/sweep_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "recipe/complete.h"
 #include "recipe/key_path.h"
@@ -29,20 +30,50 @@ SweepAxis axis_of_entry(const Entry& entry) {
   return make_axis(entry.key, entry.where, std::move(values));
 }
 
-// Joins the axes that a list of `sweep.zip` names.
-void zip_listed(const Value& list, std::vector<SweepAxis>& axes) {
+void add(Diagnostics& diagnostics, const RecipeError& error) {
+  diagnostics.insert(diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
+}
+
+// What is wrong in one of them leaves the others as they are; its key is one of `wrong`.
+std::vector<SweepAxis> axes_of(const Table& table, std::set<std::string>& wrong,
+                               Diagnostics& mistakes) {
+  std::vector<SweepAxis> axes;
+  for (const Entry& entry : table.entries()) try {
+      if (entry.value.is_invalid)
+        wrong.insert(entry.key);
+      else
+        axes.push_back(axis_of_entry(entry));
+    } catch (const RecipeError& error) {
+      wrong.insert(entry.key);
+      add(mistakes, error);
+    }
+  return axes;
+}
+
+// Joins the axes that a list of `sweep.zip` names; where one of them is wrong, the others go.
+void zip_listed(const Value& list, const std::set<std::string>& wrong, std::vector<SweepAxis>& axes,
+                Diagnostics& mistakes) {
   std::vector<SweepAxis> together;
+  bool are_all_there = true;
   for (const Value& name : *list.as<Array>()) {
     const std::string& key = *name.as<std::string>();
     const auto found = std::find_if(axes.begin(), axes.end(),
                                     [&](const SweepAxis& axis) { return axis.key == key; });
-    if (found == axes.end())
-      throw RecipeError(name.where, "'" + key + "' is not an axis of [sweep.axes]",
-                        "write its key as it stands there; an axis is in one zip only");
-    together.push_back(std::move(*found));
-    axes.erase(found);
+    if (found != axes.end()) {
+      together.push_back(std::move(*found));
+      axes.erase(found);
+      continue;
+    }
+    are_all_there = false;
+    if (!wrong.contains(key))
+      mistakes.push_back({name.where, "'" + key + "' is not an axis of [sweep.axes]",
+                          "write its key as it stands there; an axis is in one zip only"});
   }
-  axes.push_back(zip_axes(together));
+  if (are_all_there) try {
+      axes.push_back(zip_axes(together));
+    } catch (const RecipeError& error) {
+      add(mistakes, error);
+    }
 }
 
 bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& schemas,
@@ -121,23 +152,19 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   require_a_space(extended.root, diagnostics);
   complete(schemas, extended.root, {}, text.files.front()->name);
   add_chains(text, extended, diagnostics);
-  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
   Sweep sweep;
-  if (const Value* axes = find_path(extended.root, "sweep.axes"))
-    for (const Entry& axis : axes->as<Table>()->entries()) try {
-        sweep.axes.push_back(axis_of_entry(axis));
-      } catch (const RecipeError& error) {
-        diagnostics.insert(diagnostics.end(), error.diagnostics().begin(),
-                           error.diagnostics().end());
-      }
-  if (has_errors(diagnostics)) throw RecipeError(diagnostics);
-  if (const Value* zips = valid_at(extended.root, "sweep.zip"))
-    for (const Value& list : *zips->as<Array>()) zip_listed(list, sweep.axes);
+  std::set<std::string> wrong;
+  if (const Value* axes = valid_at(extended.root, "sweep.axes"))
+    sweep.axes = axes_of(*axes->as<Table>(), wrong, diagnostics);
+  if (const Value* zips = valid_at(extended.root, "sweep.zip");
+      zips && !is_invalid(extended.root, "sweep.axes"))
+    for (const Value& list : *zips->as<Array>()) zip_listed(list, wrong, sweep.axes, diagnostics);
   sweep.search = search_of(extended.root);
   sweep.metric = text_at(extended.root, "sweep.metric").value_or("");
   sweep.metric_where = place_of(extended.root, "sweep.metric");
   sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
   sweep.summary = text_at(extended.root, "sweep.summary").value_or("");
+  sweep.mistakes = std::move(diagnostics);
   return sweep;
 }
 

@@ -31,14 +31,15 @@ struct Sweep {
   SweepSearch search;
   std::string metric, goal;
   SourceSpan metric_where;
-  std::string summary;  // empty: not said
+  std::string summary;   // empty: not said
+  Diagnostics mistakes;  // in the table; what is wrong there is not among all else
 };
 
 // Whether the recipe, with its parents and overrides, has one.
 bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::embedded());
 
-// Nothing if the recipe has no [sweep]. Throws RecipeError: mistakes in the table. The keys of its
-// axes are checked with every trial, as those of a command line are.
+// Nothing if the recipe has no [sweep]. The keys of its axes are checked with every trial, as those
+// of a command line are. Throws RecipeError for a file that is no TOML.
 std::optional<Sweep> read_sweep(const RecipeText& text,
                                 const SchemaSet& schemas = SchemaSet::embedded());
 

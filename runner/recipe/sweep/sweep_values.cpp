@@ -159,8 +159,8 @@ std::vector<SweepValue> expand_space(const Call& call, bool is_log) {
                          : is_log
                              ? std::exp(std::log(first) + part * (std::log(last) - std::log(first)))
                              : first + part * (last - first);
-    values.push_back(
-        {rounded_text(value, is_log && !is_end ? kComputedDigits : kWrittenDigits), call.all});
+    values.push_back({rounded_text(value, is_log && !is_end ? kComputedDigits : kWrittenDigits),
+                      call.all, true});
   }
   return values;
 }

@@ -14,6 +14,7 @@ namespace exprun {
 struct SweepValue {
   std::string text;  // of an override: "1e-4", "\"cosine\"", "[0.9, 0.99]"
   SourceSpan where;
+  bool is_computed = false;  // by linspace or logspace
 };
 
 // Numbers to draw from, low < high; on a log scale both are above 0.

@@ -140,6 +140,45 @@ TEST_CASE("sweep: the keys of a recipe's axes are those of a command line") {
   CHECK(toml_text(*plan.trials[0].resolved.find("batch.tokens")) == "16");
 }
 
+TEST_CASE("sweep: what linspace and logspace compute for a key of integers is rounded") {
+  CHECK(labels(plan_sweep(recipe(), {"num_layers=linspace(2,8,5)"})) ==
+        Labels{"num_layers=2", "num_layers=4", "num_layers=5", "num_layers=7", "num_layers=8"});
+  CHECK(labels(plan_sweep(recipe(), {"steps=logspace(100,1000,5)"})) ==
+        Labels{"steps=100", "steps=178", "steps=316", "steps=562", "steps=1000"});
+  CHECK(labels(plan_sweep(recipe(), {"steps=logspace(1000,1000000,2)"})) ==
+        Labels{"steps=1000", "steps=1000000"});
+  CHECK(labels(plan_sweep(recipe(), {"num_layers=linspace(2,4,5)"})) ==
+        Labels{"num_layers=2", "num_layers=3", "num_layers=4"});
+  CHECK(labels(plan_sweep(recipe(), {"zip(num_layers=linspace(1,2,3), lr=linspace(0.1,0.2,3))"})) ==
+        Labels{"num_layers=1 lr=0.1", "num_layers=2 lr=0.15", "num_layers=2 lr=0.2"});
+  CHECK(labels(plan_sweep(recipe("[sweep.axes]\nnum_layers = \"linspace(2,3,3)\"\n"), {})) ==
+        Labels{"num_layers=2", "num_layers=3"});
+  CHECK_THROWS_AS(plan_sweep(recipe(), {"num_layers=linspace(1.5,3,2)"}), RecipeError);
+  CHECK(labels(plan_sweep(recipe(), {"num_layers=2,2,3"})) ==
+        Labels{"num_layers=2", "num_layers=3"});
+}
+
+namespace {
+
+std::string mistakes(const RecipeText& text, const std::vector<std::string>& arguments) {
+  return render(survey_sweep(text, arguments).diagnostics);
+}
+
+}  // namespace
+
+TEST_CASE("sweep: a mistake in one axis hides no mistake in the others") {
+  CHECK(mistakes(recipe(), {"lr=range(5,1)", "num_layers=1,-2", "foo=1,2"}) ==
+        "<override 1>:1:4: error: the range is empty\n"
+        "    lr=range(5,1)\n"
+        "       ^^^^^^^^^^ its values go from start to stop, without stop; are the two swapped?\n"
+        "<override 2>:1:14: error: 'num_layers' must be >= 1\n"
+        "    num_layers=1,-2\n"
+        "                 ^^\n"
+        "<override 3>:1:1: error: unknown key 'foo'\n"
+        "    foo=1,2\n"
+        "    ^^^\n");
+}
+
 TEST_CASE("sweep: a warning of every point is said once") {
   const SweepSurvey survey = survey_sweep(recipe(), {"lr=1e-3,1e-2", "checkpoint.every=200 steps"});
   CHECK(survey.plan.trials.size() == 2);

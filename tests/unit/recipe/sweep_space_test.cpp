@@ -14,8 +14,15 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
+std::vector<SweepAxis> sound_axes(const Strings& arguments) {
+  Diagnostics mistakes;
+  auto axes = parse_axes(arguments, mistakes);
+  CHECK(render(mistakes) == "");
+  return axes;
+}
+
 Strings values(const std::string& argument) {
-  const auto axes = parse_axes({argument});
+  const auto axes = sound_axes({argument});
   REQUIRE(axes.size() == 1);
   Strings texts;
   for (const SweepPoint& value : axes[0].values)
@@ -54,7 +61,7 @@ TEST_CASE("sweep: ranges, without their stop") {
 }
 
 TEST_CASE("sweep: the grid, last axis fastest") {
-  CHECK(grid(parse_axes({"lr=1,2", "~warmup", "seed=range(2)"})) ==
+  CHECK(grid(sound_axes({"lr=1,2", "~warmup", "seed=range(2)"})) ==
         std::vector<Strings>{{"lr=1", "~warmup", "seed=0"},
                              {"lr=1", "~warmup", "seed=1"},
                              {"lr=2", "~warmup", "seed=0"},
@@ -105,7 +112,7 @@ TEST_CASE(
   std::vector<std::string> arguments{"layers=2,4", "seed=1"};
   for (const char* name : {"a", "b", "c", "d", "e"})
     arguments.push_back(std::string(name) + "=interval(0,1)");
-  const auto axes = parse_axes(arguments);
+  const auto axes = sound_axes(arguments);
   const auto value = [](const SweepChange& change) {
     return std::stod(change.override.substr(change.override.find('=') + 1));
   };
@@ -128,6 +135,6 @@ TEST_CASE(
 }
 
 TEST_CASE("sweep: a random search finds every point of a space of words") {
-  const auto axes = parse_axes({"a=1,2,3", "b=1,2,3,4,5", "c=x,y"});
+  const auto axes = sound_axes({"a=1,2,3", "b=1,2,3,4,5", "c=x,y"});
   CHECK(draw_points(axes, 1000, 3).size() == 30);
 }
