@@ -44,8 +44,8 @@ SweepRow Store::find_or_create_sweep(const std::string& name, const std::string&
     const int64_t now = now_ms();
     const int64_t space = keep_blob(connection, space_json);
     Query(connection,
-          "INSERT INTO sweep (uid, name, space, started_ms) VALUES (?, ?, ?, ?) "
-          "ON CONFLICT DO NOTHING",
+          "INSERT INTO sweep (uid, name, space, started_ms) SELECT ?1, ?2, ?3, ?4 "
+          "WHERE NOT EXISTS (SELECT 1 FROM sweep WHERE name = ?2 AND space = ?3)",
           new_uid(name, space, now), name, space, now)
         .run();
     Query query(connection, std::string(kSelect) + "WHERE s.name = ? AND s.space = ?", name, space);

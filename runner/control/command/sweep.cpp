@@ -79,9 +79,20 @@ std::vector<Cell> trial_cells(const Store* store, const StoreFolder& folder, con
           which.run ? Cell::word(which.run->folder) : Cell::none()};
 }
 
+std::optional<Store> store_if_any(const StoreFolder& folder) {
+  if (!std::filesystem::exists(folder.database())) return std::nullopt;
+  return open_store(folder);
+}
+
+void say_what_is_to_run(const SweepPlan& plan, const StoreFolder& folder,
+                        const SweepOptions& options) {
+  const std::optional<Store> store = store_if_any(folder);
+  log_info(forecast_text(
+      plan, forecast(store ? &*store : nullptr, plan, options.retry_failed, options.jobs)));
+}
+
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
-  std::optional<Store> store;
-  if (std::filesystem::exists(folder.database())) store.emplace(open_store(folder));
+  const std::optional<Store> store = store_if_any(folder);
   ResultTable table{{{"trial", "trial", true},
                      {"changes", "changes"},
                      {"state", "state"},
@@ -97,7 +108,7 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
-  const Forecast ahead = forecast(store, plan, options.retry_failed);
+  const Forecast ahead = forecast(&store, plan, options.retry_failed, options.jobs);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   require_startable(ahead.to_begin, globals.store);
@@ -153,7 +164,7 @@ int run_sweep(const Words& words, const Globals& globals) {
       .form("key=log:1e-5..1e-2", "draw from an interval, with --trials; also 'key=interval(0,1)'")
       .form("key=value", "a change for every trial");
   for (const Command& command : kSweepCommands) arguments.form(command.name, command.help);
-  arguments.flag("--dry-run", dry_run, "list the trials and their states")
+  arguments.flag("--dry-run", dry_run, "list the trials and their states; start none")
       .option("--points", "FILE", search.points, "a CSV or TOML file of points")
       .number("--seeds", search.seeds, "run each point with N values of run.seed", 1)
       .number("--trials", search.trials, "search at random, N trials in all", 1)
@@ -208,6 +219,12 @@ int run_sweep(const Words& words, const Globals& globals) {
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest, search);
   show_warnings(plan.warnings, globals);
+  if (detach)
+    return sweep_in_background(globals.store, [&](const SweepBegun& begun) {
+      options.begun = begun;
+      return run_all(plan, globals, options, base.recipe, yes);
+    });
+  if (dry_run) say_what_is_to_run(plan, globals.store, options);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

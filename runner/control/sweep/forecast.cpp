@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/terminal/progress_line.h"
 #include "control/launch/plan_cache.h"
+#include "control/launch/run/new_run.h"
+#include "control/launch/run/which_run.h"
 #include "control/sweep/outcomes.h"
 #include "recipe/quantities.h"
 
@@ -24,15 +27,16 @@ class Speeds {
  public:
   explicit Speeds(const Store& store) : store_(store) {}
 
-  std::optional<double> seconds(const ResolvedRecipe& recipe) {
+  // From a step to the end.
+  std::optional<double> seconds(const ResolvedRecipe& recipe, int64_t from_step) {
     const auto steps = run_steps(recipe.root(), {});
     const auto tokens = batch_tokens(recipe.root());
     if (!steps || !tokens) return std::nullopt;
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
     if (is_new) known->second = fastest_speed(store_, recipe);
     if (!known->second) return std::nullopt;
-    return known->second->other_seconds + static_cast<double>(*steps) *
-                                              static_cast<double>(*tokens) /
+    const int64_t left = std::max<int64_t>(0, *steps - from_step);
+    return known->second->other_seconds + static_cast<double>(left) * static_cast<double>(*tokens) /
                                               known->second->tokens_per_second;
   }
 
@@ -43,27 +47,34 @@ class Speeds {
 
 }  // namespace
 
-Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed) {
+Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs) {
   Forecast result;
-  Speeds speeds(store);
-  double sum = 0;
+  result.jobs = jobs;
+  std::optional<Speeds> speeds;
+  if (store) speeds.emplace(*store);
+  double sum = 0, longest = 0;
   int64_t known = 0;
   for (const Trial& trial : plan.trials) {
-    const WhichRun which = which_run(runs_of(store, trial), false);
+    const WhichRun which = store ? which_run(runs_of(*store, trial), false) : WhichRun{};
     const bool is_running = which.run && which.run->state == RunState::running;
     if (which.run && !is_running && !may_start(which, retry_failed)) {
       ++result.ended[which.run->state];
       continue;
     }
     ++result.to_run;
-    if (!is_running && which.decision != Decision::continue_run) result.to_begin.push_back(&trial);
-    if (const auto seconds = speeds.seconds(trial.resolved)) {
+    const bool has_begun = is_running || which.decision == Decision::continue_run;
+    if (!has_begun) result.to_begin.push_back(&trial);
+    if (!speeds) continue;
+    if (const auto seconds =
+            speeds->seconds(trial.resolved, has_begun ? which.run->last_step : 0)) {
       sum += *seconds;
+      longest = std::max(longest, *seconds);
       ++known;
     }
   }
-  if (known > 0)
-    result.seconds = sum / static_cast<double>(known) * static_cast<double>(result.to_run);
+  if (known == 0) return result;
+  sum *= static_cast<double>(result.to_run) / static_cast<double>(known);
+  result.seconds = std::max(longest, sum / static_cast<double>(jobs));
   return result;
 }
 
@@ -83,7 +94,9 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   else if (to_run < trials)
     text += ", " + with_thousands(to_run) + " of them to run" + others;
   if (to_run > 0 && forecast.seconds)
-    text += ", about " + time_span(*forecast.seconds) + " if run one after another";
+    text +=
+        ", about " + time_span(*forecast.seconds) + " if run " +
+        (forecast.jobs == 1 ? "one after another" : std::to_string(forecast.jobs) + " at a time");
   if (forecast.ended.contains(RunState::pruned))
     text += "; `exprun resume RUN` continues a pruned trial";
   if (forecast.ended.contains(RunState::failed) || forecast.ended.contains(RunState::diverged))
@@ -120,27 +133,46 @@ std::string points(const std::vector<std::string>& labels, const std::string& wh
   return text + ")";
 }
 
+// "against sweep 1: all points are new, run.steps: 4 (was 2)": what a point that is written alike
+// has otherwise. Empty where none is.
+std::string nothing_in_common(const Store& store, const SweepRow& earlier, const SweepPlan& plan) {
+  std::map<std::string, int64_t> runs;  // by the labels of their trials
+  for (const TrialRow& row : store.trials(earlier.id))
+    if (row.run) runs[row.changes] = *row.run;
+  for (const Trial& trial : plan.trials)
+    if (const auto run = runs.find(label(trial)); run != runs.end())
+      return "against sweep " + std::to_string(earlier.id) + ": all points are new, " +
+             differing_parameters(parameter_rows(trial.resolved), store.parameters(run->second));
+  return "";
+}
+
 }  // namespace
 
 std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
                                     const SweepPlan& plan) {
   if (!store.trials(sweep.id).empty()) return "";
+  std::string of_others;
   for (const SweepRow& earlier : store.sweeps()) {
     if (earlier.id == sweep.id || earlier.name != sweep.name) continue;
-    std::map<std::string, std::string> gone;  // labels by hash
-    for (const TrialRow& row : store.trials(earlier.id)) gone[row.recipe_hash] = row.changes;
+    std::set<std::string> gone;  // hashes
+    const std::vector<TrialRow> rows = store.trials(earlier.id);
+    for (const TrialRow& row : rows) gone.insert(row.recipe_hash);
     const size_t before = gone.size();
     std::vector<std::string> added, removed;
     for (const Trial& trial : plan.trials)
       if (!gone.erase(trial.resolved.hash())) added.push_back(label(trial));
-    if (gone.size() == before) continue;
-    for (const auto& [hash, changes] : gone) removed.push_back(changes);
+    if (gone.size() == before) {
+      if (of_others.empty()) of_others = nothing_in_common(store, earlier, plan);
+      continue;
+    }
+    for (const TrialRow& row : rows)
+      if (gone.contains(row.recipe_hash)) removed.push_back(row.changes);
     std::string text;
     if (!added.empty()) text = points(added, "new");
     if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
     return text.empty() ? "" : "against sweep " + std::to_string(earlier.id) + ": " + text;
   }
-  return "";
+  return of_others;
 }
 
 }  // namespace exprun

@@ -17,16 +17,19 @@ struct Forecast {
   int64_t to_run = 0;
   std::vector<const Trial*> to_begin;  // of these, without a run to continue
   std::map<RunState, int64_t> ended;   // trials that are not run again, by what became of them
-  // Of these, one after another, at the fastest speed that earlier runs of this host reached with
-  // the same model and batch, and with what that run took beside its steps. A trial without such a
-  // run counts as the mean of the others; nothing if there is no such run at all.
+  size_t jobs = 1;                     // trials at a time
+  // Of these, at the fastest speed that earlier runs of this host reached with the same model and
+  // batch, and with what that run took beside its steps; of a trial to continue, what is left of
+  // it. A trial without such a run counts as the mean of the others; nothing if there is no such
+  // run at all. Trials beside each other are taken to be as fast as alone.
   std::optional<double> seconds;
 };
 
-Forecast forecast(const Store& store, const SweepPlan& plan, bool retry_failed);
+// Without a store no trial has begun.
+Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs);
 
 // "sweep of 24 trials (3 seeds), 20 of them to run (3 finished, 1 pruned), about 12 min if run one
-// after another"
+// after another", "..., about 6 min if run 2 at a time"
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 
 // More than 100 trials are to run: asks at a terminal. Throws Error (wrong usage) when there is
@@ -34,7 +37,8 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 void require_consent(const Forecast& forecast);
 
 // "against sweep 3: one point is new (lr=0.001), 2 points are gone (lr=1, lr=2)": against the
-// newest one that has some of the points. Empty where there is none, and where `sweep` is not new.
+// newest one that has some of the points, or else the newest with points that are written alike.
+// Empty where there is none, and where `sweep` is not new.
 // Other points are another sweep; runs are shared, so what an earlier one has done counts.
 std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
                                     const SweepPlan& plan);

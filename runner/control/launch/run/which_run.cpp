@@ -68,8 +68,7 @@ std::vector<std::string> changed_in_either(const Parameters& now, const Paramete
 
 }  // namespace
 
-std::string describe_difference(const Parameters& now, const Parameters& before,
-                                const std::string& run) {
+std::string differing_parameters(const Parameters& now, const Parameters& before) {
   std::string text;
   size_t different = 0;
   for (const std::string& path : changed_in_either(now, before)) {
@@ -78,6 +77,12 @@ std::string describe_difference(const Parameters& now, const Parameters& before,
     text += (text.empty() ? "" : ", ") + path + ": " + value + " (was " + old + ")";
   }
   if (different > kMostNamed) text += " and " + std::to_string(different - kMostNamed) + " more";
+  return text;
+}
+
+std::string describe_difference(const Parameters& now, const Parameters& before,
+                                const std::string& run) {
+  const std::string text = differing_parameters(now, before);
   if (text.empty()) return "new run, with the same settings as " + run;
   return "new run; differs from " + run + ": " + text;
 }

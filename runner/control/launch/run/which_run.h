@@ -45,6 +45,11 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 // "new run; against quickstart-1a2b3c4d: optimizer.lr: 0.0003 (was 0.001)"; empty if none has it.
 std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved);
 
+// "optimizer.lr: 0.0003 (was 0.001)", of the keys that one of the two changed; empty where those
+// are equal.
+std::string differing_parameters(const std::vector<ParameterRow>& now,
+                                 const std::vector<ParameterRow>& before);
+
 // What is told of two runs by the keys that one of them changed; a key that the other left alone
 // has its default there, and one that it does not know is not set.
 std::string describe_difference(const std::vector<ParameterRow>& now,

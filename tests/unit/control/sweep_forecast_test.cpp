@@ -1,0 +1,123 @@
+// What is said before a sweep starts.
+#include <doctest/doctest.h>
+
+#include "control/launch/plan_cache.h"
+#include "control/launch/run/new_run.h"
+#include "control/sweep/forecast.h"
+#include "store/metrics/metric_writer.h"
+#include "support/temporary_folder.h"
+#include "tests/unit/recipe/recipes.h"
+
+using namespace exprun;
+
+namespace {
+
+constexpr double kStepTokens = 128;  // of kTinyRecipe
+
+SweepPlan plan_of_axes(const std::vector<std::string>& axes) {
+  return plan_sweep(recipe_text(kTinyRecipe), axes);
+}
+
+struct StoreOfRuns {
+  // A run that has recorded a speed at each of its steps, in steps a second. All take no time in
+  // the store, so that nothing is left for what they do beside their steps.
+  int64_t add(const Trial& trial, RunState state, int64_t last_step,
+              const std::vector<double>& steps_per_s) {
+    NewRun run;
+    run.uid = std::string(31, '0') + static_cast<char>('a' + count);
+    run.name = trial.resolved.section("run").get<std::string>("name");
+    run.folder = run.name + std::to_string(++count);
+    run.recipe_hash = trial.resolved.hash();
+    run.steps = 100;
+    run.parameters = parameter_rows(trial.resolved);
+    const int64_t id = store.create_run(run);
+    MetricWriter writer(store.file(), id);
+    const auto series = writer.series("tokens_per_s", true);
+    auto step = last_step - static_cast<int64_t>(steps_per_s.size());
+    for (const double speed : steps_per_s) {
+      const MetricWriter::Point point{series, speed * kStepTokens};
+      writer.push(++step, {&point, 1});
+    }
+    writer.flush();
+    store.end_attempt(id, state, 0, std::nullopt, "");
+    return id;
+  }
+
+  TemporaryFolder folder;
+  Store store{folder.path() / "exprun.db", Store::Access::read_write};
+  int count = 0;
+};
+
+}  // namespace
+
+TEST_CASE("sweep forecast: without an earlier run there is no time") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
+  const Forecast ahead = forecast(nullptr, plan, false, 2);
+  CHECK(ahead.to_run == 3);
+  CHECK(ahead.to_begin.size() == 3);
+  CHECK(!ahead.seconds);
+  CHECK(forecast_text(plan, ahead) == "sweep of 3 trials");
+}
+
+TEST_CASE("sweep forecast: the fastest run with the same model and batch tells the time") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {1, 2, 9});
+  runs.add(plan_of_axes({"lr=7,8"}).trials[0], RunState::finished, 100, {1});
+  runs.add(plan_of_axes({"lr=1,2", "num_layers=1"}).trials[0], RunState::finished, 100, {50});
+
+  const auto fastest = fastest_speed(runs.store, plan.trials[1].resolved);
+  REQUIRE(fastest);
+  CHECK(fastest->tokens_per_second == 2 * kStepTokens);  // the median
+  CHECK(fastest->other_seconds == 0);
+
+  const Forecast ahead = forecast(&runs.store, plan, false, 1);
+  CHECK(ahead.to_run == 2);
+  CHECK(ahead.ended.at(RunState::finished) == 1);
+  CHECK(*ahead.seconds == 100);  // two trials of 100 steps
+  CHECK(forecast_text(plan, ahead) ==
+        "sweep of 3 trials, 2 of them to run, about 1 min 40 s if run one after another");
+}
+
+TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2,3,4,5"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {2});
+  runs.add(plan.trials[1], RunState::interrupted, 60, {1});
+  runs.add(plan.trials[2], RunState::failed, 90, {1});
+
+  const Forecast alone = forecast(&runs.store, plan, false, 1);
+  CHECK(alone.to_run == 3);
+  CHECK(alone.to_begin.size() == 2);
+  CHECK(*alone.seconds == 50 + 50 + 20);
+  const Forecast two = forecast(&runs.store, plan, false, 2);
+  CHECK(*two.seconds == 60);
+  CHECK(forecast_text(plan, two) ==
+        "sweep of 5 trials, 3 of them to run (1 finished, 1 failed), about 1 min 0 s if run 2 at a "
+        "time; --retry-failed starts again those that failed");
+  CHECK(*forecast(&runs.store, plan, false, 8).seconds == 50);  // no trial is shorter
+  CHECK(*forecast(&runs.store, plan, true, 1).seconds == 50 + 50 + 50 + 20);
+}
+
+TEST_CASE("sweep forecast: points that are new or gone since an earlier sweep") {
+  StoreOfRuns runs;
+  const auto differs = [&](const std::vector<std::string>& axes) {
+    const SweepPlan plan = plan_of_axes(axes);
+    const SweepRow sweep = runs.store.find_or_create_sweep("tiny", space_json(plan));
+    std::string text = difference_from_earlier(runs.store, sweep, plan);
+    std::vector<TrialRow> rows;
+    for (const Trial& trial : plan.trials)
+      rows.push_back({trial.number, trial.resolved.hash(), label(trial),
+                      runs.add(trial, RunState::finished, 1, {})});
+    runs.store.record_trials(sweep.id, rows);
+    return text;
+  };
+  CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
+  CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
+  CHECK(differs({"lr=1,7"}) ==
+        "against sweep 1: one point is new (lr=7), 5 points are gone (lr=2, lr=3, lr=4, lr=5 and "
+        "1 more)");
+  CHECK(differs({"lr=1,7", "steps=50"}) ==
+        "against sweep 2: all points are new, run.steps: 50 (was 100)");
+  CHECK(differs({"seed=1,2"}) == "");
+}
