@@ -177,7 +177,9 @@ int run_sweep(const Words& words, const Globals& globals) {
       .number("--reduction", search.reduction,
               "asha: one in N trials continues at each rung (default: 4)", 2)
       .number("--min-steps", search.min_steps,
-              "stop no trial before; asha's first rung (default: steps / reduction^2)", 1)
+              "stop no trial before; asha's first rung (default: steps / reduction^2, or the "
+              "evaluation's `every` where that is longer)",
+              1)
       .option("--summary", "WORD", search.summary,
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))

@@ -24,7 +24,8 @@ std::string ordinal(size_t number) {
 }  // namespace
 
 int64_t EarlyStop::first_step(int64_t steps) const {
-  return min_steps > 0 ? min_steps : std::max<int64_t>(1, steps / (reduction * reduction));
+  if (min_steps > 0) return min_steps;
+  return std::max({int64_t{1}, every, steps / (reduction * reduction)});
 }
 
 Summary summary_of(const std::string& word) {

@@ -27,8 +27,9 @@ struct EarlyStop {
   Rule rule = Rule::none;
   int64_t reduction = 4;  // asha: one of so many goes on at each rung; 2 or more
   // No trial is stopped before; the first rung of asha, each further one `reduction` times as far.
-  // 0: a run's length / reduction^2.
+  // 0: a run's length / reduction^2, or `every` where that is longer.
   int64_t min_steps = 0;
+  int64_t every = 0;  // how often the metric is recorded, in steps; 0 where that is not known
 
   int64_t first_step(int64_t steps) const;  // of a run with so many steps
 };

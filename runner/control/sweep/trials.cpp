@@ -15,6 +15,8 @@
 #include "control/launch/trainer_program.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+#include "recipe/rules/series.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/sweep/sweep_points.h"
 #include "recipe/sweep/sweep_table.h"
@@ -83,6 +85,45 @@ Diagnostics stops_before_the_end(const EarlyStop& rule, const ResolvedRecipe& tr
   const std::string end = std::to_string(*steps);
   return {{where, "a trial ends at step " + end + " and cannot be stopped early",
            "give a number of steps below " + end}};
+}
+
+// How often an evaluation records the metric, and which key says so.
+struct Recorded {
+  int64_t every = 0;  // steps; 0 where that is not known
+  SourceSpan where;
+};
+
+Recorded recorded(const ResolvedRecipe& trial, const std::string& metric) {
+  for (const MeasuredSeries& series : measured_series(trial.schemas(), trial.root()).series) {
+    const std::string key = series.path + ".every";
+    const auto every = series.name == metric ? period_at(trial.root(), key) : std::nullopt;
+    const auto steps = every ? in_steps(trial.root(), {}, *every) : std::nullopt;
+    if (steps) return {whole_steps(*steps), place_of(trial.root(), key)};
+  }
+  return {};
+}
+
+// Before there is a value of the metric there is nothing to compare.
+Diagnostics stops_when_recorded(const EarlyStop& rule, const ResolvedRecipe& trial,
+                                const std::string& metric, const SourceSpan& where) {
+  const auto length = run_steps(trial.root(), {});
+  if (rule.rule == EarlyStop::Rule::none || !length) return {};
+  const Recorded values = recorded(trial, metric);
+  const bool never = values.every >= *length;
+  if (!never && (rule.min_steps == 0 || rule.min_steps >= values.every)) return {};
+  const std::string every = "'" + metric + "' is recorded every " + pluralize(values.every, "step");
+  if (never)
+    return {{values.where,
+             "no trial can be stopped early: " + every + ", and a trial ends at step " +
+                 std::to_string(*length),
+             "evaluate more often",
+             {},
+             Severity::warning}};
+  return {{where,
+           "no trial is compared before step " + std::to_string(values.every) + ": " + every,
+           "evaluate more often, or give a min_steps of " + std::to_string(values.every),
+           {},
+           Severity::warning}};
 }
 
 // Which trial learns fastest cannot be seen while the learning rates still rise.
@@ -415,8 +456,12 @@ class Survey {
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =
         std::move(resolution.recipe).with_warnings(std::move(resolution.diagnostics));
-    add(stops_before_the_end(found_.plan.early_stop, resolved, search_.min_steps_where));
-    add(stops_after_warmup(found_.plan.early_stop, resolved, search_.min_steps_where));
+    EarlyStop& rule = found_.plan.early_stop;
+    if (rule.rule != EarlyStop::Rule::none)
+      rule.every = std::max(rule.every, recorded(resolved, found_.plan.metric).every);
+    add(stops_before_the_end(rule, resolved, search_.min_steps_where));
+    add(stops_when_recorded(rule, resolved, found_.plan.metric, search_.min_steps_where));
+    add(stops_after_warmup(rule, resolved, search_.min_steps_where));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;

@@ -51,6 +51,16 @@ TEST_CASE("asha: half of the trials go on at a rung, and at least one") {
   CHECK(reason(curves, 3, kAsha) == "asha: 4th of 4 at step 2; the best 2 go on");
 }
 
+TEST_CASE("asha: the first rung is not before the metric is recorded, unless it is given") {
+  EarlyStop rule{EarlyStop::Rule::asha, 4};
+  CHECK(rule.first_step(1600) == 100);
+  rule.every = 250;
+  CHECK(rule.first_step(1600) == 250);
+  rule.min_steps = 50;
+  CHECK(rule.first_step(1600) == 50);
+  CHECK(EarlyStop{EarlyStop::Rule::asha, 4}.first_step(3) == 1);
+}
+
 TEST_CASE("asha: rungs are `reduction` times as far apart, and the last step is none") {
   const std::vector<Curve> curves{curve(8, {5, 5, 5, 1, 1, 1, 1, 1}), curve(8, {4, 4, 4, 4})};
   CHECK(reason(curves, 0, kAsha) == "goes on");  // behind at step 2 only
