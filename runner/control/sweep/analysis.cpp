@@ -192,24 +192,33 @@ std::vector<double> explained_by(const std::vector<ScoredPoint>& points, const F
   return explained;
 }
 
+// Where the sign behind the key is, if a key with a value begins there; else npos.
+size_t begins_with_key(const std::string& changes, size_t begin) {
+  const size_t sign = changes.find_first_of("= ", begin);
+  return sign == begin || sign == std::string::npos || changes[sign] == ' ' ? std::string::npos
+                                                                            : sign;
+}
+
 }  // namespace
 
 AxisValues axis_values(const std::string& changes) {
   AxisValues values;
-  std::string word;
   int depth = 0;
   char quote = 0;
-  for (const char c : changes + ' ') {
-    if (c == ' ' && depth == 0 && !quote) {
-      const size_t sign = word.find('=');
-      if (sign != std::string::npos)
-        values.emplace_back(word.substr(0, sign), word.substr(sign + 1));
-      word.clear();
-      continue;
-    }
+  size_t key = begins_with_key(changes, 0);  // where its sign is
+  if (key == std::string::npos) return values;
+  values.emplace_back(changes.substr(0, key), "");
+  for (size_t i = key + 1; i < changes.size(); ++i) {
+    const char c = changes[i];
+    if (c == ' ' && depth == 0 && !quote)
+      if (key = begins_with_key(changes, i + 1); key != std::string::npos) {
+        values.emplace_back(changes.substr(i + 1, key - i - 1), "");
+        i = key;
+        continue;
+      }
     if (quote ? c == quote : (c == '"' || c == '\'')) quote = quote ? 0 : c;
     if (!quote) depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    word += c;
+    values.back().second += c;
   }
   return values;
 }

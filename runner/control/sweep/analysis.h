@@ -12,8 +12,9 @@
 
 namespace exprun {
 
-// "lr=0.001 num_layers=4" as pairs of a key and its value's text, and back. A space in quotes or
-// brackets is of the value.
+// "lr=0.001 num_layers=4" as pairs of a key and its value's text, and back. A space that no
+// "key=" follows is of the value, as in "warmup=5 steps lr=0.001", and so is one in quotes or
+// brackets.
 using AxisValues = std::vector<std::pair<std::string, std::string>>;
 AxisValues axis_values(const std::string& changes);
 std::string to_string(const AxisValues& values);

@@ -19,6 +19,9 @@ TEST_CASE("sweep analysis: the values of a point by axis") {
   CHECK(axis_values("betas=[0.9, 0.95] path=\"a b\" name='c [d'") ==
         AxisValues{{"betas", "[0.9, 0.95]"}, {"path", "\"a b\""}, {"name", "'c [d'"}});
   CHECK(axis_values("as written").empty());
+  CHECK(axis_values("warmup=5 steps run.seed=1") ==
+        AxisValues{{"warmup", "5 steps"}, {"run.seed", "1"}});
+  CHECK(to_string(axis_values("warmup=5 steps lr=1")) == "warmup=5 steps lr=1");
 }
 
 TEST_CASE("sweep analysis: an axis explains the variance between its values") {
@@ -33,6 +36,18 @@ TEST_CASE("sweep analysis: an axis explains the variance between its values") {
   const auto mixed =
       importance_of_axes({point("lr=1", 1), point("lr=1", 2), point("lr=2", 3), point("lr=2", 4)});
   CHECK(std::abs(*mixed[0].explained - 0.7) < 1e-12);
+}
+
+TEST_CASE("sweep analysis: points that differ in the words of a value are several") {
+  const auto points =
+      replicates_of({point("warmup=5 steps seed=1", 1), point("warmup=5 steps seed=2", 3),
+                     point("warmup=5 epochs seed=1", 5), point("warmup=5 epochs seed=2", 7)},
+                    false);
+  REQUIRE(points.size() == 2);
+  CHECK(to_string(points[0].point) == "warmup=5 steps");
+  CHECK(points[0].spread.mean == 2);
+  CHECK(to_string(points[1].point) == "warmup=5 epochs");
+  CHECK(points[1].spread.count == 2);
 }
 
 TEST_CASE("sweep analysis: what other axes do is no noise") {
