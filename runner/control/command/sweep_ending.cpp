@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format_units.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "control/report/table.h"
 #include "control/sweep/analysis.h"
 #include "control/sweep/stored_sweeps.h"
+#include "recipe/quantities.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -18,14 +20,8 @@ namespace {
 
 constexpr size_t kShownBest = 10;
 
-std::string number_of_trials(size_t count) {
-  return std::to_string(count) + (count == 1 ? " trial" : " trials");
-}
-
 std::string tally(const SweepEnd& end, size_t trials) {
-  std::string text = std::to_string(end.finished) + " of " + number_of_trials(trials) + " finished";
-  if (end.failed) text += ", " + std::to_string(end.failed) + " failed";
-  if (end.pruned) text += ", " + std::to_string(end.pruned) + " stopped early";
+  std::string text = counts_text(trials, end.finished, end.failed, end.pruned);
   if (end.interrupted) text += ", " + std::to_string(end.interrupted) + " interrupted";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
   if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
@@ -33,15 +29,9 @@ std::string tally(const SweepEnd& end, size_t trials) {
   return text;
 }
 
-std::vector<AxisValues> points_of(const StoredSweep& sweep) {
-  std::vector<AxisValues> points;
-  for (const StoredTrial& trial : sweep.trials) points.push_back(axis_values(trial.row.changes));
-  return points;
-}
-
 // The trials that finished, the best first.
 ResultTable finished_trials(const StoredSweep& sweep) {
-  const AxisColumns axes(points_of(sweep));
+  const AxisColumns axes(sweep.points());
   ResultTable table{axes.columns(), {}};
   for (Column column : {Column{"best", sweep.plan.metric, true}, Column{"step", "at step", true, 2},
                         Column{"seconds", "time", true, 3}, Column{"run", "run", false, 1}})
@@ -76,31 +66,40 @@ void show_best(const StoredSweep& sweep) {
   log_info(text.substr(0, text.size() - 1));
 }
 
-// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice the steps, of several seeds with
-// the recipe's. Empty where the length of the runs is not a number of steps.
-std::string longer_command(const std::string& recipe, const Trial& trial, bool any_seed) {
-  const Value* const steps = trial.resolved.find("run.steps");
-  const auto* const number = steps ? steps->as<int64_t>() : nullptr;
-  if (recipe.empty() || !number) return "";
+// "steps=80" or "length='2 epochs'"
+std::string twice_as_long(const Trial& trial) {
+  Period length = run_length(trial.resolved.root()).value();
+  length.count *= 2;
+  if (trial.resolved.find("run.length")) return "run.length=" + shell_quoted(to_string(length));
+  return "steps=" + std::to_string(std::llround(length.count));
+}
+
+bool is_length(const std::string& change) {
+  return may_be_same_key(key_of(change), "run.steps") ||
+         may_be_same_key(key_of(change), "run.length");
+}
+
+// "exprun tiny.toml lr=1e-2 steps=80": the best point for twice as long, of several seeds with the
+// recipe's. Without a file the recipe is that of the best run.
+std::string longer_command(const std::string& recipe, const Trial& trial, const BestPoint& best) {
+  if (recipe.empty()) return "exprun rerun " + best.trial->run->folder + ' ' + twice_as_long(trial);
   std::string text = "exprun " + shell_quoted(recipe);
   const auto is_left_out = [&](const std::string& change) {
-    return change.starts_with("steps=") || change.starts_with("run.steps=") ||
-           (any_seed && is_replicate(change) &&
+    return is_length(change) ||
+           (best.mean && is_replicate(change) &&
             std::find(trial.changes.begin(), trial.changes.end(), change) != trial.changes.end());
   };
   for (const std::string& change : trial.text.overrides)
     if (!is_left_out(change)) text += ' ' + shell_quoted(change);
-  return text + " steps=" + std::to_string(2 * *number);
+  return text + ' ' + twice_as_long(trial);
 }
 
 std::string next_commands(const StoreFolder& folder, const std::string& longer, int64_t sweep) {
   const std::string where = store_option(folder), number = std::to_string(sweep);
-  std::string next = "next:";
-  if (!longer.empty())
-    next += "\n  " + longer + where + "   trains the best point again, for twice as long";
-  return next + "\n  exprun sweep show " + number + where +
-         "   shows every trial, and how much each axis matters\n  exprun report --sweep " + number +
-         where + "   compares the runs";
+  return "next:\n  " + longer + where +
+         "   trains the best point again, for twice as long\n  exprun sweep show " + number +
+         where + "   shows every trial, and how much each axis matters\n  exprun report --sweep " +
+         number + where + "   compares the runs";
 }
 
 }  // namespace
@@ -114,7 +113,7 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
   if (!best) return;
   log_info(best_text(sweep, *best));
   const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
-  log_info(next_commands(folder, longer_command(recipe, trial, best->mean.has_value()), end.sweep));
+  log_info(next_commands(folder, longer_command(recipe, trial, *best), end.sweep));
 }
 
 }  // namespace exprun

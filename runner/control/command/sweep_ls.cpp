@@ -15,6 +15,15 @@ Tone tone_of(const std::string& state) {
   return state == "running" ? Tone::active : Tone::plain;
 }
 
+// As short as its axes can be told apart: "lr=0.001".
+Cell point_cell(const StoredSweep& sweep, const std::string& changes) {
+  const std::vector<Column> columns = AxisColumns(sweep.points()).columns();
+  AxisValues point = axis_values(changes);
+  for (auto& [axis, value] : point)
+    if (const auto column = find_column(columns, axis)) axis = columns[*column].title;
+  return {changes, point.empty() ? changes : to_string(point)};
+}
+
 std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
   const auto best = sweep.best_point();
   return {Cell::integer(sweep.row.id),
@@ -26,7 +35,7 @@ std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
           Cell::integer(sweep.count("failed") + sweep.count("diverged")),
           Cell::word(sweep.plan.metric),
           best ? Cell::number(best->value()) : Cell::none(),
-          best ? Cell::word(best->changes) : Cell::none(),
+          best ? point_cell(sweep, best->changes) : Cell::none(),
           {sweep.row.started_ms, age(sweep.row.started_ms, now)}};
 }
 
@@ -43,11 +52,11 @@ int run_sweep_ls(const Words& words, const Globals& globals) {
                      {"state", "state"},
                      {"trials", "trials", true},
                      {"finished", "finished", true},
-                     {"pruned", "pruned", true, 2},
+                     {"pruned", "pruned", true, 3},
                      {"failed", "failed", true, 2},
-                     {"metric", "metric", false, 1},
+                     {"metric", "metric", false, 2},
                      {"best", "best", true, 1},
-                     {"best_changes", "of", false, 3},
+                     {"best_changes", "of", false, 1},
                      {"started_ms", "started", true, 4}},
                     {}};
   const Store store = open_store(globals.store);

@@ -63,8 +63,7 @@ namespace {
 
 // With a column for each axis in place of all changes, and without one that is empty.
 ResultTable for_people(ResultTable table, const StoredSweep& sweep) {
-  std::vector<AxisValues> points;
-  for (const StoredTrial& trial : sweep.trials) points.push_back(axis_values(trial.row.changes));
+  const std::vector<AxisValues> points = sweep.points();
   const AxisColumns axes(points);
   if (axes.count() > 0) {
     const auto columns = axes.columns();
@@ -91,9 +90,12 @@ std::string percent(double share) {
 }
 
 std::string summary_lines(const StoredSweep& sweep) {
-  std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
-                     sweep.state + ", " + std::to_string(sweep.count("finished")) + " of " +
-                     pluralize(static_cast<int64_t>(sweep.trials.size()), "trial") + " finished\n";
+  std::string text =
+      "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " + sweep.state +
+      ", " +
+      counts_text(sweep.trials.size(), sweep.count("finished"),
+                  sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned")) +
+      '\n';
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
   std::string axes;
   for (const Importance& axis : importance_of_axes(sweep.finished_points()))

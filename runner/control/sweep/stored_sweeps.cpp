@@ -87,6 +87,12 @@ std::optional<BestPoint> StoredSweep::best_point() const {
   return BestPoint{trial, trial->row.changes, {}};
 }
 
+std::vector<AxisValues> StoredSweep::points() const {
+  std::vector<AxisValues> points;
+  for (const StoredTrial& trial : trials) points.push_back(axis_values(trial.row.changes));
+  return points;
+}
+
 std::vector<Replicates> StoredSweep::means() const {
   return replicates_of(finished_points(), plan.maximize);
 }
@@ -97,6 +103,14 @@ std::vector<ScoredPoint> StoredSweep::finished_points() const {
     if (trial.state == "finished" && trial.score)
       points.push_back({axis_values(trial.row.changes), trial.score->value});
   return points;
+}
+
+std::string counts_text(size_t trials, int finished, int failed, int pruned) {
+  std::string text = std::to_string(finished) + " of " + std::to_string(trials) +
+                     (trials == 1 ? " trial" : " trials") + " finished";
+  if (failed) text += ", " + std::to_string(failed) + " failed";
+  if (pruned) text += ", " + std::to_string(pruned) + " stopped early";
+  return text;
 }
 
 std::string best_text(const StoredSweep& sweep, const BestPoint& best) {

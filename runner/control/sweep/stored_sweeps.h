@@ -39,10 +39,14 @@ struct StoredSweep {
   int count(const std::string& state) const;
   const StoredTrial* best() const;  // of those that finished; null without one
   std::optional<BestPoint> best_point() const;
+  std::vector<AxisValues> points() const;  // of all trials
   std::vector<ScoredPoint> finished_points() const;
   // Of those that finished; empty without a second seed.
   std::vector<Replicates> means() const;
 };
+
+// "4 of 6 trials finished, 1 failed, 1 stopped early"
+std::string counts_text(size_t trials, int finished, int failed, int pruned);
 
 // "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
 // 1.915 ± 0.012 over 3 seeds"
