@@ -391,6 +391,30 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
                          f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; there are other and tiny\n")
 
+    def test_a_sweep_in_the_background_goes_on_alone_and_can_be_stopped(self):
+        said = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", "--detach").err
+        for process in re.findall(r"\(process (\d+)\)", said):
+            self.addCleanup(self.end_in_background, int(process))
+        process, log = re.search(r"\nexprun: sweep 1 runs in the background \(process (\d+)\), its log is (runs/sweeps/\w+\.log)\n"
+                                 r"  exprun sweep show 1   shows its trials\n"
+                                 r"  exprun sweep stop 1   saves and ends them\n\Z", said).groups()
+        self.assertTrue(said.startswith("exprun: sweep of 2 trials (2 seeds)\n"), said)
+        self.assertEqual(os.getsid(int(process)), int(process))
+        self.wait_for(lambda: self.last_step() >= 20)
+        self.exprun("sweep", "stop", "1")
+        self.assert_stopped_in_the_first_trial("interrupted")
+        text = (self.folder / log).read_text()
+        self.assertTrue(text.startswith(said.partition("exprun: sweep 1 runs")[0]), text)
+        self.assertIn("exprun: stopping: the trials save their state\n", text)
+        self.assertTrue(text.endswith("exprun: 0 of 2 trials finished, 1 interrupted; the same command continues it\n"), text)
+        refused = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=3,x", "--detach", code=2)
+        self.assertIn("'steps' must be an integer", refused.err)
+
+    @staticmethod
+    def end_in_background(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
+
     def test_a_sweep_is_stopped_from_elsewhere(self):
         process = self.begin("-j", "2")
         self.assertEqual(json.loads(self.exprun("sweep", "ls", "--json").out)[0]["state"], "running")

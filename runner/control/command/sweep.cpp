@@ -10,6 +10,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
+#include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/sweep/forecast.h"
@@ -146,7 +147,7 @@ int run_sweep(const Words& words, const Globals& globals) {
           words.empty() ? nullptr : find_command(kSweepCommands, words.front()))
     return command->run({words.begin() + 1, words.end()}, globals);
   Words rest;
-  bool dry_run = false, keep_going = false, yes = false;
+  bool dry_run = false, keep_going = false, yes = false, detach = false;
   int64_t jobs = 1;
   SweepOptions options;
   SearchOptions search;
@@ -170,6 +171,7 @@ int run_sweep(const Words& words, const Globals& globals) {
       .number("--trials", search.trials, "search at random, N trials in all", 1)
       .number("--random-seed", search.random_seed, "draw other points (default: 0)")
       .flag("--yes", yes, "do not ask before more than 100 trials start")
+      .flag("--detach", detach, "run in the background; `exprun sweep stop` ends it")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
       .option("--early-stop", "RULE", search.early_stop,
               "stop trials that fall behind: asha, median (default: none)",
@@ -205,6 +207,11 @@ int run_sweep(const Words& words, const Globals& globals) {
   format.check();
   if (options.fail_fast && keep_going)
     throw Error("sweep: give one of --fail-fast and --keep-going", ExitCode::bad_recipe);
+  if (detach && (dry_run || !format.is_plain()))
+    throw Error(
+        "sweep: --detach has no table to print; leave out --dry-run, --json, --csv and "
+        "--markdown",
+        ExitCode::bad_recipe);
   options.jobs = static_cast<size_t>(jobs);
   options.command_line = globals.command_line;
   options.level = globals.level;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
@@ -24,7 +25,15 @@ constexpr timespec kBetweenSignals{0, 50'000'000};
 
 // What the child writes to who waits for it.
 struct Begun {
-  int64_t run = 0, attempt = 0;
+  int64_t id = 0;       // of a run or a sweep
+  int64_t attempt = 0;  // of the run
+};
+
+// What who waits for it makes of that.
+struct Awaited {
+  std::function<std::filesystem::path(const Begun&)> log;
+  std::function<bool(const Begun&)> is_under_way;
+  std::function<std::string(const Begun&, pid_t process)> how_to_reach;
 };
 
 struct Pipe {
@@ -69,10 +78,9 @@ class LoggedOutput {
     lead_output_to(until_then);
   }
 
-  // From here on to the attempt's log, which begins with what was said so far.
-  void begin(const RunFolder& folder, Begun begun) {
-    const std::filesystem::path file = folder.log(begun.attempt, 0);
-    std::filesystem::create_directories(folder.logs());
+  // From here on to the log, which begins with what was said so far.
+  void begin(const std::filesystem::path& file, Begun begun) {
+    std::filesystem::create_directories(file.parent_path());
     const UniqueFd log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (!log) throw file_error("write", file);
     off_t copied = 0;
@@ -89,16 +97,17 @@ class LoggedOutput {
   bool is_first_ = true;
 };
 
-[[noreturn]] void live_in_background(int output, int news, const BackgroundLaunch& launch) {
+// Does the work, to its exit code.
+using Work = std::function<int(LoggedOutput& logged)>;
+
+[[noreturn]] void live_in_background(int output, int news, const Work& work) {
   ::setsid();
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   ::dup2(nothing.get(), STDIN_FILENO);
   int code = 0;
   try {
     LoggedOutput logged(output, news);
-    code = launch([&](const RunFolder& folder, int64_t run, int64_t attempt) {
-      logged.begin(folder, {run, attempt});
-    });
+    code = work(logged);
   } catch (const std::exception& error) {
     code = explain(error);
   }
@@ -132,21 +141,52 @@ class HeldSignals {
 // attempt counts as a sign of life too, so that one that has ended does not train.
 bool trains(const StoreFolder& folder, const Begun& begun) {
   const Store store(folder.database(), Store::Access::read_only);
-  const auto run = store.run(begun.run);
-  for (const AttemptRow& attempt : store.attempts(begun.run))
+  const auto run = store.run(begun.id);
+  for (const AttemptRow& attempt : store.attempts(begun.id))
     if (run && attempt.attempt == begun.attempt)
       return attempt.state == "running" && run->last_beat_ms > attempt.started_ms;
   return false;
 }
 
-void say_how_to_reach(const StoreFolder& folder, const RunRow& run) {
-  const std::string words = shell_quoted(run.folder) + store_option(folder);
-  log_info(run.folder + " runs in the background (process " + std::to_string(run.pid) +
-           ")\n  exprun logs " + words + " -f   follows what it says\n  exprun stop " + words +
-           "   saves and ends it");
+std::string folder_of(const StoreFolder& folder, int64_t run) {
+  return Store(folder.database(), Store::Access::read_only).run(run)->folder;
 }
 
-int watch_start(const StoreFolder& folder, pid_t child, int output, int news,
+std::filesystem::path log_of_sweep(const StoreFolder& folder, int64_t sweep) {
+  const Store store(folder.database(), Store::Access::read_only);
+  return folder.path / "sweeps" / (store.sweep(sweep)->uid + ".log");
+}
+
+std::string in_background(const std::string& name, pid_t process) {
+  return name + " runs in the background (process " + std::to_string(process) + ")";
+}
+
+Awaited awaited_run(const StoreFolder& folder) {
+  return {[&](const Begun& begun) {
+            return folder.run(folder_of(folder, begun.id)).log(begun.attempt, 0);
+          },
+          [&](const Begun& begun) { return trains(folder, begun); },
+          [&](const Begun& begun, pid_t process) {
+            const std::string name = folder_of(folder, begun.id);
+            const std::string words = shell_quoted(name) + store_option(folder);
+            return in_background(name, process) + "\n  exprun logs " + words +
+                   " -f   follows what it says\n  exprun stop " + words + "   saves and ends it";
+          }};
+}
+
+Awaited awaited_sweep(const StoreFolder& folder) {
+  return {[&](const Begun& begun) { return log_of_sweep(folder, begun.id); },
+          [](const Begun&) { return true; },
+          [&](const Begun& begun, pid_t process) {
+            const std::string words = std::to_string(begun.id) + store_option(folder);
+            const auto log = log_of_sweep(folder, begun.id).lexically_relative(folder.path);
+            return in_background("sweep " + std::to_string(begun.id), process) + ", its log is " +
+                   (folder.shown / log).string() + "\n  exprun sweep show " + words +
+                   "   shows its trials\n  exprun sweep stop " + words + "   saves and ends them";
+          }};
+}
+
+int watch_start(const Awaited& awaited, pid_t child, int output, int news,
                 const HeldSignals& signals) {
   std::optional<Begun> begun;
   UniqueFd log;
@@ -160,33 +200,44 @@ int watch_start(const StoreFolder& folder, pid_t child, int output, int news,
     Begun told;
     if (!begun && ::read(news, &told, sizeof told) == sizeof told) {
       begun = told;
-      const Store store(folder.database(), Store::Access::read_only);
-      const RunFolder run = folder.run(store.run(told.run)->folder);
-      log = UniqueFd(::open(run.log(told.attempt, 0).c_str(), O_RDONLY | O_CLOEXEC));
+      log = UniqueFd(::open(awaited.log(told).c_str(), O_RDONLY | O_CLOEXEC));
     }
     show();
     if (end) return exit_status(*end);
-    if (begun && trains(folder, *begun)) {
-      const Store store(folder.database(), Store::Access::read_only);
-      say_how_to_reach(folder, *store.run(begun->run));
+    if (begun && awaited.is_under_way(*begun)) {
+      log_info(awaited.how_to_reach(*begun, child));
       return 0;
     }
     signals.pass_on(child);
   }
 }
 
-}  // namespace
-
-int launch_in_background(const StoreFolder& folder, const BackgroundLaunch& launch) {
+int work_in_background(const Awaited& awaited, const Work& work) {
   const UniqueFd output = make_memory_file();
   const Pipe news = make_pipe();
   const HeldSignals signals;
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) throw file_error("start", "a process in the background");
-  if (child > 0) return watch_start(folder, child, output.get(), news.read.get(), signals);
+  if (child > 0) return watch_start(awaited, child, output.get(), news.read.get(), signals);
   signals.release();
-  live_in_background(output.get(), news.write.get(), launch);
+  live_in_background(output.get(), news.write.get(), work);
+}
+
+}  // namespace
+
+int launch_in_background(const StoreFolder& folder, const BackgroundLaunch& launch) {
+  return work_in_background(awaited_run(folder), [&](LoggedOutput& logged) {
+    return launch([&](const RunFolder& run, int64_t id, int64_t attempt) {
+      logged.begin(run.log(attempt, 0), {id, attempt});
+    });
+  });
+}
+
+int sweep_in_background(const StoreFolder& folder, const BackgroundSweep& sweep) {
+  return work_in_background(awaited_sweep(folder), [&](LoggedOutput& logged) {
+    return sweep([&](int64_t id) { logged.begin(log_of_sweep(folder, id), {id, 0}); });
+  });
 }
 
 }  // namespace exprun

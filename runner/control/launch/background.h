@@ -16,4 +16,9 @@ using BackgroundLaunch = std::function<int(const AttemptBegun& begun)>;
 // before threads are started and the store is opened.
 int launch_in_background(const StoreFolder& folder, const BackgroundLaunch& launch);
 
+// The same for a sweep: it is under way when it tells its number in the store.
+using SweepBegun = std::function<void(int64_t sweep)>;
+using BackgroundSweep = std::function<int(const SweepBegun& begun)>;
+int sweep_in_background(const StoreFolder& folder, const BackgroundSweep& sweep);
+
 }  // namespace exprun

@@ -510,6 +510,7 @@ SweepEnd run_trials(Store& store, const StoreFolder& folder, const SweepPlan& pl
   if (!difference.empty()) log_info(difference);
   store.record_trials(sweep.id, rows_of(store, folder, plan));
   const TransientLock process = join_sweep(folder, sweep.uid);
+  if (options.begun) options.begun(sweep.id);
   return Scheduler(store, folder, plan, options, sweep.id).run();
 }
 

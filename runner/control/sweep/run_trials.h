@@ -2,6 +2,7 @@
 // what a first one left, and several at once share the trials: a run's lock says whose it is.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,7 @@ struct SweepOptions {
   bool fail_fast = false;  // the first failure of this call stops the others, which save
   std::string command_line;
   LogLevel level = LogLevel::info;
+  std::function<void(int64_t sweep)> begun = {};  // told its number in the store
 };
 
 struct SweepEnd {
