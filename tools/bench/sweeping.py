@@ -3,6 +3,9 @@ import contextlib
 import itertools
 import os
 import pathlib
+import pty
+import re
+import signal
 import sqlite3
 import subprocess
 import time
@@ -13,6 +16,7 @@ from peers import python_with
 from startup import QUICKSTART, Exprun, hydra
 
 POINTS = 1000
+MANY_POINTS = 10_000
 TRIALS = 16
 SCHEDULED = (8, 64)  # trials of the two sweeps that tell what is paid for each trial from what is paid once
 SCHEDULER = "exprun sweep's own process"
@@ -22,6 +26,11 @@ SMALL = ("num_layers=2", "hidden_size=64", "num_heads=2", "context_length=64", "
 TINY = ("num_layers=1", "hidden_size=16", "num_heads=1", "context_length=16", "sequences=2", "steps=2",
         "schedule.warmup='1 steps'", "evaluation.val_loss.every='2 steps'", "evaluation.val_loss.tokens=32",
         "~evaluation.sample", "threads=1", "deterministic=true")
+# Two trials that do not end while their table is shown.
+WATCHED = ("run.seed=1,2", *(word for word in TINY if not word.startswith(("steps=", "evaluation."))), "steps=10000000",
+           "evaluation.val_loss.every='2000 steps'", "evaluation.val_loss.tokens=32", "-j", "2")
+WATCHED_SECONDS = 15
+LR_SWEEP = ROOT / "recipes/lr_sweep.toml"
 TRAINING_SECONDS = """
 SELECT sum(last - first) / 1000.0 FROM (SELECT min(time_ms) AS first, max(time_ms) AS last FROM metric
 JOIN series ON series.id = metric.series WHERE name = 'train/loss' GROUP BY run)"""
@@ -46,6 +55,23 @@ def optuna(folder, count):
         file = folder / f"optuna{next(numbers)}.db"
         return float(ran([python_with("optuna", "optuna"), "-c", OPTUNA, file, str(count)]))
     return measure
+
+
+def nanoseconds_of(process):
+    """What it has used of a core; 0 when it has ended."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0])
+    return 0
+
+
+def read_for(shown, seconds, until=None):
+    """What a terminal shows within that time, or up to a text."""
+    text, late = b"", time.monotonic() + seconds
+    while time.monotonic() < late and not (until and re.search(until, text)):
+        with contextlib.suppress(OSError):  # nobody writes to it any more
+            text += shown.read(1 << 16) or b""
+        time.sleep(0.1)
+    return text
 
 
 class Sweeps:
@@ -82,12 +108,30 @@ class Sweeps:
         with subprocess.Popen([exprun.program, *words], env={**os.environ, **exprun.environment}, cwd=ROOT,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             while process.poll() is None:
-                with contextlib.suppress(OSError, ValueError, IndexError):
-                    used = int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) or used
+                used = nanoseconds_of(process) or used
                 time.sleep(0.005)
         if process.returncode:
             raise Failed(how_it_ended(process.returncode))
         return used / 1e6
+
+    def live_table_percent(self):
+        """Of a core: all that the scheduler does at a terminal while its trials run."""
+        exprun = self.exprun()
+        terminal, end = pty.openpty()
+        with contextlib.closing(os.fdopen(terminal, "rb", buffering=0)) as shown, \
+                subprocess.Popen([exprun.program, "sweep", QUICKSTART, *WATCHED], cwd=ROOT, stderr=end, stdout=subprocess.DEVNULL,
+                                 env={**os.environ, **exprun.environment, "TERM": "xterm"}) as process:
+            os.close(end)
+            os.set_blocking(terminal, False)
+            text = read_for(shown, 60, until=rb"2 running, ETA")
+            begin, before = time.monotonic(), nanoseconds_of(process)
+            more = read_for(shown, WATCHED_SECONDS)
+            used = (nanoseconds_of(process) - before) / 1e9 / (time.monotonic() - begin)
+            process.send_signal(signal.SIGINT)
+            read_for(shown, 60, until=rb"the same command continues it")
+        if b"running, ETA" not in text or not more:
+            raise Failed("the table was not shown")
+        return 100 * used
 
     def scheduler_milliseconds(self):
         """A trial, and once a sweep: the line through a short and a long one."""
@@ -120,10 +164,20 @@ def tables(machine, options):
         found = alternate({
             f"exprun sweep --dry-run of {POINTS:,} points":
                 lambda: 1000 / POINTS * seconds_of(lambda: exprun.run("sweep", QUICKSTART, f"run.seed=range({POINTS})", "--dry-run")),
-            "exprun sweep --dry-run of 10,000 points":
-                lambda: 1000 / 10_000 * seconds_of(lambda: exprun.run("sweep", QUICKSTART, "run.seed=range(10000)", "--dry-run")),
             "Hydra's basic launcher, a function that does nothing": lambda: 1000 / 100 * seconds_of(launch),
             "Optuna in SQLite, ask and tell": optuna(folder, 100),
         }, options.rounds)
         yield Table("planning: one point of a sweep", "ms", {each: median(values) for each, values in found.items()},
                     notes={"exprun sweep --dry-run of 1,000 points": "loads, checks and hashes each"})
+        planned = {"exprun sweep --dry-run": lambda: seconds_of(
+            lambda: exprun.run("sweep", QUICKSTART, f"run.seed=range({MANY_POINTS})", "--dry-run"))}
+        yield whole(f"planning: {MANY_POINTS:,} points", "s", planned, 2, options)
+        yield whole("the live table of a sweep", "% of a core", {"exprun sweep, two trials": sweeps.live_table_percent}, 1, options)
+        example = {"exprun sweep": lambda: seconds_of(lambda: sweeps.exprun().run("sweep", LR_SWEEP))}
+        yield whole("recipes/lr_sweep.toml", "s", example, 120, options)
+
+
+def whole(title, unit, measured, goal, options):
+    """A table of one figure, with the most that it may be."""
+    found = alternate(measured, options.rounds)
+    return Table(title, unit, {each: median(values) for each, values in found.items()}, goals=dict.fromkeys(measured, goal))
