@@ -128,6 +128,56 @@ class SweepCrashes(ExprunTest):
         self.assert_each_done_once(trials)
         self.assert_equal_to_runs_alone(trials)
 
+    def go_on_from_checkpoints(self):
+        line = ("sweep", "tiny.toml", "run.seed=1,2", "steps=100000000", "checkpoint.every=20 steps", "-j", "2")
+        scheduler = self.start(*line)
+        saved = "SELECT run, max(step) FROM checkpoint GROUP BY run HAVING max(step) >= 40"
+        self.wait_for_step(1, scheduler)
+        self.wait_until(lambda: len(self.rows(saved)) == 2, scheduler)
+        self.kill_all(scheduler)
+        self.wait_for_the_end_of_trials()
+        saved_before = self.rows(saved)
+        scheduler = self.start(*line)
+        begun = "SELECT run, from_step FROM attempt WHERE attempt = 2"
+        self.wait_until(lambda: len(self.rows(begun)) == 2, scheduler)
+        begun_at = dict(self.rows(begun))
+        for run, step in saved_before:  # one more may have been complete without its row
+            self.assertIn(begun_at[run], (step, step + 20))
+        scheduler.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(scheduler).code, 130)
+
+    def look_at_young_trainers(self, delays):
+        """Kills the scheduler so long after its start; until all has ended, each trainer that lives is known to the store."""
+        for delay in delays:
+            scheduler = self.start("sweep", "tiny.toml", "run.seed=1,2", "steps=100000000", "-j", "2")
+            late = time.monotonic() + delay
+            while time.monotonic() < late:
+                self.assert_trainers_are_known()
+            scheduler.kill()
+            scheduler.wait()
+            while any(map(self.works_here, filter(str.isdigit, os.listdir("/proc")))):
+                self.assert_trainers_are_known()
+
+    def assert_trainers_are_known(self):
+        """Those that live before and after a look at the store."""
+        before = self.living_trainers()
+        if not before:
+            return
+        running = {run for (run,) in self.rows("SELECT run FROM runs WHERE state = 'running'")}
+        self.assertLessEqual(before & self.living_trainers(), running)
+
+    def living_trainers(self):
+        """The runs of the trainers of this folder."""
+        runs = set()
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            if not self.works_here(process):
+                continue
+            with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline", encoding="utf-8") as file:
+                words = file.read().split("\0")
+                if words[0].endswith("exprun-trainer") and "--run-id" in words:
+                    runs.add(int(words[words.index("--run-id") + 1]))
+        return runs
+
     def crash_with_early_stopping(self, trials, kills, seed):
         """The last look of a sweep leaves no trial stopped that its rule would go on with, as the store's metrics say it: whatever
         was killed between two decisions. The same line once more changes nothing."""

@@ -433,6 +433,12 @@ class Crashes(SweepCrashes):
     def test_trials_that_are_killed_at_random_all_finish_with_the_same_bits(self):
         self.crash(trials=6, kills=4, seed=1)
 
+    def test_trials_that_are_killed_go_on_from_their_newest_checkpoints(self):
+        self.go_on_from_checkpoints()
+
+    def test_every_trainer_that_lives_has_a_running_row(self):
+        self.look_at_young_trainers(delays=(0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3))
+
     def test_trials_that_are_stopped_early_are_the_same_whoever_looks(self):
         self.crash_with_early_stopping(trials=6, kills=4, seed=1)
 

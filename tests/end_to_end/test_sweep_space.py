@@ -46,7 +46,9 @@ class Space(ExprunTest):
         for kind, text in blocks.items():
             (self.folder / f"points.{kind}").write_text(text)
         lines = list(table())
-        self.assertGreaterEqual(len(lines), 19)
+        written = re.search(r"\| You write \|.*?\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)[1]
+        self.assertEqual(len(lines), len(written.splitlines()))
+        self.assertEqual(len(lines), 20)
         for line, expected in lines:
             with self.subTest(line=line):
                 found = self.points(QUICKSTART, *shlex.split(line))

@@ -1,84 +1,16 @@
 """`exprun watch`: what it shows of runs and sweeps, in a terminal and as text."""
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
-import termios
-import time
 import unittest
 
-from shells import has_terminals
-from support import BUILD, TIMEOUT, ExprunTest
+from support import TIMEOUT, ExprunTest
+from terminals import Terminal
 
-TAKEN, GIVEN_BACK = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 LONG = ("steps=1000000", "evaluation.val_loss.every='100 steps'", "evaluation.val_loss.tokens=64")
 
 
-class Terminal:
-    """A pseudo-terminal with exprun in it, and the page as it stands: the few codes that exprun writes."""
-
-    def __init__(self, test, *words, columns=100, lines=30, term="xterm"):
-        self.test = test
-        self.terminal, self.end = pty.openpty()
-        test.addCleanup(os.close, self.terminal)
-        self.size(columns, lines)
-        self.before = termios.tcgetattr(self.end)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
-        environment |= {"TERM": term, "NO_COLOR": "1", "XDG_CACHE_HOME": str(test.folder / "cache")}
-        self.process = subprocess.Popen([BUILD / "exprun", *words], cwd=test.folder, stdin=self.end, stdout=self.end,
-                                        stderr=subprocess.PIPE, env=environment, start_new_session=True)
-        test.addCleanup(self.process.stderr.close)
-        test.addCleanup(self.process.wait)
-        test.addCleanup(self.process.kill)
-        self.written, self.page = b"", {}
-
-    def size(self, columns, lines):
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
-
-    def read(self, seconds):
-        """What is written within that time."""
-        more, late = b"", time.monotonic() + seconds
-        while (left := late - time.monotonic()) > 0 and select.select([self.terminal], [], [], left)[0]:
-            more += os.read(self.terminal, 65536)
-        self.written += more
-        return more
-
-    def shown(self):
-        page = {}
-        for row, line in re.findall(r"\x1b\[(?:(\d+);1H\x1b\[2K|2J)([^\x1b]*)", self.written.decode(errors="replace")):
-            if row:
-                page[int(row)] = line
-            else:
-                page = {}
-        return [page.get(row, "") for row in range(1, max(page, default=0) + 1)]
-
-    def wait_for(self, pattern):
-        late = time.monotonic() + TIMEOUT
-        while not re.search(pattern, "\n".join(self.shown())):
-            self.test.assertLess(time.monotonic(), late, f"{pattern} is not shown:\n" + "\n".join(self.shown()))
-            self.test.assertIsNone(self.process.poll(), "watch has ended")
-            self.read(0.2)
-
-    def ended(self):
-        """Its exit code, once it has given the terminal back as it was."""
-        code = self.process.wait(TIMEOUT)
-        self.read(0.1)
-        self.test.assertTrue(self.written.startswith(TAKEN), self.written[:40])
-        self.test.assertTrue(self.written.endswith(GIVEN_BACK), self.written[-40:])
-        self.test.assertEqual(termios.tcgetattr(self.end), self.before)
-        return code
-
-
 class Watch(ExprunTest):
-    def terminal(self, *words, **size):
-        if not has_terminals():
-            self.skipTest("this machine has no pseudo-terminals")
-        return Terminal(self, *words, **size)
-
     def begin(self):
         self.exprun("tiny.toml", *LONG, "--detach")
         self.addCleanup(self.exprun, "stop", "tiny")
@@ -96,7 +28,7 @@ class Watch(ExprunTest):
 
     def test_live_until_q(self):
         self.begin()
-        terminal = self.terminal("watch")
+        terminal = Terminal(self, "watch")
         terminal.wait_for(r"tiny-\w{8}: running")
         terminal.wait_for(r"ETA \d")
         terminal.wait_for("train/loss, val/loss by step")
@@ -110,7 +42,7 @@ class Watch(ExprunTest):
 
     def test_follows_the_size_and_draws_only_what_is_new(self):
         self.exprun("tiny.toml")
-        terminal = self.terminal("watch")
+        terminal = Terminal(self, "watch")
         terminal.wait_for("q: quit")
         terminal.read(0.1)
         self.assertEqual(terminal.read(2.5), b"")  # two more looks, and nothing new
@@ -131,14 +63,14 @@ class Watch(ExprunTest):
     def test_signals_give_the_terminal_back(self):
         self.exprun("tiny.toml")
         for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
-            terminal = self.terminal("watch", "tiny")
+            terminal = Terminal(self, "watch", "tiny")
             terminal.wait_for("q: quit")
             terminal.process.send_signal(number)
             self.assertEqual(terminal.ended(), 0)
 
     def test_curves_after_a_resume_are_those_of_the_store(self):
         self.exprun("tiny.toml", *LONG, "run.length='60 steps'", "checkpoint.every='20 steps'")
-        terminal = self.terminal("watch", "tiny", "--metric", "train/loss")
+        terminal = Terminal(self, "watch", "tiny", "--metric", "train/loss")
         terminal.wait_for("step 60/60")
         self.exprun("resume", "tiny", "run.steps=90")
         terminal.wait_for("step 90/90")
@@ -166,7 +98,7 @@ class Watch(ExprunTest):
             result = self.exprun("watch", *words, code=code)
             self.assertEqual(result.out, "")
             self.assertIn(said, result.err)
-        terminal = self.terminal("watch", term="dumb")
+        terminal = Terminal(self, "watch", term="dumb")
         self.assertEqual(terminal.process.wait(TIMEOUT), 2)
         self.assertIn(b"standard output is not a terminal that can be drawn on", terminal.process.stderr.read())
 
