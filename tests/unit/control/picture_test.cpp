@@ -137,17 +137,17 @@ TEST_CASE("plot: what is not finite is a gap, one value a cross, a constant a li
 )");
   CHECK(drawn(panel_of({{10, 2.5}}), 30, 4) == R"(loss by step
     │
-2.5 ┤                        ⣠
-    │                        ⠈
+2.6 ┤                        ⣠
+2.4 ┤                        ⠈
     │
     └┬───────────┬───────────┬
      0           5          10
 ━━ a
 )");
   CHECK(drawn(panel_of({{0, 3}, {100, 3}}), 30, 4) == R"(loss by step
-    │
+3.2 ┤
 3.0 ┤⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀
-    │
+2.8 ┤
     │
     └┬───────────┬───────────┬
      0          50         100

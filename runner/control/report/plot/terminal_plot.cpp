@@ -163,12 +163,17 @@ size_t place_of(double part, size_t cells) {
   return static_cast<size_t>(std::lround(part * static_cast<double>(cells - 1)));
 }
 
-// The labels of the y axis, a line each; empty where there is none.
+// The labels of the y axis, a line each; empty where there is none. One number alone would give no
+// scale.
 std::vector<std::string> y_labels(const Panel& panel, size_t height) {
-  std::vector<std::string> labels(height);
-  for (const Tick& tick : ticks(panel.y, height / kRowsPerTick + 1))
-    labels[height - 1 - place_of(tick.at, height)] = tick.text;
-  return labels;
+  constexpr size_t kLeast = 2;
+  for (size_t most = height / kRowsPerTick + 1;; ++most) {
+    std::vector<std::string> labels(height);
+    for (const Tick& tick : ticks(panel.y, most))
+      labels[height - 1 - place_of(tick.at, height)] = tick.text;
+    const auto empty = std::count(labels.begin(), labels.end(), "");
+    if (height - static_cast<size_t>(empty) >= kLeast || most >= 2 * height) return labels;
+  }
 }
 
 // The axis below the curves and the numbers below it, those that have room.
@@ -195,14 +200,39 @@ std::string shortened(const std::string& text, size_t columns) {
   return columns == 0 ? "" : clipped(text, columns - 1) + "…";
 }
 
-std::string legend_line(const Panel& panel, size_t i, const TerminalPlotOptions& options) {
-  const PlotCurve& curve = panel.curves[i];
-  const std::string sign = curve.dashed ? "╍╍ " : "━━ ";
-  const size_t room = options.width - 5, needed = display_width(curve.reading);
-  const std::string label =
-      clipped(shortened(curve.label, room - std::min(room, needed)) + curve.reading, room);
-  if (options.colors) return inked(sign, ink_of(curve), true) + label;
-  return (panel.curves.size() > 1 ? letter_of(i) + ' ' : "") + sign + label;
+// Of the labels that differ, as many bytes of their beginning as all share, in whole characters.
+size_t common_start(const std::vector<PlotCurve>& curves) {
+  const std::string& first = curves.front().label;
+  size_t size = first.size();
+  bool differ = false;
+  for (const PlotCurve& curve : curves) {
+    const auto end =
+        std::mismatch(first.begin(), first.end(), curve.label.begin(), curve.label.end());
+    size = std::min(size, static_cast<size_t>(end.first - first.begin()));
+    differ = differ || curve.label != first;
+  }
+  return differ ? first_bytes(first, size).size() : 0;
+}
+
+// A line for each curve. Where one has no room, what all labels begin with is cut first: it tells
+// none of them apart.
+std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& options) {
+  const size_t room = options.width - 5;
+  const bool fit = std::all_of(panel.curves.begin(), panel.curves.end(), [&](const PlotCurve& c) {
+    return display_width(c.label) + display_width(c.reading) <= room;
+  });
+  const size_t start = fit || panel.curves.empty() ? 0 : common_start(panel.curves);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < panel.curves.size(); ++i) {
+    const PlotCurve& curve = panel.curves[i];
+    const std::string sign = curve.dashed ? "╍╍ " : "━━ ";
+    const std::string label = (start ? "…" : "") + curve.label.substr(start);
+    const size_t for_label = room - std::min(room, display_width(curve.reading));
+    const std::string text = clipped(shortened(label, for_label) + curve.reading, room);
+    const std::string letter = !options.colors && panel.curves.size() > 1 ? letter_of(i) + ' ' : "";
+    lines.push_back(letter + inked(sign, ink_of(curve), options.colors) + text);
+  }
+  return lines;
 }
 
 }  // namespace
@@ -233,7 +263,7 @@ std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOption
                     row_text(canvas, panel, width, row, options.colors));
   }
   add_x_axis(lines, panel, margin, width);
-  for (size_t i = 0; i < panel.curves.size(); ++i) lines.push_back(legend_line(panel, i, options));
+  for (std::string& line : legend(panel, options)) lines.push_back(std::move(line));
   return lines;
 }
 
