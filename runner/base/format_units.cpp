@@ -53,11 +53,15 @@ std::string three_digits(double value, const std::string& unit) {
 
 constexpr double kNotWrittenOut = 1e6;
 
-// "2.56e33"
-std::string with_exponent(double value) {
-  const std::string text = format("%.2e", value);
+// "2.56e33" of "2.56e+33"
+std::string with_short_exponent(const std::string& text) {
   const size_t e = text.find('e');
+  if (e == text.npos) return text;
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.c_str() + e + 1));
+}
+
+std::string with_exponent(double value) {
+  return with_short_exponent(format("%.2e", value));
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ std::string four_digits(double value) {
   if (value == 0) return "0";
   if (std::abs(value) >= kNotWrittenOut) return with_exponent(value);
   if (std::abs(value) >= 9999.5) return with_thousands(std::llround(value));
-  std::string text = format("%#.4g", value);
+  std::string text = with_short_exponent(format("%#.4g", value));
   if (text.back() == '.') text.pop_back();
   return text;
 }

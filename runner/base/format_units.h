@@ -10,7 +10,7 @@
 
 namespace exprun {
 
-std::string four_digits(double value);  // 1.9149 -> "1.915", 3e-5 -> "3.000e-05", 2e6 -> "2.00e6"
+std::string four_digits(double value);  // 1.9149 -> "1.915", 3e-5 -> "3.000e-5", 2e6 -> "2.00e6"
 // 1.91494 to 4 digits: "1.9149"; nan -> "nan", 2.5612e33 -> "2.56e33"
 std::string fixed(double value, int digits);
 std::string duration(double seconds);              // "0.42s", "12s", "1m 12s", "2h 05m", "3d 04h"

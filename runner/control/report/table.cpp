@@ -114,6 +114,8 @@ namespace {
 
 // A table for a paper.
 
+constexpr std::string_view kPlusMinus = "±";
+
 std::string latex_escaped(const std::string& text) {
   std::string out;
   for (const CodePoint& c : code_points(text)) {
@@ -134,14 +136,21 @@ std::string latex_escaped(const std::string& text) {
   return out;
 }
 
-// "3.000e-05" as a power of ten; any other text as it is.
+// "3.000e-5" and "(1.24 ± 0.31)e8 (3)" with their powers of ten; any other text as it is.
+std::string latex_number(const std::string& text) {
+  const size_t e = text.find('e'), end = std::min(text.find(' ', e), text.size());
+  if (e == text.npos) return latex_escaped(text);
+  const auto exponent = parse_number<int64_t>(std::string_view(text).substr(e + 1, end - e - 1));
+  if (!exponent) return latex_escaped(text);
+  std::string mantissa = text.substr(0, e);
+  if (const size_t sign = mantissa.find(kPlusMinus); sign != mantissa.npos)
+    mantissa.replace(sign, kPlusMinus.size(), "\\pm");
+  return "$" + mantissa + " \\times 10^{" + std::to_string(*exponent) + "}$" +
+         latex_escaped(text.substr(end));
+}
+
 std::string latex_cell(const Cell& cell) {
-  const size_t e = cell.text.find('e');
-  std::string text = latex_escaped(cell.text);
-  if (cell.as_number() && e != std::string::npos)
-    if (const auto exponent = parse_number<int64_t>(
-            std::string_view(cell.text).substr(cell.text[e + 1] == '+' ? e + 2 : e + 1)))
-      text = "$" + cell.text.substr(0, e) + " \\times 10^{" + std::to_string(*exponent) + "}$";
+  const std::string text = cell.as_number() ? latex_number(cell.text) : latex_escaped(cell.text);
   return cell.tone == Tone::best ? "\\textbf{" + text + "}" : text;
 }
 

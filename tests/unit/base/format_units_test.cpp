@@ -13,7 +13,7 @@ TEST_CASE("humane: a loss has four significant digits") {
   CHECK(four_digits(1234) == "1234");
   CHECK(four_digits(12345.6) == "12,346");
   CHECK(four_digits(0) == "0");
-  CHECK(four_digits(3e-5) == "3.000e-05");
+  CHECK(four_digits(3e-5) == "3.000e-5");
   CHECK(four_digits(999'999) == "999,999");
   CHECK(four_digits(2.5612e33) == "2.56e33");
   CHECK(four_digits(-1e6) == "-1.00e6");

@@ -289,8 +289,15 @@ TEST_CASE("report: a deviation has two significant digits, and the mean as many 
   CHECK(text(123.456, 1234) == "123 ± 1234 (3)");
   CHECK(text(2, 0) == "2.000 ± 0 (3)");
   CHECK(text(0, 0.1) == "0.00 ± 0.10 (3)");
-  CHECK(text(2.5e7, 1.5e6) == "2.50e7 ± 1.50e6 (3)");
-  CHECK(text(3e-5, 1e-6) == "3.000e-05 ± 1.000e-06 (3)");
+  CHECK(text(0.123, 0.0996) == "0.12 ± 0.10 (3)");
+  CHECK(text(2.5e7, 1.5e6) == "(2.50 ± 0.15)e7 (3)");
+  CHECK(text(-1.6e6, 2.5e7) == "(-0.2 ± 2.5)e7 (3)");
+  CHECK(text(3e-5, 1e-6) == "(3.00 ± 0.10)e-5 (3)");
+  CHECK(text(0, 1e-6) == "(0.0 ± 1.0)e-6 (3)");
+  CHECK(text(1, 1e-10) == "1.00000000000 ± 0.00000000010 (3)");
+  CHECK(text(1, 1e-20) == "1.000 ± 1.000e-20 (3)");
+  CHECK(text(1e308, 1e308) == "(1.0 ± 1.0)e308 (3)");
+  CHECK(text(1e-300, 1e-300) == "(1.0 ± 1.0)e-300 (3)");
   CHECK(text(std::nan(""), std::nan("")) == "nan ± nan (3)");
   CHECK(to_string(Spread{2, std::nan(""), 1}) == "2.000 (1)");
   CHECK(to_string(Spread{}) == "");
@@ -302,6 +309,18 @@ TEST_CASE("report: a curve in one line") {
   CHECK(sparkline({5}) == "▄");
   CHECK(sparkline({5, 5}) == "▄▄");
   CHECK(sparkline({-1.7e308, 1.7e308}) == "▁█");
+TEST_CASE("report: LaTeX has one notation for powers of ten, of a mean too") {
+  const auto latex = [](const Spread& spread) {
+    const std::string text =
+        to_latex(ResultTable{{{"a", "a", true}}, {{Cell::number(spread.mean, to_string(spread))}}});
+    const size_t begin = text.find("\\midrule\n") + 9;
+    return text.substr(begin, text.find(" \\\\\n", begin) - begin);
+  };
+  CHECK(latex({1.24e8, 3.1e7, 3}) == "$(1.24 \\pm 0.31) \\times 10^{8}$ (3)");
+  CHECK(latex({3e-5, 0, 1}) == "$3.000 \\times 10^{-5}$ (1)");
+  CHECK(latex({1.5, 0.5, 2}) == "1.50 $\\pm$ 0.50 (2)");
+}
+
   CHECK(sparkline({std::nan("")}) == "×");
   CHECK(sparkline({}) == "");
 }

@@ -4,8 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -46,18 +49,31 @@ double entropy(const std::vector<Cell>& cells) {
 }
 
 constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
-constexpr int kMostDecimals = 8;
+constexpr int kSignificant = 2;                     // digits of a deviation
+constexpr int kMostDecimals = 15;                   // that a double has
 
-// Two significant digits of the deviation.
-int decimals_for(double deviation) {
-  const int decimals = 1 - static_cast<int>(std::floor(std::log10(deviation)));
-  return std::clamp(decimals, 0, kMostDecimals);
+// Of the value as it is written with so many digits: 0.0996 is 1.0e-1 with two.
+int exponent_of(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
+  return std::atoi(std::strchr(text, 'e') + 1);
 }
 
-std::string with_decimals(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+// "1.915 ± 0.012"; nothing where the deviation is too small to be written beside the mean.
+std::optional<std::string> with_deviation(double mean, double deviation) {
+  const int decimals = std::max(0, kSignificant - 1 - exponent_of(deviation, kSignificant));
+  if (decimals > kMostDecimals) return std::nullopt;
+  return fixed(mean, decimals) + " ± " + fixed(deviation, decimals);
+}
+
+// "(1.24 ± 0.31)e8": both by the exponent of the larger one.
+std::optional<std::string> with_common_exponent(double mean, double deviation) {
+  const int exponent =
+      exponent_of(std::max(std::abs(mean), deviation), std::numeric_limits<double>::digits10);
+  const double power = std::pow(10.0, exponent);
+  const auto text = with_deviation(mean / power, deviation / power);
+  if (!text) return std::nullopt;
+  return '(' + *text + ")e" + std::to_string(exponent);
 }
 
 // "finished", or "2 of 3 finished"
@@ -225,13 +241,13 @@ Spread spread_of(std::vector<double> values) {
 
 std::string mean_text(const Spread& spread) {
   if (spread.count == 1) return four_digits(spread.mean);
-  const double size = std::abs(spread.mean);
-  const bool plain = std::isfinite(spread.deviation) && spread.deviation > 0 && size < kLargest &&
-                     (size >= kSmallest || size == 0) && spread.deviation < kLargest;
-  const auto shown = [&](double value) {
-    return plain ? with_decimals(value, decimals_for(spread.deviation)) : four_digits(value);
-  };
-  return shown(spread.mean) + " ± " + (spread.deviation == 0 ? "0" : shown(spread.deviation));
+  const double larger = std::max(std::abs(spread.mean), spread.deviation);
+  const bool plain = larger >= kSmallest && larger < kLargest;
+  std::optional<std::string> text;
+  if (spread.deviation > 0 && std::isfinite(larger))
+    text = plain ? with_deviation(spread.mean, spread.deviation)
+                 : with_common_exponent(spread.mean, spread.deviation);
+  return text.value_or(four_digits(spread.mean) + " ± " + four_digits(spread.deviation));
 }
 
 std::string to_string(const Spread& spread) {
