@@ -100,7 +100,8 @@ class Compare(ExprunTest):
         out = self.exprun("compare", "tiny", "--metric", "grad_norm", "--markdown").out
         self.assertTrue(out.startswith(f"| parameter | {' | '.join(newest_first)} |\n"), out)
         self.assertIn("\n| run.seed | 3 (override) | 2 (override) | 1 (override) |\n", out)
-        self.assertIn("\n| best grad_norm | ", out)
+        self.assertIn("\n| last grad_norm | ", out)
+        self.assertNotIn("best grad_norm", out)
         self.assertEqual(out.count("**") % 2, 0)
         self.assertNotIn("train/loss", out)
 

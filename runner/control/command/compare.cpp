@@ -1,12 +1,16 @@
 // exprun compare RUN RUN...
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
+#include "control/command/criterion.h"
 #include "control/command/stored_runs.h"
+#include "control/command/table_format.h"
 #include "control/launch/provenance.h"
 #include "control/report/compare/compared_series.h"
 #include "control/report/compare/side_by_side.h"
@@ -67,6 +71,28 @@ Parameters parameters_of(const Store& store, const std::vector<ReportedRun>& run
           side_by_side("origin", runs, std::move(origins))};
 }
 
+// The commands that show how the code differs, where it does: each commit against the first.
+Words hints_of(const std::vector<RunRow>& runs, const ResultTable& circumstances) {
+  const auto differs = [&](const char* name) {
+    return std::any_of(circumstances.rows.begin(), circumstances.rows.end(),
+                       [&](const auto& row) { return row[0].text == name; });
+  };
+  Words hints;
+  if (differs("uncommitted_changes"))
+    hints.push_back("exprun show RUN --git-diff prints the uncommitted changes of a run");
+  if (!differs("git_commit")) return hints;
+  const auto& first = runs.front().git_commit;
+  Words commits;
+  for (const RunRow& run : runs)
+    if (run.git_commit && run.git_commit != first &&
+        std::find(commits.begin(), commits.end(), *run.git_commit) == commits.end())
+      commits.push_back(*run.git_commit);
+  for (const std::string& commit : first ? commits : Words())
+    hints.push_back("git diff " + first->substr(0, 12) + ' ' + commit.substr(0, 12) +
+                    " prints how the commits differ");
+  return hints;
+}
+
 ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::vector<RunRow>& rows) {
   std::vector<ComparedColumn> columns;
@@ -82,10 +108,13 @@ ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>&
 // What came of the runs.
 
 std::vector<ComparedSeries> asked_series(const Store& store, const std::vector<RunRow>& runs,
-                                         const Words& names) {
+                                         const Words& names, const Criterion& criterion) {
+  Words usual = {"val/loss", "train/loss"};
+  if (std::find(usual.begin(), usual.end(), criterion.series) == usual.end())
+    usual.insert(usual.begin(), criterion.series);
   std::vector<ComparedSeries> all;
-  for (const std::string& name : names.empty() ? Words{"val/loss", "train/loss"} : names) {
-    ComparedSeries series = read_series(store, runs, name);
+  for (const std::string& name : names.empty() ? usual : names) {
+    ComparedSeries series = read_series(store, runs, name, goal_of(name, criterion));
     if (series.has_values()) {
       all.push_back(std::move(series));
     } else if (!names.empty()) {
@@ -101,7 +130,8 @@ std::vector<ComparedSeries> asked_series(const Store& store, const std::vector<R
 // Of all steps: the first are slower, and some wait for an evaluation.
 ComparedColumn throughput_of(const Store& store, const std::vector<RunRow>& runs) {
   ComparedColumn column{{"", "median tokens/s"}, {}, Goal::highest};
-  for (std::vector<MetricRow>& values : read_series(store, runs, "tokens_per_s").values) {
+  for (std::vector<MetricRow>& values :
+       read_series(store, runs, "tokens_per_s", Goal::highest).values) {
     const auto median = median_of(std::move(values));
     column.cells.push_back(
         median ? Cell::number(*median, with_thousands(static_cast<int64_t>(*median)))
@@ -122,7 +152,7 @@ ResultTable results_of(const Store& store, const std::vector<ReportedRun>& runs,
   std::vector<ComparedColumn> columns = {std::move(state), std::move(step), std::move(time),
                                          throughput_of(store, rows)};
   for (const ComparedSeries& series : all_series) {
-    columns.push_back(best_of(series));
+    if (auto best = best_of(series)) columns.push_back(std::move(*best));
     columns.push_back(last_of(series));
     if (auto common = at_common_step(series)) columns.push_back(std::move(*common));
   }
@@ -134,6 +164,7 @@ ResultTable results_of(const Store& store, const std::vector<ReportedRun>& runs,
 struct Comparison {
   Parameters parameters;
   ResultTable circumstances, results, partings;
+  Words hints;  // what shows how the code differs
 };
 
 std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs,
@@ -157,23 +188,13 @@ std::string plain_text_of(const Comparison& compared) {
                      section(compared.circumstances,
                              "code, machine, libraries, data and environment: the same\n") +
                      '\n' + section(compared.results, "");
-  if (!compared.partings.rows.empty())
-    text += '\n' + to_plain(compared.partings, {terminal_width(), wants_colours()});
   return text;
 }
 
-// What shows how the code differs, where it does.
-void say_how_code_differs(const std::vector<RunRow>& runs, const ResultTable& circumstances) {
-  const auto differs = [&](const char* name) {
-    return std::any_of(circumstances.rows.begin(), circumstances.rows.end(),
-                       [&](const auto& row) { return row[0].text == name; });
-  };
-  if (differs("uncommitted_changes"))
-    log_info("exprun show RUN --git-diff prints the uncommitted changes of a run");
-  const auto &first = runs.front().git_commit, &last = runs.back().git_commit;
-  if (differs("git_commit") && runs.size() == 2 && first && last)
-    log_info("git diff " + first->substr(0, 12) + ' ' + last->substr(0, 12) +
-             " prints how the commits differ");
+void print_partings(const ResultTable& partings) {
+  if (partings.rows.empty()) return;
+  print("\n");
+  print_plain(partings, "--json and --markdown have them");
 }
 
 std::string markdown_of(const Comparison& compared) {
@@ -181,6 +202,7 @@ std::string markdown_of(const Comparison& compared) {
   for (const ResultTable* table : {&compared.parameters.values, &compared.circumstances,
                                    &compared.results, &compared.partings})
     if (!table->rows.empty()) text += (text.empty() ? "" : "\n") + to_markdown(*table);
+  for (const std::string& hint : compared.hints) text += (text.empty() ? "" : "\n") + hint + '\n';
   return text;
 }
 
@@ -194,6 +216,7 @@ std::string json_of(const Comparison& compared) {
          member("origins", compared.parameters.origins) + ",\n" +
          member("circumstances", compared.circumstances) + ",\n" +
          member("results", compared.results) + ",\n" + member("partings", compared.partings) +
+         ",\n\"hints\": " + json_text(nlohmann::json(compared.hints), -1, NotUtf8::replaced) +
          "}\n";
 }
 
@@ -215,16 +238,20 @@ void compare(const AskedComparison& asked, const Globals& globals) {
   require_few(runs);
   std::vector<RunRow> rows;
   for (const ReportedRun& run : runs) rows.push_back(run.run);
-  const auto all_series = asked_series(store, rows, asked.metrics);
-  const Comparison compared{parameters_of(store, runs, rows), circumstances_of(store, runs, rows),
+  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
+  const auto all_series = asked_series(store, rows, asked.metrics, criterion);
+  ResultTable circumstances = circumstances_of(store, runs, rows);
+  Words hints = hints_of(rows, circumstances);
+  const Comparison compared{parameters_of(store, runs, rows), std::move(circumstances),
                             results_of(store, runs, rows, all_series),
-                            partings_of(rows, all_series)};
+                            partings_of(rows, all_series), std::move(hints)};
   if (asked.json) return print(json_of(compared));
   if (asked.markdown) return print(markdown_of(compared));
   print(plain_text_of(compared));
+  print_partings(compared.partings);
   if (!all_series.empty()) print(curves_text(store, runs, all_series));
   std::fflush(stdout);
-  say_how_code_differs(rows, compared.circumstances);
+  for (const std::string& hint : compared.hints) log_info(hint);
 }
 
 }  // namespace
@@ -241,7 +268,8 @@ int run_compare(const Words& words, const Globals& globals) {
       .option("--sweep", "ID", asked.sweep, "the runs of a small sweep: its id, name or @last",
               offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
-              "compare this series; may be repeated (default: val/loss and train/loss)",
+              "compare this series; may be repeated (default: val/loss, train/loss and the metric "
+              "of the sweep or of the recipes)",
               offer::series)
       .flag("--json", asked.json, "print a JSON object with an array for each table")
       .flag("--markdown", asked.markdown, "print Markdown tables")

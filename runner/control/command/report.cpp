@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/terminal/terminal.h"
+#include "control/command/criterion.h"
 #include "control/command/report_page.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
@@ -43,8 +44,9 @@ void declare(Asked& asked, Arguments& arguments) {
           "only are one row",
           offer::sweeps)
       .option("--metric", "NAME[:WHICH]", asked.metrics,
-              "show this series instead of val/loss and train/loss; WHICH is last (default), min, "
-              "max or at(STEP); may be repeated")
+              "show this series instead of the usual ones; WHICH is last (default), min, max or "
+              "at(STEP); may be repeated (default: the metric of the sweep or of the recipes, "
+              "val/loss and train/loss)")
       .option("--columns", "A,B", asked.columns,
               "show these columns only; parameters and series are columns too")
       .flag("--all-parameters", asked.all_parameters,
@@ -91,27 +93,51 @@ std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& fold
 
 // A name alone is a series here, never a parameter.
 ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>& runs,
-                             const std::string& text) {
+                             const std::string& text, const Criterion& criterion) {
   const auto source = source_of("--metric", text);
   const Extent whole{0, text.size()};
   ValueName name = parse_value_name(source, whole);
   if (name.which == ValueName::Which::plain) name.which = ValueName::Which::last;
   ComparedColumn column{{text, text, true, kRankBest},
                         values_of(store, runs, name, span_of(source, 0, text.size())).cells,
-                        goal_of(name.name)};
-  if (name.which == ValueName::Which::min) column.goal = Goal::lowest;
-  if (name.which == ValueName::Which::max) column.goal = Goal::highest;
+                        goal_of(name.name, criterion),
+                        true,
+                        name.name};
+  if (column.goal == Goal::none && name.which == ValueName::Which::min) column.goal = Goal::lowest;
+  if (column.goal == Goal::none && name.which == ValueName::Which::max) column.goal = Goal::highest;
   return column;
 }
 
 std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<ReportedRun>& runs,
-                                       const Words& names) {
-  if (names.empty()) return usual_metrics(runs);
+                                       const Asked& asked) {
+  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
   std::vector<ComparedColumn> columns;
-  for (const std::string& name : names) {
-    columns.push_back(metric_column(store, runs, name));
+  for (const std::string& name : asked.metrics) {
+    columns.push_back(metric_column(store, runs, name, criterion));
     if (columns.size() > 1) columns.back().column.rank = kRankAsked;
   }
+std::vector<std::optional<SeriesRow>> series_of(const Store& store,
+                                                const std::vector<ReportedRun>& runs,
+                                                const std::string& name) {
+  std::vector<std::optional<SeriesRow>> series;
+  const bool is_read = name == "val/loss";
+  auto by_run = is_read ? std::map<int64_t, SeriesRow>() : store.series_by_run(name);
+  for (const ReportedRun& run : runs) {
+    const auto found = by_run.find(run.run.id);
+    series.push_back(is_read                 ? run.val_loss
+                     : found == by_run.end() ? std::nullopt
+                                             : std::optional(std::move(found->second)));
+  }
+  return series;
+}
+
+// People are spared columns without a value; a program finds the usual ones always.
+void drop_empty(std::vector<ComparedColumn>& columns) {
+  std::erase_if(columns, [](const ComparedColumn& column) {
+    return !column.cells.empty() && !column.has_values();
+  });
+}
+
   return columns;
 }
 
@@ -120,6 +146,9 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths();
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
+  if (!columns.empty()) return columns;
+  columns = usual_metrics(runs, criterion, series_of(store, runs, criterion.series));
+  if (!asked.format.is_for_programs()) drop_empty(columns);
   if (runs.empty()) return {};
   return by_entropy(parameter_columns(paths, std::move(cells), all));
 }
@@ -151,7 +180,7 @@ struct Rows {
 };
 
 Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
-  auto metrics = metrics_of(store, runs, asked.metrics);
+  auto metrics = metrics_of(store, runs, asked);
   auto parameters = parameters_of(store, runs, asked.all_parameters);
   const bool named = !asked.group_by.empty();
   const bool seeds = std::any_of(parameters.begin(), parameters.end(), is_seed);
@@ -191,20 +220,29 @@ size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Ro
   return rows.columns.size() - 1;
 }
 
-std::vector<size_t> order_of(const ComparedColumn& column, const Asked& asked) {
-  auto order = sorted_order(column.cells, (column.goal == Goal::highest) != asked.reverse);
-  if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
-  return order;
+// The first metric that has a value.
+std::optional<size_t> first_metric(const std::vector<ComparedColumn>& columns) {
+  const auto found = std::find_if(columns.begin(), columns.end(), [](const ComparedColumn& column) {
+    return column.is_metric() && column.has_values();
+  });
+  if (found == columns.end()) return std::nullopt;
+  return static_cast<size_t>(found - columns.begin());
 }
 
-// The first metric orders, unless --sort says another column.
-size_t ordering_column(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
-                       const std::string& sort) {
-  if (!sort.empty())
-    return column_named(store, runs, rows, source_of("--sort", sort), {0, sort.size()});
-  const auto has_goal = [](const ComparedColumn& column) { return column.goal != Goal::none; };
-  return static_cast<size_t>(std::find_if(rows.columns.begin(), rows.columns.end(), has_goal) -
-                             rows.columns.begin());
+// By the column of --sort, else by the first metric; as they are where there is none.
+std::vector<size_t> order_of(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
+                             const Asked& asked) {
+  const auto by = asked.sort.empty()
+                      ? first_metric(rows.columns)
+                      : column_named(store, runs, rows, source_of("--sort", asked.sort),
+                                     {0, asked.sort.size()});
+  const size_t count = rows.columns.front().cells.size();
+  const std::vector<Cell> equal(by ? 0 : count);
+  const std::vector<Cell>& cells = by ? rows.columns[*by].cells : equal;
+  const bool highest_first = by && rows.columns[*by].goal == Goal::highest;
+  auto order = sorted_order(cells, highest_first != asked.reverse);
+  if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
+  return order;
 }
 
 std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
@@ -223,13 +261,11 @@ void drop_equal_parameters(std::vector<ComparedColumn>& columns, const std::vect
   });
 }
 
-// The series of the first metric, as a line of bars.
+// The series of this name, as a line of bars.
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
-                const std::vector<size_t>& order, const Asked& asked) {
-  const std::string metric = asked.metrics.empty() ? "val/loss" : asked.metrics.front();
-  const std::string name = parse_value_name(source_of("--metric", metric), {0, metric.size()}).name;
+                const std::vector<size_t>& order, const std::string& name, bool asked) {
   const auto series = store.series_by_run(name);
-  table.columns.push_back({"curve", name, false, kRankCurve, !asked.curves});
+  table.columns.push_back({"curve", name, false, kRankCurve, !asked});
   for (size_t row = 0; row < order.size(); ++row) {
     std::vector<double> values;
     const auto found = series.find(runs[order[row]].run.id);
@@ -241,14 +277,14 @@ void add_curves(ResultTable& table, const Store& store, const std::vector<Report
 }
 
 bool wants_curves(const Asked& asked, const Rows& rows, size_t count) {
-  if (!rows.are_runs || asked.format.is_for_programs() || asked.format.latex) return false;
-  return asked.curves || (asked.format.is_plain() && asked.columns.empty() &&
-                          terminal_width() > 0 && count <= kMostCurves);
+  if (asked.curves) return true;
+  return rows.are_runs && asked.format.is_plain() && asked.columns.empty() &&
+         terminal_width() > 0 && count <= kMostCurves;
 }
 
 ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
   Rows rows = rows_of(store, runs, asked);
-  const auto order = order_of(rows.columns[ordering_column(store, runs, rows, asked.sort)], asked);
+  const auto order = order_of(store, runs, rows, asked);
   const auto source = source_of("--columns", asked.columns);
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
@@ -257,10 +293,12 @@ ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, c
   if (for_people && asked.top && order.size() > 1 && rows.are_runs && places.empty() &&
       !asked.all_parameters)
     drop_equal_parameters(rows.columns, order);
-  const bool curves = wants_curves(asked, rows, order.size());
+  const auto metric = first_metric(rows.columns);
+  const std::string curves =
+      metric && wants_curves(asked, rows, order.size()) ? rows.columns[*metric].series : "";
   ResultTable table =
       table_of(places.empty() ? std::move(rows.columns) : chosen(rows.columns, places), order);
-  if (curves) add_curves(table, store, runs, order, asked);
+  if (!curves.empty()) add_curves(table, store, runs, order, curves, asked.curves);
   return table;
 }
 
@@ -276,9 +314,9 @@ std::string written_at() {
 Page page_of(const Store& store, const Globals& globals, const std::vector<ReportedRun>& runs,
              const Asked& asked) {
   Rows rows{columns_of_runs(runs, parameters_of(store, runs, asked.all_parameters),
-                            metrics_of(store, runs, asked.metrics)),
+                            metrics_of(store, runs, asked)),
             true};
-  const auto order = order_of(rows.columns[ordering_column(store, runs, rows, asked.sort)], asked);
+  const auto order = order_of(store, runs, rows, asked);
   Page page{"exprun report",
             globals.store.shown.string(),
             globals.command_line,
@@ -287,7 +325,7 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
             store.parameter_paths(),
             page_runs(store, globals.store, runs, order)};
   for (const ComparedColumn& column : rows.columns) {
-    ComparedColumn ordered{column.column, {}, column.goal};
+    ComparedColumn ordered{column.column, {}, column.goal, column.averaged, column.series};
     for (const size_t place : order) ordered.cells.push_back(column.cells[place]);
     page.columns.push_back(std::move(ordered));
   }
@@ -336,7 +374,7 @@ int run_report(const Words& words, const Globals& globals) {
   Asked asked;
   Arguments arguments(
       "report [NAME...]",
-      "Compares runs, best val loss first. Shows only the settings that differ between the runs.");
+      "Compares runs, the best first. Shows only the settings that differ between the runs.");
   declare(asked, arguments);
   if (!arguments.parse(words)) return 0;
   asked.format.check();

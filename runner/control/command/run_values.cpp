@@ -19,13 +19,6 @@ Cell cell_of_parameter(const std::string& toml) {
   return toml == "\"\"" ? Cell::word("") : value_cell(toml);
 }
 
-Cell summary_cell(const SeriesRow& series, Which which) {
-  if (which == Which::plain || which == Which::last)
-    return series.count ? Cell::number(series.last) : Cell::none();
-  if (series.count == series.non_finite) return Cell::none();
-  return Cell::number(which == Which::min ? series.min : series.max);
-}
-
 // In the order of `runs`, from what a store tells by run.
 template <typename ByRun, typename MakeCell>
 RunValues in_order_of(const Runs& runs, const ByRun& by_run, bool are_numbers, MakeCell&& cell) {

@@ -89,7 +89,7 @@ std::string percent(double share) {
   return fixed(100 * share, 0) + " %";
 }
 
-std::string summary_lines(const StoredSweep& sweep) {
+void print_summary(const StoredSweep& sweep) {
   std::string text =
       "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " + sweep.state +
       ", " +
@@ -106,10 +106,10 @@ std::string summary_lines(const StoredSweep& sweep) {
   if (means.size() == 1)
     text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
             ": " + sweep.plan.metric + ' ' + mean_text(means.front().spread) + '\n';
-  if (means.size() > 1)
-    text += "\nmean ± standard deviation over seeds, best first:\n" +
-            to_plain(means_table(sweep), {terminal_width(), wants_colours()});
-  return text;
+  print(text);
+  if (means.size() < 2) return;
+  print("\nmean ± standard deviation over seeds, best first:\n");
+  print_plain(means_table(sweep), "--json has them");
 }
 
 ordered_json optional_json(const std::optional<double>& value) {
@@ -171,7 +171,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
     return 0;
   }
   format.print(for_people(trials_table(sweep), sweep), "the sweep has no trials");
-  if (format.is_plain()) print(summary_lines(sweep));
+  if (format.is_plain()) print_summary(sweep);
   return 0;
 }
 

@@ -5,19 +5,16 @@
 #include "control/report/terminal.h"
 
 namespace exprun {
-namespace {
 
-void print_plain(ResultTable table) {
+void print_plain(ResultTable table, const std::string& remedy) {
   std::vector<std::string> left_out;
   exprun::print(to_plain(std::move(table), {terminal_width(), wants_colours()}, &left_out));
   if (left_out.empty()) return;
   std::string names;
   for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
   std::fflush(stdout);
-  log_info("left out, the terminal is too narrow: " + names + " (--csv and --json have them)");
+  log_info("left out, the terminal is too narrow: " + names + " (" + remedy + ")");
 }
-
-}  // namespace
 
 void TableFormat::declare(Arguments& arguments) {
   arguments.flag("--json", json, "print a JSON array of objects")

@@ -6,6 +6,10 @@
 
 namespace exprun {
 
+// For people, to standard output: as wide as the terminal. Columns that have no room are named on
+// standard error with `remedy`, which says where they are.
+void print_plain(ResultTable table, const std::string& remedy = "--csv and --json have them");
+
 struct TableFormat {
   bool json = false, csv = false, markdown = false, latex = false;
 

@@ -9,6 +9,7 @@
 #include "base/format_units.h"
 #include "base/terminal/full_screen.h"
 #include "control/command/arguments.h"
+#include "control/command/criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/launch/run/which_run.h"
@@ -84,23 +85,28 @@ std::string short_number(double value) {
   return text.size() <= kShort ? text : four_digits(value);
 }
 
-// "val/loss 2.403 (best 2.391 at step 200)"
-std::string value_text(const SeriesRow& series) {
+// "val/loss 2.403 (best 2.391 at step 200)"; of what is measured in training the newest value says
+// enough.
+std::string value_text(const SeriesRow& series, Goal goal) {
   std::string text = series.name + ' ' + short_number(series.last);
-  if (series.name.starts_with("val/") && series.count > series.non_finite)
-    text +=
-        " (best " + four_digits(series.min) + " at step " + std::to_string(series.min_step) + ')';
-  return text;
+  if (goal == Goal::none || series.name.starts_with("train/") || series.count <= series.non_finite)
+    return text;
+  const bool highest = goal == Goal::highest;
+  return text + " (best " + four_digits(highest ? series.max : series.min) + " at step " +
+         std::to_string(highest ? series.max_step : series.min_step) + ')';
 }
 
-std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series, const Words& metrics) {
+std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series, const Words& metrics,
+                                   const Criterion& criterion) {
   std::vector<LinePart> parts;
-  Words names = {"train/loss", "val/loss", "lr", "grad_norm"};
-  names.insert(names.begin(), metrics.begin(), metrics.end());
+  Words names = metrics;
+  for (const char* name : {"train/loss", "val/loss"}) names.push_back(name);
+  names.push_back(criterion.series);
+  for (const char* name : {"lr", "grad_norm"}) names.push_back(name);
   std::set<std::string> told;
   for (const std::string& name : names)
     if (const SeriesRow* const each = named(series, name); each && told.insert(name).second)
-      parts.push_back({value_text(*each), static_cast<int>(told.size())});
+      parts.push_back({value_text(*each, goal_of(name, criterion)), static_cast<int>(told.size())});
   if (const SeriesRow* const rate = named(series, "tokens_per_s"))
     parts.push_back({with_thousands(static_cast<int64_t>(rate->last)) + " tokens/s", 2});
   return parts;
@@ -189,9 +195,13 @@ class Watch {
     if (const SeriesRow* const loss = named(series, "train/loss"))
       if (const auto seconds = seconds_left(run, cache_.values(store_, loss->id)))
         seen.progress.push_back({"ETA " + time_span(*seconds), 2});
-    seen.facts = {metric_facts(series, metrics_), system_facts(series)};
+    const Criterion criterion = recorded_criterion(store_, {{run, {}, {}, {}}});
+    seen.facts = {metric_facts(series, metrics_, criterion), system_facts(series)};
     seen.log = last_lines(folder_.run(run.folder).log(run.attempt, 0), kLogLines);
-    seen.panels = panels({run}, metrics_.empty() ? Words{"train/loss", "val/loss"} : metrics_);
+    Words usual = {"train/loss", "val/loss"};
+    if (std::find(usual.begin(), usual.end(), criterion.series) == usual.end())
+      usual.push_back(criterion.series);
+    seen.panels = panels({run}, metrics_.empty() ? usual : metrics_);
     return seen;
   }
 
@@ -318,7 +328,8 @@ int run_watch(const Words& words, const Globals& globals) {
                      offer::runs)
       .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last", offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
-              "plot this series; may be repeated (default: the losses, or the sweep's metric)",
+              "plot this series; may be repeated (default: the losses and the recipe's metric, or "
+              "the sweep's)",
               offer::series)
       .flag("--once", asked.once, "print what there is now, and end; needs no terminal")
       .note(

@@ -124,8 +124,9 @@ void write_tokenizer_config(const std::string& of, const std::optional<EndOfText
 
 std::string metric_line(const char* name, const std::optional<SeriesRow>& series) {
   if (!series) return "";
-  return std::string("| ") + name + " | " + last_loss(series).text + " | " +
-         best_loss(series).text + " (step " + best_step(series).text + ") |\n";
+  return std::string("| ") + name + " | " + summary_cell(series, ValueName::Which::last).text +
+         " | " + summary_cell(series, ValueName::Which::min).text + " (step " +
+         summary_step(series, ValueName::Which::min).text + ") |\n";
 }
 
 std::string data_text(const PreparedData& data) {

@@ -229,7 +229,7 @@ std::string result_line(const std::string& name, const std::string& text) {
 std::string loss_line(const std::string& name, const std::optional<SeriesRow>& series) {
   if (!series || series->count == 0) return "";
   std::string text = four_digits(series->last);
-  if (const Cell best = best_loss(series);
+  if (const Cell best = summary_cell(series, ValueName::Which::min);
       !best.text.empty() && series->min_step != series->last_step)
     text += ", best " + best.text + " at step " + with_thousands(series->min_step);
   return result_line(name, text);

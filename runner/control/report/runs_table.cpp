@@ -6,6 +6,7 @@
 #include "store/run_state.h"
 
 namespace exprun {
+
 Cell state_cell(RunState state) {
   switch (state) {
     case RunState::running:
@@ -28,18 +29,30 @@ Cell state_cell(const RunRow& run, int64_t now_ms) {
           Tone::active};
 }
 
-Cell best_loss(const std::optional<SeriesRow>& series) {
-  if (!series || series->count <= series->non_finite) return Cell::none();
-  return Cell::number(series->min);
+namespace {
+
+using Which = ValueName::Which;
+
+// An extreme is that of the finite values.
+bool has(const std::optional<SeriesRow>& series, Which which) {
+  const bool any = which == Which::min || which == Which::max;
+  return series && series->count > (any ? series->non_finite : 0);
 }
 
-Cell last_loss(const std::optional<SeriesRow>& series) {
-  return series && series->count ? Cell::number(series->last) : Cell::none();
+}  // namespace
+
+Cell summary_cell(const std::optional<SeriesRow>& series, Which which) {
+  if (!has(series, which)) return Cell::none();
+  return Cell::number(which == Which::min   ? series->min
+                      : which == Which::max ? series->max
+                                            : series->last);
 }
 
-Cell best_step(const std::optional<SeriesRow>& series) {
-  if (!series || series->count <= series->non_finite) return Cell::none();
-  return Cell::integer(series->min_step);
+Cell summary_step(const std::optional<SeriesRow>& series, Which which) {
+  if (!has(series, which)) return Cell::none();
+  return Cell::integer(which == Which::min   ? series->min_step
+                       : which == Which::max ? series->max_step
+                                             : series->last_step);
 }
 
 Cell steps_cell(const RunRow& run) {
@@ -102,7 +115,7 @@ const std::vector<LsColumn>& all_ls_columns() {
        [](const Run& each, int64_t) { return steps_cell(each.run); }},
       {{"val_loss_best", "best val loss", true, 4},
        "the lowest val/loss",
-       [](const Run& each, int64_t) { return best_loss(each.val_loss); }},
+       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::min); }},
       {{"started_ms", "started", true, 5},
        "when it began, in Unix milliseconds",
        [](const Run& each, int64_t now_ms) -> Cell {
@@ -121,13 +134,13 @@ const std::vector<LsColumn>& all_ls_columns() {
        [](const Run& each, int64_t) { return Cell::word(describe_origin(each.run.origin)); }},
       {{"val_loss_best_step", "at step", true},
        "the step of the lowest val/loss",
-       [](const Run& each, int64_t) { return best_step(each.val_loss); }},
+       [](const Run& each, int64_t) { return summary_step(each.val_loss, Which::min); }},
       {{"val_loss_last", "val loss", true},
        "the last val/loss",
-       [](const Run& each, int64_t) { return last_loss(each.val_loss); }},
+       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::last); }},
       {{"train_loss_last", "train loss", true},
        "the last train/loss",
-       [](const Run& each, int64_t) { return last_loss(each.train_loss); }},
+       [](const Run& each, int64_t) { return summary_cell(each.train_loss, Which::last); }},
       {{"name", "name"},
        "run.name of its recipe",
        [](const Run& each, int64_t) { return Cell::word(each.run.name); }},

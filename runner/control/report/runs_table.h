@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "control/report/expression.h"
 #include "control/report/table.h"
 #include "store/rows.h"
 
@@ -26,9 +27,11 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
 Cell state_cell(RunState state);
 // A run of another host that nobody can ask is "unknown", with its last sign of life.
 Cell state_cell(const RunRow& run, int64_t now_ms);
-Cell best_loss(const std::optional<SeriesRow>& series);
-Cell best_step(const std::optional<SeriesRow>& series);
-Cell last_loss(const std::optional<SeriesRow>& series);
+
+// The last, lowest or highest value of a series (a plain name means the last), and its step.
+Cell summary_cell(const std::optional<SeriesRow>& series, ValueName::Which which);
+Cell summary_step(const std::optional<SeriesRow>& series, ValueName::Which which);
+
 Cell steps_cell(const RunRow& run);  // "250/300"
 
 // Runs as `ls` lists them: how they stand.

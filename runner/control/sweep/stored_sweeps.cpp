@@ -10,17 +10,6 @@
 namespace exprun {
 namespace {
 
-SweepPlan plan_of(const SweepRow& row) {
-  SweepPlan plan;
-  const auto space = parse_json_or_discard<nlohmann::json>(row.space_json);
-  if (!space.is_object()) return plan;
-  plan.method = space.value("method", plan.method);
-  plan.metric = space.value("metric", plan.metric);
-  plan.maximize = space.value("goal", "minimize") == "maximize";
-  if (space.contains("summary")) plan.summary = summary_of(space["summary"].get<std::string>());
-  return plan;
-}
-
 StoredTrial stored_trial(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                          TrialRow row) {
   StoredTrial trial{std::move(row), {}, {}, {}};
@@ -124,8 +113,19 @@ std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
          std::to_string(best.trial->score->step) + " (" + best.trial->run->folder + ")";
 }
 
+SweepPlan recorded_plan(const SweepRow& row) {
+  SweepPlan plan;
+  const auto space = parse_json_or_discard<nlohmann::json>(row.space_json);
+  if (!space.is_object()) return plan;
+  plan.method = space.value("method", plan.method);
+  plan.metric = space.value("metric", plan.metric);
+  plan.maximize = space.value("goal", "minimize") == "maximize";
+  if (space.contains("summary")) plan.summary = summary_of(space["summary"].get<std::string>());
+  return plan;
+}
+
 StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const SweepRow& row) {
-  StoredSweep sweep{row, plan_of(row), {}, {}, sweep_processes(folder, row.uid)};
+  StoredSweep sweep{row, recorded_plan(row), {}, {}, sweep_processes(folder, row.uid)};
   for (TrialRow& trial : store.trials(row.id))
     sweep.trials.push_back(stored_trial(store, folder, sweep.plan, std::move(trial)));
   sweep.state = state_of(sweep);

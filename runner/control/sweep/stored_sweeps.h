@@ -31,7 +31,7 @@ struct BestPoint {
 
 struct StoredSweep {
   SweepRow row;
-  SweepPlan plan;     // without trials: by what they are compared
+  SweepPlan plan;     // as recorded_plan()
   std::string state;  // running, interrupted, failed or finished, as in the view `sweeps`
   std::vector<StoredTrial> trials;
   std::vector<SweepProcess> processes;
@@ -51,6 +51,9 @@ std::string counts_text(size_t trials, int finished, int failed, int pruned);
 // "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
 // 1.915 ± 0.012 over 3 seeds"
 std::string best_text(const StoredSweep& sweep, const BestPoint& best);
+
+// By what the trials of a sweep are compared; without the trials.
+SweepPlan recorded_plan(const SweepRow& row);
 
 StoredSweep stored_sweep(const Store& store, const StoreFolder& folder, const SweepRow& row);
 

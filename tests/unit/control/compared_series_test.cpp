@@ -9,7 +9,7 @@ using namespace exprun;
 namespace {
 
 ComparedSeries series_of(std::vector<std::vector<MetricRow>> values) {
-  ComparedSeries series{"val/loss", {}, std::move(values)};
+  ComparedSeries series{"val/loss", {}, std::move(values), Goal::lowest};
   for (const auto& rows : series.values)
     series.summaries.push_back(rows.empty() ? std::nullopt : std::optional(SeriesRow{}));
   return series;

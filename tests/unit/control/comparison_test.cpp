@@ -43,6 +43,12 @@ std::vector<ComparedColumn> lr(const std::vector<std::string>& values) {
   return parameter_columns({"optimizer.lr"}, {cells(values)}, false);
 }
 
+std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
+  std::vector<std::optional<SeriesRow>> losses;
+  for (const ReportedRun& run : runs) losses.push_back(run.val_loss);
+  return usual_metrics(runs, {}, losses);
+}
+
 // As `report` orders them: the first metric's best first.
 ResultTable table(const std::vector<ReportedRun>& runs, std::vector<ComparedColumn> parameters) {
   auto metrics = usual_metrics(runs);
@@ -303,12 +309,6 @@ TEST_CASE("report: a deviation has two significant digits, and the mean as many 
   CHECK(to_string(Spread{}) == "");
 }
 
-TEST_CASE("report: a curve in one line") {
-  CHECK(sparkline({7, 6, 5, 4, 3, 2, 1, 0}) == "█▇▆▅▄▃▂▁");
-  CHECK(sparkline({1, std::nan(""), 2, INFINITY}) == "▁×█×");
-  CHECK(sparkline({5}) == "▄");
-  CHECK(sparkline({5, 5}) == "▄▄");
-  CHECK(sparkline({-1.7e308, 1.7e308}) == "▁█");
 TEST_CASE("report: LaTeX has one notation for powers of ten, of a mean too") {
   const auto latex = [](const Spread& spread) {
     const std::string text =
@@ -321,15 +321,47 @@ TEST_CASE("report: LaTeX has one notation for powers of ten, of a mean too") {
   CHECK(latex({1.5, 0.5, 2}) == "1.50 $\\pm$ 0.50 (2)");
 }
 
+TEST_CASE("report: a curve in one line") {
+  CHECK(sparkline({7, 6, 5, 4, 3, 2, 1, 0}) == "█▇▆▅▄▃▂▁");
+  CHECK(sparkline({1, std::nan(""), 2, INFINITY}) == "▁×█×");
+  CHECK(sparkline({5}) == "▄");
+  CHECK(sparkline({5, 5}) == "▄▄");
+  CHECK(sparkline({-1.7e308, 1.7e308}) == "▁█");
   CHECK(sparkline({std::nan("")}) == "×");
   CHECK(sparkline({}) == "");
 }
 
-TEST_CASE("report: accuracies and rates are better when they are higher") {
+TEST_CASE(
+    "report: accuracies and rates are better when they are higher, losses when they are low") {
   CHECK(goal_of("val/loss") == Goal::lowest);
-  CHECK(goal_of("train/grad_norm") == Goal::lowest);
+  CHECK(goal_of("val/perplexity") == Goal::lowest);
   CHECK(goal_of("hellaswag/acc_norm") == Goal::highest);
   CHECK(goal_of("throughput/tokens_per_second") == Goal::highest);
+  for (const char* setting : {"lr", "grad_norm", "train/grad_norm", "system/load"})
+    CHECK(goal_of(setting) == Goal::none);
+  // A recorded goal is believed before a name.
+  CHECK(goal_of("mine/quality", best_value_of("mine/quality", true)) == Goal::highest);
+  CHECK(goal_of("odd/acc", best_value_of("odd/acc", false)) == Goal::lowest);
+}
+
+TEST_CASE("report: the usual metrics are those of the recipes' or the sweep's metric") {
+  std::vector<ReportedRun> runs = {reported(1, 1.5), reported(2, 2.5)};
+  SeriesRow accuracy = losses(0.5, 0.25, 0);
+  accuracy.max = 0.75;
+  accuracy.max_step = 200;
+  const auto text = [&](const Criterion& criterion) {
+    return to_plain(table_of(usual_metrics(runs, criterion, {accuracy, std::nullopt}), {0, 1}), {});
+  };
+  Criterion criterion = best_value_of("hellaswag/acc", true);
+  CHECK(text(criterion) ==
+        "best hellaswag acc  at step  hellaswag acc  val loss  train loss\n"
+        "            0.7500      200         0.5000     1.600\n"
+        "                                               2.600\n");
+  criterion.value = ValueName::Which::min;  // as a sweep with --summary min compares
+  CHECK(text(criterion).starts_with("lowest hellaswag acc  at step"));
+  criterion.value = ValueName::Which::last;
+  CHECK(
+      text(criterion).starts_with("hellaswag acc  val loss  train loss\n       0.5000     1.600"));
 }
 
 TEST_CASE("report: a column that ls has too has the same header") {

@@ -36,8 +36,8 @@ bool ComparedSeries::has_values() const {
 }
 
 ComparedSeries read_series(const Store& store, const std::vector<RunRow>& runs,
-                           const std::string& name) {
-  ComparedSeries series{name, {}, {}};
+                           const std::string& name, Goal goal) {
+  ComparedSeries series{name, {}, {}, goal};
   const auto by_run = store.series_by_run(name);
   for (const RunRow& run : runs) {
     const auto found = by_run.find(run.id);
@@ -48,20 +48,21 @@ ComparedSeries read_series(const Store& store, const std::vector<RunRow>& runs,
   return series;
 }
 
-ComparedColumn best_of(const ComparedSeries& series) {
-  const Goal goal = goal_of(series.name);
-  ComparedColumn column{{"", "best " + series.name}, {}, goal};
+std::optional<ComparedColumn> best_of(const ComparedSeries& series) {
+  if (series.goal == Goal::none) return std::nullopt;
+  ComparedColumn column{{"", "best " + series.name}, {}, series.goal};
   for (const auto& summary : series.summaries) {
     const bool some = summary && summary->count > summary->non_finite;
-    column.cells.push_back(!some                   ? Cell::none()
-                           : goal == Goal::highest ? cell_at(summary->max, summary->max_step)
-                                                   : cell_at(summary->min, summary->min_step));
+    column.cells.push_back(!some ? Cell::none()
+                           : series.goal == Goal::highest
+                               ? cell_at(summary->max, summary->max_step)
+                               : cell_at(summary->min, summary->min_step));
   }
   return column;
 }
 
 ComparedColumn last_of(const ComparedSeries& series) {
-  ComparedColumn column{{"", "last " + series.name}, {}, goal_of(series.name)};
+  ComparedColumn column{{"", "last " + series.name}, {}, series.goal};
   for (const auto& summary : series.summaries)
     column.cells.push_back(summary ? cell_at(summary->last, summary->last_step) : Cell::none());
   return column;
@@ -83,7 +84,7 @@ std::optional<ComparedColumn> at_common_step(const ComparedSeries& series) {
   const auto last = std::find_if(shortest->rbegin(), shortest->rend(), is_common);
   if (last == shortest->rend()) return std::nullopt;
   ComparedColumn column{
-      {"", series.name + " at step " + std::to_string(last->step)}, {}, goal_of(series.name)};
+      {"", series.name + " at step " + std::to_string(last->step)}, {}, series.goal};
   for (const auto& values : series.values)
     column.cells.push_back(values.empty() ? Cell::none()
                                           : Cell::number(value_at(values, last->step)->value));
@@ -119,11 +120,11 @@ ResultTable partings_of(const std::vector<RunRow>& runs,
   const std::string& first = runs.front().folder;
   ResultTable table{{{"series", "series"},
                      {"run", "against " + first},
-                     {"common_steps", "common steps", true, 3, true},
-                     {"first_difference", "first difference at step", true, 1, true},
-                     {"value", "value", true, 4, true},
-                     {"value_of_first", "value of " + first, true, 4, true},
-                     {"first_above_1_percent", "1 % apart at step", true, 2, true}},
+                     {"common_steps", "common steps", true, 3},
+                     {"first_difference", "first difference at step", true, 1},
+                     {"value", "value", true, 4},
+                     {"value_of_first", "value of " + first, true, 4},
+                     {"first_above_1_percent", "1 % apart at step", true, 2}},
                     {}};
   const auto step_cell = [](const std::optional<Parting::Pair>& pair) {
     return pair ? Cell::integer(pair->step) : Cell{{}, "none"};

@@ -17,15 +17,16 @@ struct ComparedSeries {
   std::string name;
   std::vector<std::optional<SeriesRow>> summaries;  // nothing where a run has no value
   std::vector<std::vector<MetricRow>> values;       // by step
+  Goal goal = Goal::none;
 
   bool has_values() const;  // of any run
 };
 
 ComparedSeries read_series(const Store& store, const std::vector<RunRow>& runs,
-                           const std::string& name);
+                           const std::string& name, Goal goal);
 
-// "best val/loss": "1.265 at step 200"
-ComparedColumn best_of(const ComparedSeries& series);
+// "best val/loss": "1.265 at step 200"; nothing for a series of which no value is best.
+std::optional<ComparedColumn> best_of(const ComparedSeries& series);
 ComparedColumn last_of(const ComparedSeries& series);
 
 // At the last step at which all runs that have the series have a value; nothing for one run alone.

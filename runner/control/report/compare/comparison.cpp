@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/format_units.h"
 
@@ -35,7 +36,7 @@ ColumnRank rank_of_parameter(std::string_view path) {
 // How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
 // that a single run changed has little, one of which each third has another value much.
 double entropy(const std::vector<Cell>& cells) {
-  std::map<std::string_view, size_t> count_of;
+  std::unordered_map<std::string_view, size_t> count_of;
   for (const Cell& cell : cells) ++count_of[cell.text];
   std::vector<size_t> counts;
   for (const auto& [text, count] : count_of) counts.push_back(count);
@@ -95,9 +96,24 @@ Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group)
   return exprun::spread_of(std::move(values));
 }
 
+using Which = ValueName::Which;
+
+// "val_loss", "val loss"
+std::string with_slashes_as(char sign, std::string series) {
+  std::replace(series.begin(), series.end(), '/', sign);
+  return series;
+}
+
+// What the value of a criterion is called behind its key, and before its title.
+std::pair<const char*, const char*> words_of(const Criterion& criterion) {
+  const bool lowest = criterion.value == Which::min;
+  if (lowest == (criterion.goal == Goal::lowest)) return {"_best", "best "};
+  return lowest ? std::pair("_min", "lowest ") : std::pair("_max", "highest ");
+}
+
 void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
                  const std::vector<Spread>& spreads, bool for_programs) {
-  ComparedColumn mean{metric.column, {}, metric.goal};
+  ComparedColumn mean{metric.column, {}, metric.goal, true, metric.series};
   ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
   ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
   for (const Spread& spread : spreads) {
@@ -132,29 +148,70 @@ void mark_best(ComparedColumn& metric) {
 
 }  // namespace
 
-Goal goal_of(std::string_view series) {
-  const std::string_view last = series.substr(series.rfind('/') + 1);
-  for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
-    if (last.find(word) != last.npos) return Goal::highest;
-  return last.ends_with("per_s") ? Goal::highest : Goal::lowest;
+bool ComparedColumn::has_values() const {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const Cell& cell) { return cell.value.index() != 0; });
 }
 
 bool is_parameter(const Column& column) {
   return column.rank == kRankParameter || column.rank == kRankOtherParameter;
 }
 
-std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
-  std::vector<ComparedColumn> columns = {
-      {{"val_loss_best", "best val loss", true, kRankBest}, {}, Goal::lowest},
-      {{"val_loss_best_step", "at step", true, kRankLater}, {}, Goal::none, false},
-      {{"val_loss_last", "val loss", true, kRankLast}, {}, Goal::lowest},
-      {{"train_loss_last", "train loss", true, kRankMetric}, {}, Goal::lowest}};
-  for (const ReportedRun& run : runs) {
-    columns[0].cells.push_back(best_loss(run.val_loss));
-    columns[1].cells.push_back(best_step(run.val_loss));
-    columns[2].cells.push_back(last_loss(run.val_loss));
-    columns[3].cells.push_back(last_loss(run.train_loss));
+Criterion best_value_of(std::string series, bool maximize) {
+  return {std::move(series), maximize ? Goal::highest : Goal::lowest,
+          maximize ? Which::max : Which::min};
+}
+
+Goal goal_of(std::string_view series, const Criterion& recorded) {
+  if (series == recorded.series) return recorded.goal;
+  const std::string_view last = series.substr(series.rfind('/') + 1);
+  const auto has = [&](std::string_view word) { return last.find(word) != last.npos; };
+  for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
+    if (has(word)) return Goal::highest;
+  if (last.ends_with("per_s")) return Goal::highest;
+  for (const char* word : {"loss", "perplexity", "ppl", "bits_per", "error"})
+    if (has(word)) return Goal::lowest;
+  return Goal::none;
+}
+
+std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
+                                          const Criterion& criterion,
+                                          const std::vector<std::optional<SeriesRow>>& values) {
+  const std::string key = with_slashes_as('_', criterion.series);
+  const std::string title = with_slashes_as(' ', criterion.series);
+  std::vector<ComparedColumn> columns;
+  if (criterion.value != Which::last) {
+    const auto& [of_key, of_title] = words_of(criterion);
+    columns.push_back({{key + of_key, of_title + title, true, kRankBest},
+                       {},
+                       criterion.goal,
+                       true,
+                       criterion.series});
+    columns.push_back(
+        {{key + of_key + "_step", "at step", true, kRankLater}, {}, Goal::none, false});
+    for (const auto& series : values) {
+      columns[0].cells.push_back(summary_cell(series, criterion.value));
+      columns[1].cells.push_back(summary_step(series, criterion.value));
+    }
   }
+  const auto add_last = [&](const std::string& series, ColumnRank rank, const auto& of_run) {
+    ComparedColumn& column = columns.emplace_back(
+        ComparedColumn{{with_slashes_as('_', series) + "_last", with_slashes_as(' ', series), true,
+                        columns.empty() ? kRankBest : rank},
+                       {},
+                       goal_of(series, criterion),
+                       true,
+                       series});
+    for (size_t run = 0; run < runs.size(); ++run)
+      column.cells.push_back(summary_cell(of_run(run), Which::last));
+  };
+  add_last(criterion.series, kRankLast,
+           [&](size_t run) -> const std::optional<SeriesRow>& { return values[run]; });
+  for (const auto& [series, of] : {std::pair("val/loss", &ReportedRun::val_loss),
+                                   std::pair("train/loss", &ReportedRun::train_loss)})
+    if (series != criterion.series)
+      add_last(series, kRankMetric,
+               [&, of](size_t run) -> const std::optional<SeriesRow>& { return runs[run].*of; });
   return columns;
 }
 

@@ -1,6 +1,7 @@
 // `report`: runs side by side, or groups of them with mean and standard deviation.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,14 +34,34 @@ struct ComparedColumn {
   Column column;
   std::vector<Cell> cells;  // one a run, or one a group
   Goal goal = Goal::none;   // of a metric: which of its values is best
-  bool averaged = true;     // of a metric: groups have it
+  bool averaged = true;     // groups have it
+  std::string series = {};  // of a metric: whose values they are
+
+  bool is_metric() const { return !series.empty(); }
+  bool has_values() const;  // of any run
 };
 
-// Whether a larger value of a series is better: an accuracy, a rate; else it is a loss.
-Goal goal_of(std::string_view series);
+// What runs are compared by where nobody names a metric: one of the values of a series.
+struct Criterion {
+  std::string series = "val/loss";
+  Goal goal = Goal::lowest;
+  ValueName::Which value = ValueName::Which::min;
 
-// The lowest, its step and the last of val/loss, and the last train/loss.
-std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs);
+  friend bool operator==(const Criterion&, const Criterion&) = default;
+};
+
+// By the best value of a series.
+Criterion best_value_of(std::string series, bool maximize);
+
+// Which of its values is best: a recorded goal is believed, else losses are best when they are low,
+// accuracies and rates when they are high; of anything else, as a learning rate, none is.
+Goal goal_of(std::string_view series, const Criterion& recorded = {});
+
+// The value of the criterion with its step, the last one, and the last of val/loss and train/loss.
+// `values` has the series of the criterion of each run.
+std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
+                                          const Criterion& criterion,
+                                          const std::vector<std::optional<SeriesRow>>& values);
 
 // A column a path, titles as short as they can be told apart; `cells` has those of each path.
 // Unless `all`, those that are the same in all runs are left out.

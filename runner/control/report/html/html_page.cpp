@@ -65,9 +65,9 @@ json columns_json(const Page& page) {
                        {"title", column.column.title},
                        {"right", column.column.right},
                        {"goal", name_of(column.goal)},
-                       {"role", parameter                   ? "parameter"
-                                : column.goal == Goal::none ? "other"
-                                                            : "metric"}});
+                       {"role", parameter            ? "parameter"
+                                : column.is_metric() ? "metric"
+                                                     : "other"}});
   }
   return columns;
 }
