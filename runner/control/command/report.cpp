@@ -14,6 +14,7 @@
 #include "control/command/table_format.h"
 #include "control/report/compare/comparison.h"
 #include "control/report/terminal.h"
+#include "control/sweep/sweep_processes.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -69,8 +70,10 @@ void declare(Asked& asked, Arguments& arguments) {
       .option("--html", "FILE", asked.html,
               "write a page for a browser instead, with curves, parameters and samples; it is one "
               "file and needs no network")
-      .flag("--follow", asked.follow,
-            "with --html: write the page again every 2 s while runs train, until Ctrl-C")
+      .flag(
+          "--follow", asked.follow,
+          "with --html: write the page again every 2 s while runs train or a sweep goes on, until "
+          "Ctrl-C")
       .exit_codes(kFindsRuns)
       .example("exprun report", "every run of the store")
       .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
@@ -82,6 +85,11 @@ void declare(Asked& asked, Arguments& arguments) {
       .example("exprun report --html report.html", "a page to open or to send to a colleague")
       .example("exprun report quickstart --csv > runs.csv",
                "the runs of one name, for a spreadsheet");
+}
+
+// Of options that do not go together.
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error("command line: " + why, ExitCode::bad_recipe);
 }
 
 std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& folder,
@@ -108,14 +116,6 @@ ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>&
   return column;
 }
 
-std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<ReportedRun>& runs,
-                                       const Asked& asked) {
-  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
-  std::vector<ComparedColumn> columns;
-  for (const std::string& name : asked.metrics) {
-    columns.push_back(metric_column(store, runs, name, criterion));
-    if (columns.size() > 1) columns.back().column.rank = kRankAsked;
-  }
 std::vector<std::optional<SeriesRow>> series_of(const Store& store,
                                                 const std::vector<ReportedRun>& runs,
                                                 const std::string& name) {
@@ -138,6 +138,17 @@ void drop_empty(std::vector<ComparedColumn>& columns) {
   });
 }
 
+std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<ReportedRun>& runs,
+                                       const Asked& asked) {
+  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
+  std::vector<ComparedColumn> columns;
+  for (const std::string& name : asked.metrics) {
+    columns.push_back(metric_column(store, runs, name, criterion));
+    if (columns.size() > 1) columns.back().column.rank = kRankAsked;
+  }
+  if (!columns.empty()) return columns;
+  columns = usual_metrics(runs, criterion, series_of(store, runs, criterion.series));
+  if (!asked.format.is_for_programs()) drop_empty(columns);
   return columns;
 }
 
@@ -146,9 +157,6 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths();
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
-  if (!columns.empty()) return columns;
-  columns = usual_metrics(runs, criterion, series_of(store, runs, criterion.series));
-  if (!asked.format.is_for_programs()) drop_empty(columns);
   if (runs.empty()) return {};
   return by_entropy(parameter_columns(paths, std::move(cells), all));
 }
@@ -183,14 +191,21 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
   auto metrics = metrics_of(store, runs, asked);
   auto parameters = parameters_of(store, runs, asked.all_parameters);
   const bool named = !asked.group_by.empty();
-  const bool seeds = std::any_of(parameters.begin(), parameters.end(), is_seed);
-  std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
-  if (!named) std::erase_if(by, is_seed);
-  const auto groups = groups_of(by, runs.size());
-  const bool by_itself =
-      !asked.sweep.empty() && seeds && !asked.each_run && groups.size() < runs.size();
-  if (named || asked.over_seeds || by_itself)
-    return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false};
+  const bool are_asked = named || asked.over_seeds;
+  const bool by_itself = !asked.sweep.empty() && !asked.each_run &&
+                         std::any_of(parameters.begin(), parameters.end(), is_seed);
+  if (are_asked || by_itself) {
+    std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
+    if (!named) std::erase_if(by, is_seed);
+    const auto groups = groups_of(by, runs.size());
+    if (are_asked || groups.size() < runs.size()) {
+      if (asked.curves)
+        refuse(
+            "--sparkline shows the curve of one run, and a row is a group of them here; leave it "
+            "out, or show the runs of a sweep with --each-run");
+      return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false};
+    }
+  }
   return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true};
 }
 
@@ -323,7 +338,10 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
             written_at(),
             {},
             store.parameter_paths(),
-            page_runs(store, globals.store, runs, order)};
+            {},
+            {},
+            {}};
+  add_runs(page, store, globals.store, runs, order);
   for (const ComparedColumn& column : rows.columns) {
     ComparedColumn ordered{column.column, {}, column.goal, column.averaged, column.series};
     for (const size_t place : order) ordered.cells.push_back(column.cells[place]);
@@ -332,15 +350,45 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
   return page;
 }
 
-void require_runs_of_a_page(const Asked& asked) {
-  if (asked.follow && asked.html.empty())
-    throw Error("command line: --follow needs --html FILE", ExitCode::bad_recipe);
-  if (asked.html.empty()) return;
-  if (!asked.group_by.empty() || asked.over_seeds || !asked.columns.empty())
-    throw Error(
-        "command line: --html shows each run with all its columns; leave out --columns, "
-        "--group-by and --over-seeds",
-        ExitCode::bad_recipe);
+void require_options_of_a_page(const Asked& asked) {
+  if (!asked.group_by.empty() || asked.over_seeds || asked.each_run || !asked.columns.empty())
+    refuse(
+        "--html shows each run with all its columns; leave out --columns, --group-by, "
+        "--over-seeds and --each-run");
+  if (!asked.format.is_plain() || asked.curves)
+    refuse(
+        "--html writes a page in place of a table; leave out --csv, --json, --markdown, --latex "
+        "and --sparkline");
+}
+
+void require_matching_options(const Asked& asked) {
+  asked.format.check();
+  if (!asked.html.empty()) return require_options_of_a_page(asked);
+  if (asked.follow) refuse("--follow needs --html FILE");
+  if (asked.curves && (asked.format.is_for_programs() || asked.format.latex))
+    refuse("--sparkline is for a terminal or Markdown; leave out --csv, --json and --latex");
+  if (asked.each_run && (!asked.group_by.empty() || asked.over_seeds))
+    refuse("--each-run has a row for each run; leave out --group-by and --over-seeds");
+}
+
+bool any_trains(const std::vector<ReportedRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const ReportedRun& run) { return run.run.state == RunState::running; });
+}
+
+// Between two of its trials, and before the first, a sweep has no run that trains.
+bool sweep_goes_on(const Store& store, const StoreFolder& folder,
+                   const std::vector<ReportedRun>& runs, const Asked& asked) {
+  const auto is_shown = [&](const SweepRow& sweep) {
+    return asked.references.empty() ||
+           std::any_of(runs.begin(), runs.end(),
+                       [&](const ReportedRun& run) { return run.run.sweep_id == sweep.id; });
+  };
+  const auto sweeps =
+      asked.sweep.empty() ? store.sweeps() : std::vector{store.find_sweep(asked.sweep)};
+  return std::any_of(sweeps.begin(), sweeps.end(), [&](const SweepRow& sweep) {
+    return is_shown(sweep) && !sweep_processes(folder, sweep.uid).empty();
+  });
 }
 
 void write_html(const Store& store, const Globals& globals, const Asked& asked) {
@@ -349,11 +397,8 @@ void write_html(const Store& store, const Globals& globals, const Asked& asked) 
     runs = wanted_runs(store, globals.store, asked);
     return page_of(store, globals, runs, asked);
   };
-  const auto trains = [&] {
-    return std::any_of(runs.begin(), runs.end(),
-                       [](const ReportedRun& run) { return run.run.state == RunState::running; });
-  };
-  write_page(asked.html, asked.follow, page, trains);
+  write_page(asked.html, asked.follow, page,
+             [&] { return any_trains(runs) || sweep_goes_on(store, globals.store, runs, asked); });
   log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(runs.size(), "run"));
 }
 
@@ -377,8 +422,7 @@ int run_report(const Words& words, const Globals& globals) {
       "Compares runs, the best first. Shows only the settings that differ between the runs.");
   declare(asked, arguments);
   if (!arguments.parse(words)) return 0;
-  asked.format.check();
-  require_runs_of_a_page(asked);
+  require_matching_options(asked);
   const Store store = open_store(globals.store);
   if (!asked.html.empty()) {
     write_html(store, globals, asked);

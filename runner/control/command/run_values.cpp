@@ -73,12 +73,24 @@ void add_parameters(std::vector<std::string>& names, const std::vector<std::stri
   }
 }
 
+// "val/loss:mean", where there is a val/loss.
+void refuse_unknown_value(const std::string& name, const std::vector<std::string>& series,
+                          const SourceSpan& where) {
+  const size_t colon = name.rfind(':');
+  if (colon == name.npos ||
+      std::find(series.begin(), series.end(), name.substr(0, colon)) == series.end())
+    return;
+  throw RecipeError(where, "'" + name.substr(colon + 1) + "' is no value of a series",
+                    "write last, min, max or at(STEP) behind the colon");
+}
+
 [[noreturn]] void refuse_unknown(const Store& store, const std::string& name,
                                  const std::vector<std::string>& paths, const SourceSpan& where) {
   if (where.file->name == "--sort" && name.starts_with('-') && name.size() > 1)
     throw RecipeError(where, "there is no column '" + name + "'",
                       "write --sort " + name.substr(1) + " --reverse");
   std::vector<std::string> names = store.series_names();
+  refuse_unknown_value(name, names, where);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   add_parameters(names, paths);
   throw RecipeError(where, "no run has a parameter or series '" + name + "', and ls no such column",
@@ -150,8 +162,9 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
     refuse_unknown(store, name.name, paths, where);
   }
   if (auto values = series_values(store, runs, name)) return *values;
-  throw RecipeError(where, "no run has a series '" + name.name + "'",
-                    meant(name.name, store.series_names()));
+  const std::vector<std::string> series = store.series_names();
+  refuse_unknown_value(name.name, series, where);
+  throw RecipeError(where, "no run has a series '" + name.name + "'", meant(name.name, series));
 }
 
 void Where::declare(Arguments& arguments) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "control/report/html/page_room.h"
+
 using namespace exprun;
 
 namespace {
@@ -28,7 +30,7 @@ bool holds(const std::vector<MetricRow>& points, const MetricRow& wanted) {
 }  // namespace
 
 TEST_CASE("html page: thinned curves keep the extremes of every stretch, in order") {
-  for (const size_t most : {2u, 16u, 100u, 999u})
+  for (const size_t most : {4u, 16u, 100u, 999u})
     for (const size_t count : {1u, 17u, 1000u, 12345u}) {
       CAPTURE(most);
       CAPTURE(count);
@@ -40,6 +42,8 @@ TEST_CASE("html page: thinned curves keep the extremes of every stretch, in orde
       const auto less = [](const auto& a, const auto& b) { return a.value < b.value; };
       CHECK(holds(kept, *std::min_element(points.begin(), points.end(), less)));
       CHECK(holds(kept, *std::max_element(points.begin(), points.end(), less)));
+      CHECK(kept.front().step == points.front().step);
+      CHECK(kept.back().step == points.back().step);
     }
 }
 
@@ -49,6 +53,24 @@ TEST_CASE("html page: a spike to NaN or infinity is not thinned away") {
     points[4321].value = value;
     CHECK(holds(keep_extremes(points, 100), points[4321]));
   }
+}
+
+TEST_CASE("html page: curves have the points that all of them have room for") {
+  const auto curves = [](size_t count, size_t values) {
+    return std::vector<CurveSize>(count, CurveSize{values, 10, 99'999});
+  };
+  CHECK(room_for({}, 0).curves == 0);
+  CHECK(room_for(curves(3, 100'000), 3'000'000).points == 1000);
+  const CurveRoom thinned = room_for(curves(1000, 100'000), 3'000'000);
+  CHECK(thinned.curves == 1000);
+  CHECK(thinned.points == (3'000'000 / 1000 - 21) / 16);
+  // Short ones leave their room to the others.
+  auto mixed = curves(999, 3);
+  mixed.push_back({100'000, 10, 99'999});
+  CHECK(room_for(mixed, 100'000).points > 500);
+  const CurveRoom too_many = room_for(curves(25'000, 100), 3'000'000);
+  CHECK(too_many.points == 16);
+  CHECK(too_many.curves == 3'000'000 / (21 + 16 * 16));
 }
 
 TEST_CASE("html page: names and samples cannot become markup") {

@@ -18,10 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kPointsOfAPage = 150'000;  // some 2.5 MB
-constexpr size_t kMostPoints = 1'000;       // more than a chart has pixels
-constexpr size_t kFewestPoints = 16;
-
 std::string_view source_of(std::string_view name) {
   for (const auto* files : {&embedded_page(), &embedded_charts()})
     for (const auto& [file, text] : *files)
@@ -118,6 +114,8 @@ std::string data_of(const Page& page) {
                                     {"store", page.store},
                                     {"command", page.command},
                                     {"written", page.written},
+                                    {"of_curves", page.of_curves},
+                                    {"of_samples", page.of_samples},
                                     {"columns", columns_json(page)},
                                     {"rows", std::move(rows)}},
                                -1, NotUtf8::replaced);
@@ -146,11 +144,11 @@ std::string without_tags(const std::string& json_text) {
 
 std::vector<MetricRow> keep_extremes(const std::vector<MetricRow>& points, size_t most) {
   if (points.size() <= most) return points;
-  const size_t stretches = std::max<size_t>(most / 2, 1);
-  std::vector<MetricRow> kept;
+  const size_t stretches = std::max<size_t>((most - 2) / 2, 1), inner = points.size() - 2;
+  std::vector<MetricRow> kept = {points.front()};
   for (size_t stretch = 0; stretch < stretches; ++stretch) {
-    const auto begin = points.begin() + static_cast<long>(points.size() * stretch / stretches);
-    const auto end = points.begin() + static_cast<long>(points.size() * (stretch + 1) / stretches);
+    const auto begin = points.begin() + 1 + static_cast<long>(inner * stretch / stretches);
+    const auto end = points.begin() + 1 + static_cast<long>(inner * (stretch + 1) / stretches);
     const auto gap =
         std::find_if(begin, end, [](const MetricRow& p) { return !std::isfinite(p.value); });
     auto [low, high] = std::minmax_element(begin, end, [](const MetricRow& a, const MetricRow& b) {
@@ -161,11 +159,8 @@ std::vector<MetricRow> keep_extremes(const std::vector<MetricRow>& points, size_
     kept.push_back(*low);
     if (high != low) kept.push_back(*high);
   }
+  kept.push_back(points.back());
   return kept;
-}
-
-size_t points_per_curve(size_t curves) {
-  return std::clamp(kPointsOfAPage / std::max<size_t>(curves, 1), kFewestPoints, kMostPoints);
 }
 
 std::string to_html(const Page& page) {

@@ -27,14 +27,12 @@ struct Page {
   std::vector<ComparedColumn> columns;      // cells in the order of `runs`
   std::vector<std::string> parameter_keys;  // which of the columns are parameters
   std::vector<PageRun> runs;
+  std::string of_curves, of_samples;  // what the page says of those that it lacks
 };
 
-// At most `most` (at least 2) of the points: of each stretch of them the lowest and the highest, so
-// that no extreme is lost, and one that is not finite.
+// At most `most` (at least 4) of the points: the first, the last and, of each stretch between them,
+// the lowest and the highest, so that no extreme is lost, or one that is not finite.
 std::vector<MetricRow> keep_extremes(const std::vector<MetricRow>& points, size_t most);
-
-// How many points of each curve a page of so many curves keeps, to stay small.
-size_t points_per_curve(size_t curves);
 
 // The whole file. Text of the store is data, never markup.
 std::string to_html(const Page& page);
