@@ -85,30 +85,20 @@ const best = data.columns.map((column, i) => {
   return runs.reduce((a, b) => sign * (data.rows[b][i][0] - data.rows[a][i][0]) < 0 ? b : a);
 });
 
-const CONDITION = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
-
-// A word of the filter: a condition on a column, else text that some cell contains.
-function matcher(word) {
-  const parts = CONDITION.exec(word);
-  const column = parts && data.columns.findIndex(c => c.key === parts[1] || c.title === parts[1]);
-  if (!parts || column < 0) return row => row.some(cell => cell[1].toLowerCase().includes(word.toLowerCase()));
-  const [, , sign, text] = parts;
-  const number = Number(text);
-  return row => {
-    const [value, shown] = row[column];
-    if (sign === "=" || sign === "!=") {
-      const equal = shown === text || (typeof value === "number" && value === number);
-      return equal === (sign === "=");
-    }
-    if (typeof value !== "number" || Number.isNaN(number)) return false;
-    return { "<": value < number, ">": value > number, "<=": value <= number, ">=": value >= number }[sign];
-  };
-}
-
+// What the filter says, or all runs and what is wrong with it.
 function listRuns() {
-  const tests = byId("filter").value.trim().split(/\s+/).filter(Boolean).map(matcher);
-  state.listed = state.order.filter(run => tests.every(test => test(data.rows[run])));
+  let test = () => true, mistake = "";
+  try {
+    test = filterOf(byId("filter").value.trim(), data.columns);
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    mistake = `Not filtered: ${error.message}.`;
+  }
+  state.listed = state.order.filter(run => test(data.rows[run]));
   byId("count").textContent = `${state.listed.length} of ${data.rows.length} runs`;
+  byId("filter").setAttribute("aria-invalid", String(mistake !== ""));
+  byId("filter-error").textContent = mistake;
+  byId("filter-error").hidden = mistake === "";
 }
 
 function sortBy(column) {
@@ -134,10 +124,18 @@ function drawHead() {
 }
 
 function drawRow(run) {
-  const box = element("input", { type: "checkbox", "aria-label": `Show ${data.runs[run].name}`, onchange: () => show(run, box.checked) });
-  box.checked = state.shown.has(run);
   const swatch = element("span", { class: "swatch" });
-  if (box.checked) swatch.style.background = colorOf(run);
+  const color = () => { swatch.style.background = box.checked ? colorOf(run) : ""; };
+  // The rows stay, and with them the focus.
+  const toggle = () => {
+    color();
+    state.shown[box.checked ? "add" : "delete"](run);
+    state.muted.delete(run);
+    drawShown();
+  };
+  const box = element("input", { type: "checkbox", "aria-label": `Show ${data.runs[run].name}`, onchange: toggle });
+  box.checked = state.shown.has(run);
+  color();
   const cells = data.rows[run].map((cell, i) => element("td", {
     class: [data.columns[i].right ? "right" : "", best[i] === run ? "best" : cell[2] ?? "", cell[1].length > 60 ? "long" : ""].join(" ").trim() }, cell[1]));
   return element("tr", {}, element("td", {}, box, swatch), ...cells);
@@ -145,30 +143,33 @@ function drawRow(run) {
 
 function drawTable() {
   drawHead();
-  document.querySelector("#runs tbody").replaceChildren(...state.listed.slice(0, state.rowLimit).map(drawRow));
+  const none = element("tr", {}, element("td", { colspan: data.columns.length + 1 }, "There are no runs yet."));
+  const rows = state.listed.slice(0, state.rowLimit).map(drawRow);
+  document.querySelector("#runs tbody").replaceChildren(...(data.rows.length ? rows : [none]));
   const left = state.listed.length - state.rowLimit;
   byId("more").hidden = left <= 0;
   byId("more").textContent = `Show ${Math.min(left, 1000)} more rows`;
 }
 
-function show(run, visible) {
-  state.shown[visible ? "add" : "delete"](run);
-  state.muted.delete(run);
-  redrawShown();
-}
-
 function showOnly(runs) {
   state.shown = new Set(runs);
   state.muted.clear();
-  redrawShown();
+  redrawAll();
 }
 
-function redrawShown() {
-  drawTable();
+// What is about the shown runs; beside them the others are gray.
+function drawShown() {
   drawLegend();
   drawCurves();
   drawDifferences();
   drawSamples();
+  drawScatter();
+  drawParallel();
+}
+
+function redrawAll() {
+  drawTable();
+  drawShown();
 }
 
 const shownRuns = () => state.order.filter(run => state.shown.has(run));
@@ -189,6 +190,7 @@ function drawLegend() {
 // --- curves ------------------------------------------------------------------------------------------
 
 const charts = new Map();  // by name of the series
+const cursors = new Map();  // what draws the cursor of each
 
 // An exponential moving average that forgets its start, as TensorBoard's.
 function smoothed(values) {
@@ -242,50 +244,20 @@ function applyAxes(chart, name) {
 
 function update(name) {
   const chart = charts.get(name);
+  chart.setActiveElements([]);
   chart.data.datasets = datasets(name);
   applyAxes(chart, name);
   chart.update("none");
+  cursors.get(name)?.();
 }
 
 const drawCurves = () => [...charts.keys()].forEach(update);
 
-function zoomTo(range) {
-  state.zoom = range;
-  drawCurves();
-}
-
-// Drag to zoom: pixels of the chart's own area become steps.
-function zoomable(box, chart) {
-  let start = null, band = null;
-  const inArea = x => Math.min(Math.max(x, chart.chartArea.left), chart.chartArea.right);
-  const place = event => inArea(event.clientX - box.getBoundingClientRect().left);
-  box.addEventListener("pointerdown", event => {
-    if (event.button !== 0 || event.pointerType === "touch") return;
-    start = place(event);
-    band = box.appendChild(element("div", { class: "band" }));
-    box.setPointerCapture(event.pointerId);
-  });
-  box.addEventListener("pointermove", event => {
-    if (start === null) return;
-    const now = place(event);
-    band.style.left = `${Math.min(start, now)}px`;
-    band.style.width = `${Math.abs(now - start)}px`;
-  });
-  box.addEventListener("pointerup", event => {
-    if (start === null) return;
-    const [from, to] = [start, place(event)].sort((a, b) => a - b).map(x => chart.scales.x.getValueForPixel(x));
-    const wide = band.offsetWidth > 5;
-    band.remove();
-    start = null;
-    if (wide) zoomTo([from, to]);
-  });
-  box.addEventListener("dblclick", () => zoomTo(null));
-}
-
 function addChart(parent, name) {
   const canvas = element("canvas", { role: "img", "aria-label": `Curves of ${name}` });
-  const box = element("div", { class: "canvas" }, canvas);
-  parent.append(element("figure", { class: "chart", "data-series": name }, element("figcaption", {}, name), box));
+  const box = element("div", { class: "canvas", tabindex: 0, role: "group", "aria-label": `Curves of ${name}`, "aria-describedby": "chart-keys" }, canvas);
+  const output = element("output", { class: "values quiet" });
+  parent.append(element("figure", { class: "chart", "data-series": name }, element("figcaption", {}, name), box, output));
   const chart = new Chart(canvas, {
     type: "line", data: { datasets: [] },
     options: {
@@ -301,8 +273,9 @@ function addChart(parent, name) {
     },
   });
   charts.set(name, chart);
-  zoomable(box, chart);
+  dragToZoom(box, chart);
   update(name);
+  cursors.set(name, addCursor(box, chart, output, formatOf(name)));
 }
 
 const isSystem = name => name.startsWith("system/") || name.startsWith("time/");
@@ -411,13 +384,7 @@ function drawSamples() {
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
-}
-
-function redrawAll() {
-  redrawShown();
-  drawScatter();
-  drawParallel();
+  byId("theme").textContent = name === "dark" ? "Light theme" : "Dark theme";
 }
 
 // Paper is white, also for those who read in the dark.
@@ -465,7 +432,13 @@ function start() {
     state[key] = event.target.checked;
     drawCurves();
   });
+  byId("zoom-in").addEventListener("click", () => zoomBy(ZOOM));
+  byId("zoom-out").addEventListener("click", () => zoomBy(1 / ZOOM));
   byId("reset-zoom").addEventListener("click", () => zoomTo(null));
+  for (const [id, text] of [["of-curves", data.of_curves], ["of-samples", data.of_samples]]) {
+    byId(id).textContent = text;
+    byId(id).hidden = text === "";
+  }
   for (const [id, columns] of [["scatter-x", parameterColumns], ["scatter-y", resultColumns]]) {
     byId(id).append(...columns.map(i => element("option", { value: i }, data.columns[i].title)));
     byId(id).addEventListener("change", () => { drawScatter(); drawParallel(); });
