@@ -1,15 +1,19 @@
 """What the end-to-end tests stand on: a folder of its own, the built exprun, its store read by plain SQL."""
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
+import pty
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 from unittest import mock
@@ -145,6 +149,28 @@ class ExprunTest(unittest.TestCase):
             result = self.finish(self.start(*words, cwd=cwd, stdin=readable))
         self.assertEqual(result.code, code, f"exprun {words}\n{result.out}\n{result.err}")
         return result
+
+    def at_terminal(self, columns, *words, colors=True):
+        """What a terminal of this width is given, which shows standard error too."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = subprocess.Popen([self.program, *words], cwd=self.folder, stdin=follower, stdout=follower, stderr=follower,
+                                   env={"TERM": "xterm"} | ({} if colors else {"NO_COLOR": "1"}), start_new_session=True)
+        os.close(follower)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux's answer where the other end is closed
+            while part := os.read(leader, 65536):
+                shown += part
+        os.close(leader)
+        self.assertEqual(process.wait(self.timeout), 0, shown)
+        return shown.decode().replace("\r\n", "\n")
+
+    def change_store(self, *statements):
+        """Runs SQL in the store, past exprun: to make what a test needs."""
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as db, db:
+            db.execute("PRAGMA foreign_keys = OFF")
+            for statement in statements:
+                db.execute(*(statement if isinstance(statement, tuple) else (statement,)))
 
     def rows(self, sql, *values, store="runs"):
         with contextlib.closing(sqlite3.connect(f"file:{self.folder / store}/exprun.db?mode=ro", uri=True)) as db:

@@ -1,57 +1,62 @@
 """exprun report: runs and groups of runs, in every form, at a terminal and into a file."""
 import contextlib
 import csv
-import fcntl
 import io
 import json
 import math
-import os
-import pty
+import random
 import re
 import sqlite3
 import statistics
-import struct
-import termios
+import subprocess
+import sys
 import unittest
 
-from support import BUILD, ExprunTest
+from made_runs import MadeRuns, run_rows
+from support import ExprunTest
 
 EVALUATION = '\n[evaluation.val_loss]\nevery = "1 steps"\n'
 
 
-def mean_and_deviation(values):
-    """By NumPy where it is installed."""
-    try:
-        import numpy
-    except ImportError:
-        return statistics.fmean(values), statistics.stdev(values)
-    return float(numpy.mean(values)), float(numpy.std(values, ddof=1))
+NUMPY = """
+import json, numpy, sys
+for values in json.load(sys.stdin): print(numpy.mean(values), numpy.std(values, ddof=1))
+"""
+
+
+def by_numpy(test, groups):
+    """The mean and the standard deviation of each, by a Python that has NumPy: Debian's is the system's own."""
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        done = subprocess.run([python, "-c", NUMPY], input=json.dumps(groups), capture_output=True, text=True)
+        if done.returncode == 0:
+            return [tuple(map(float, line.split())) for line in done.stdout.splitlines()]
+    test.skipTest("no NumPy: apt-get install python3-numpy")
+
+
+class Groups(MadeRuns):
+    def test_mean_and_deviation_are_those_of_numpy(self):
+        random.seed(24)
+        groups = [[random.lognormvariate(0, 6) * random.choice((-1, 1)) for _ in range(random.randint(2, 9))] for _ in range(200)]
+        members = [(group, value) for group, values in enumerate(groups) for value in values]
+        random.shuffle(members)
+        self.make_store(*(run_rows(run, f"slow-{run:08x}", parameters={"optimizer.lr": f"{group + 1}e-3"}, series={"val/loss": {300: value}})
+                          for run, (group, value) in enumerate(members, 1)))
+        expected = by_numpy(self, groups)
+        words = ("report", "--group-by", "lr", "--metric", "val/loss", "--sort", "lr")
+        rows = json.loads(self.exprun(*words, "--json").out)
+        table = list(csv.DictReader(io.StringIO(self.exprun(*words, "--csv").out)))
+        self.assertEqual((len(rows), len(table)), (200, 200))
+        for row, written, (mean, deviation), values in zip(rows, table, expected, groups):
+            self.assertEqual((float(written["val/loss"]), float(written["val/loss_std"])), (row["val/loss"], row["val/loss_std"]))
+            self.assertEqual(row["val/loss_n"], len(values))
+            self.assertTrue(math.isclose(row["val/loss"], mean, rel_tol=1e-12, abs_tol=1e-12 * deviation), (row, mean))
+            self.assertTrue(math.isclose(row["val/loss_std"], deviation, rel_tol=1e-12), (row, deviation))
 
 
 class Report(ExprunTest):
     def setUp(self):
         super().setUp()
         self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATION)
-
-    def at_terminal(self, columns, *words):
-        """What a terminal of this width is given."""
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        pid = os.fork()
-        if pid == 0:
-            os.close(leader)
-            for descriptor in (0, 1, 2):
-                os.dup2(follower, descriptor)
-            os.chdir(self.folder)
-            os.execve(BUILD / "exprun", ["exprun", *words], {"TERM": "xterm"})
-        os.close(follower)
-        shown = b""
-        with contextlib.suppress(OSError):  # Linux's answer where the other end is closed
-            while part := os.read(leader, 65536):
-                shown += part
-        os.close(leader)
-        self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        return shown.decode().replace("\r\n", "\n")
 
     def test_losses_of_different_data_are_not_said_to_compare(self):
         self.write("other.txt", "Another text, whose characters are others. " * 20)
@@ -74,7 +79,7 @@ class Report(ExprunTest):
             self.assertEqual((group["runs"], group["state"]), (3, "finished"))
             for metric in ("val_loss_best", "train_loss_last"):
                 values = [float(row[metric]) for row in each if float(row["optimizer.lr"]) == group["optimizer.lr"]]
-                mean, deviation = mean_and_deviation(values)
+                mean, deviation = statistics.fmean(values), statistics.stdev(values)
                 self.assertTrue(math.isclose(group[metric], mean, rel_tol=1e-12), (group, values))
                 self.assertTrue(math.isclose(group[metric + "_std"], deviation, rel_tol=1e-9), (group, values))
                 self.assertEqual(group[metric + "_n"], 3)
@@ -116,6 +121,54 @@ class Report(ExprunTest):
         self.assertRegex(compared, r"\ntrain/loss +tiny-\w{8} +6 +[12] ")
         # How does it look now?
         self.assertRegex(self.exprun("watch", "--once").out, r"\Asweep 1 of tiny: finished\n100% .* 4 of 4 finished\nbest: ")
+
+    def test_runs_compare_by_the_metric_of_their_sweep(self):
+        self.write("sweep.toml", (self.folder / "tiny.toml").read_text() + '[sweep]\nmetric = "train/loss"\ngoal = "maximize"\n'
+                   '[sweep.axes]\n"optimizer.lr" = [1e-3, 1e-2]\n')
+        self.exprun("sweep", "sweep.toml", "steps=6")
+        shown = json.loads(self.exprun("sweep", "show", "--json").out)
+        best = next(trial["run"] for trial in shown["trials"] if trial["trial"] == shown["best_trial"])
+        rows = json.loads(self.exprun("report", "--sweep", "1", "--json").out)
+        ((highest,),) = self.rows("SELECT max(max) FROM series WHERE name = 'train/loss'")
+        self.assertEqual((rows[0]["run"], rows[0]["train_loss_best"]), (best, highest))
+        self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\Arun +best train loss +at step +train loss +val loss +lr ")
+        self.exprun("report", "--sweep", "1", "--html", "page.html")
+        self.assertIn('"goal":"highest","key":"train_loss_best","right":true,"role":"metric"', (self.folder / "page.html").read_text())
+
+    def test_runs_compare_by_the_metric_of_their_recipes(self):
+        for lr in ("1e-3", "1e-2"):
+            self.exprun("tiny.toml", f"lr={lr}", "steps=6", "run.best_goal='maximize'")
+        losses = [row["val_loss_best"] for row in json.loads(self.exprun("report", "--json").out)]
+        self.assertEqual(losses, [value for value, in self.rows("SELECT max FROM series WHERE name = 'val/loss' ORDER BY max DESC")])
+        compared = {row["name"]: row for row in json.loads(self.exprun("compare", "1", "2", "--json").out)["results"]}
+        self.assertIn(losses[0], compared["best val/loss"].values())
+        self.assertRegex(self.exprun("watch", "--once").out, rf"val/loss [\d.]+ \(best {losses[0]:.4g}|val/loss [\d.]+ \(best {losses[1]:.4g}")
+        # Where they disagree, the lowest val/loss is the best.
+        self.exprun("tiny.toml", "steps=6")
+        losses = [row["val_loss_best"] for row in json.loads(self.exprun("report", "--json").out)]
+        self.assertEqual(losses, sorted(losses))
+
+    def test_without_the_usual_losses_the_first_metric_with_a_value_orders(self):
+        self.write("tiny.toml", (self.folder / "tiny.toml").read_text().replace(EVALUATION, ""))
+        for lr in ("1e-3", "1e-2"):
+            self.exprun("tiny.toml", f"lr={lr}", "steps=6")
+        self.change_store("DELETE FROM series WHERE name = 'val/loss'")
+        self.assertRegex(self.exprun("report").out, r"\Arun +train loss +lr ")
+        losses = [row["train_loss_last"] for row in json.loads(self.exprun("report", "--json").out)]
+        self.assertEqual(losses, sorted(losses))
+        self.change_store("DELETE FROM series")
+        self.assertRegex(self.exprun("report").out, r"\Arun +lr +step +state")
+
+    def test_results_of_eval_are_metrics(self):
+        for seed in (1, 2):
+            self.exprun("tiny.toml", f"seed={seed}", "steps=4")
+            self.exprun("eval", "@last")
+        ((name,),) = self.rows("SELECT DISTINCT name FROM series WHERE name LIKE 'eval/%loss'")
+        rows = json.loads(self.exprun("report", "--metric", name, "--json").out)
+        self.assertEqual([row[name] for row in rows],
+                         [value for value, in self.rows("SELECT value FROM metrics WHERE name = ? ORDER BY value", name)])
+        self.assertEqual(len(rows), 2)
+        self.assertIn("**", self.exprun("report", "--metric", name, "--markdown").out)
 
     def test_a_terminal_has_what_fits_and_a_curve(self):
         for seed in (1, 2):

@@ -1,12 +1,15 @@
 """`exprun report --html`, looked at in a real Chromium."""
+import fcntl
 import json
+import os
 import re
 import signal
-import sqlite3
+import socket
 import sys
 import time
 import unittest
 
+from made_runs import MadeRuns, run_rows
 from support import ROOT, ExprunTest
 
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -22,15 +25,15 @@ CHART = "Chart.getChart(document.querySelector('[data-series=\"train/loss\"] can
 
 
 @unittest.skipUnless(browser.program(), "no Chromium")
-class Page(ExprunTest):
+class PageTest(MadeRuns):
     def setUp(self):
         super().setUp()
-        self.write("text.txt", (self.folder / "text.txt").read_text() + EVIL)
-        for lr in "1e-3", "3e-3", "1e-2":
-            self.exprun("tiny.toml", f"lr={lr}", "metrics.system_every='1 s'", "evaluation.val_loss.every='10 steps'",
-                        f"evaluation.sample.prompt={json.dumps(EVIL)}", "evaluation.sample.tokens=5")
         self.page = browser.Browser()
         self.addCleanup(self.page.close)
+
+    def tearDown(self):
+        self.assertEqual(self.page.problems, [])
+        super().tearDown()
 
     def open(self, *words):
         self.exprun("report", *words, "--html", "report.html")
@@ -40,12 +43,33 @@ class Page(ExprunTest):
     def click(self, selector):
         self.page.value(f"document.querySelector({json.dumps(selector)}).click()")
 
+    def filter(self, text):
+        """Returns what the page says is wrong."""
+        self.page.value(f"(f => {{ f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input')); }})"
+                        "(document.getElementById('filter'))")
+        return self.page.value("document.getElementById('filter-error').textContent")
+
+    def chart_box(self):
+        """Left, top, width and height of the area of the curves of train/loss, in the window."""
+        self.page.value("document.querySelector('[data-series=\"train/loss\"]').scrollIntoView()")
+        return self.page.value(f"(c => {{ const r = c.canvas.getBoundingClientRect(); return [r.left + c.chartArea.left, "
+                               f"r.top + c.chartArea.top, c.chartArea.width, c.chartArea.height]; }})({CHART})")
+
+    def shown_steps(self):
+        return self.page.value(f"[{CHART}.scales.x.min, {CHART}.scales.x.max]")
+
     def column(self, title):
         return self.page.value(f"{COLUMN}({json.dumps(title)})")
 
-    def tearDown(self):
-        self.assertEqual(self.page.problems, [])
-        super().tearDown()
+
+@unittest.skipUnless(browser.program(), "no Chromium")
+class Page(PageTest):
+    def setUp(self):
+        super().setUp()
+        self.write("text.txt", (self.folder / "text.txt").read_text() + EVIL)
+        for lr in "1e-3", "3e-3", "1e-2":
+            self.exprun("tiny.toml", f"lr={lr}", "metrics.system_every='1 s'", "evaluation.val_loss.every='10 steps'",
+                        f"evaluation.sample.prompt={json.dumps(EVIL)}", "evaluation.sample.tokens=5")
 
     def test_a_table_that_sorts_filters_and_chooses(self):
         self.open()
@@ -55,22 +79,18 @@ class Page(ExprunTest):
         self.assertEqual(self.page.value("document.querySelector('td.best').textContent"), losses[0])
         # By keyboard: the button in the head of lr, Enter.
         self.page.value("[...document.querySelectorAll('#runs th button')].find(b => b.textContent === 'lr').focus()")
-        self.page.key("Enter", 13)
+        self.page.key("Enter", 13, "\r")
         self.assertEqual(self.column("lr"), ["0.001", "0.003", "0.01"])
         self.assertEqual(self.page.value("document.activeElement.textContent"), "lr")
-        self.page.key("Enter", 13)
+        self.page.key("Enter", 13, "\r")
         self.assertEqual(self.column("lr"), ["0.01", "0.003", "0.001"])
         self.assertEqual(self.page.value("document.activeElement.closest('th').getAttribute('aria-sort')"), "descending")
 
-        def filtered(text):
-            self.page.value(f"(f => {{ f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input')); }})"
-                            "(document.getElementById('filter'))")
-            return self.column("lr"), self.page.value("document.getElementById('count').textContent")
-
-        self.assertEqual(filtered("lr<0.01"), (["0.003", "0.001"], "2 of 3 runs"))
-        self.assertEqual(filtered("lr>=0.003 optimizer.lr!=0.01 finished"), (["0.003"], "1 of 3 runs"))
-        self.assertEqual(filtered("no such run"), ([], "0 of 3 runs"))
-        self.assertEqual(filtered("")[1], "3 of 3 runs")
+        for text, rows in (("lr<0.01", ["0.003", "0.001"]), ("lr>=0.003 and optimizer.lr!=0.01 and state=finished", ["0.003"]),
+                           ("FINISHED tiny 0.003", ["0.003"]), ("no such run", []), ("", ["0.01", "0.003", "0.001"])):
+            self.filter(text)
+            self.assertEqual((self.column("lr"), self.page.value("document.getElementById('count').textContent")),
+                             (rows, f"{len(rows)} of 3 runs"))
         self.click("#show-none")
         self.assertEqual(self.page.value(f"{CHART}.data.datasets.length"), 0)
         self.click("#runs tbody input")
@@ -89,18 +109,26 @@ class Page(ExprunTest):
 
     def test_zoom_smoothing_axes_and_toggles(self):
         self.open()
-        self.page.value("document.querySelector('[data-series=\"train/loss\"]').scrollIntoView()")
-        box = self.page.value(f"(c => {{ const r = c.canvas.getBoundingClientRect(); return [r.left + c.chartArea.left, "
-                              f"r.top + c.chartArea.top, c.chartArea.width, c.chartArea.height]; }})({CHART})")
-        left, top, width, height = box
-        before = self.page.value(f"[{CHART}.scales.x.min, {CHART}.scales.x.max]")
-        self.page.drag((left + width * 0.25, top + height / 2), (left + width * 0.5, top + height / 2))
-        after = self.page.value(f"[{CHART}.scales.x.min, {CHART}.scales.x.max]")
-        expected = [before[0] + (before[1] - before[0]) * part for part in (0.25, 0.5)]
-        for now, wanted in zip(after, expected):
-            self.assertAlmostEqual(now, wanted, delta=0.5)
+        left, top, width, height = self.chart_box()
+        before = self.shown_steps()
+
+        def assert_zoomed(begin, end):
+            for now, part in zip(self.shown_steps(), (begin, end)):
+                self.assertAlmostEqual(now, before[0] + (before[1] - before[0]) * part, delta=0.5)
+
+        middle = top + height / 2
+        self.page.drag((left + width * 0.25, middle), (left + width * 0.5, middle))
+        assert_zoomed(0.25, 0.5)
         self.click("#reset-zoom")
-        self.assertEqual(self.page.value(f"[{CHART}.scales.x.min, {CHART}.scales.x.max]"), before)
+        self.assertEqual(self.shown_steps(), before)
+        self.page.swipe((left + width * 0.5, middle), (left + width * 0.75, middle))
+        assert_zoomed(0.5, 0.75)
+        self.page.double_click(left + width / 2, middle)
+        self.assertEqual(self.shown_steps(), before)
+        self.click("#zoom-in")
+        assert_zoomed(0.25, 0.75)
+        self.click("#zoom-out")
+        self.assertEqual(self.shown_steps(), before)
 
         raw = self.page.value(f"{CHART}.data.datasets[0].data.map(p => p.y)")
         self.page.value("(s => { s.value = 0.9; s.dispatchEvent(new Event('input')); })(document.getElementById('smoothing'))")
@@ -114,6 +142,79 @@ class Page(ExprunTest):
         self.click("#legend button")
         self.assertEqual(self.page.value(f"{CHART}.data.datasets.map(d => d.hidden)"), [True, False, False])
         self.assertEqual(self.page.value("document.querySelector('#legend button').getAttribute('aria-pressed')"), "false")
+        self.click("#legend button")
+        self.assertEqual(self.page.value(f"{CHART}.data.datasets.map(d => d.hidden)"), [False, False, False])
+        self.click("#log-x")
+        self.assertEqual(self.page.value(f"{CHART}.scales.x.type"), "logarithmic")
+        self.click("#show-none")
+        self.assertEqual(self.page.value("document.querySelectorAll('#legend button').length"), 0)
+        self.click("#show-all")
+        self.assertEqual(self.page.value(f"{CHART}.data.datasets.length"), 3)
+
+    def test_by_keyboard_a_checkbox_keeps_the_focus_and_a_chart_tells_its_values(self):
+        self.open()
+        self.page.value("document.querySelectorAll('#runs tbody input')[1].focus()")
+        self.page.key(" ", 32, " ")
+        self.assertEqual(self.page.value("[document.activeElement.checked, document.activeElement.getAttribute('aria-label'), "
+                                         "document.activeElement.nextSibling.style.background]"),
+                         [False, f"Show {self.page.value(NAMES)[1]}", ""])
+        self.assertEqual(self.page.value(f"{CHART}.data.datasets.length"), 2)
+
+        self.page.value("document.querySelector('[data-series=\"train/loss\"] .canvas').focus()")
+
+        def told():
+            return self.page.value("document.querySelector('[data-series=\"train/loss\"] output').textContent")
+
+        self.page.key("ArrowRight", 39)
+        first = self.page.value(f"{CHART}.data.datasets.map(d => [d.label, d.data[0].y])")
+        self.assertEqual(told(), "step 1: " + "; ".join(f"{label}: {float(f'{y:.4g}'):g}" for label, y in sorted(first, key=lambda v: v[1])))
+        self.page.key("ArrowRight", 39)
+        self.assertTrue(told().startswith("step 2: "), told())
+        self.page.key("End", 35)
+        self.assertTrue(told().startswith("step 40: "), told())
+        self.assertEqual(self.page.value(f"{CHART}.tooltip.getActiveElements().length"), 2)
+        self.page.key("+", 187, "+")
+        self.assertEqual(self.shown_steps(), [20, 40])
+        self.page.key("Home", 36)
+        self.assertTrue(told().startswith("step 20: "), told())
+        self.page.key("-", 189, "-")
+        self.assertEqual(self.shown_steps(), [0, 40])
+        self.page.key("Escape", 27)
+        self.assertEqual((told(), self.shown_steps()[0]), ("", 0))
+        self.assertEqual(self.page.value("document.getElementById('theme').textContent"), "Dark theme")
+        self.assertIsNone(self.page.value("document.getElementById('theme').getAttribute('aria-label')"))
+
+    def test_the_pointer_is_told_the_values_below_it(self):
+        self.open()
+        left, top, width, height = self.chart_box()
+        self.page.move(left + width / 2, top + height / 2)
+        self.page.value("new Promise(done => setTimeout(done, 100))")
+        (title,), lines = self.page.value(f"[{CHART}.tooltip.title, {CHART}.tooltip.body.map(b => b.lines[0])]")
+        step = int(title.removeprefix("step "))
+        self.assertAlmostEqual(step, sum(self.shown_steps()) / 2, delta=1)
+        shown = self.page.value(f"{CHART}.data.datasets.map(d => [d.label, d.data.find(p => p.x === {step}).y])")
+        self.assertEqual(lines, [f" {label}: {float(f'{y:.4g}'):g}" for label, y in sorted(shown, key=lambda v: v[1])])
+
+    def test_the_filter_takes_conditions_and_says_what_is_wrong(self):
+        self.open()
+        rates = {"0.001", "0.003", "0.01"}
+        for text, rows in (
+                ("lr in [1e-3, 0.01]", {"0.001", "0.01"}), ("lr not in [1e-3, 0.01]", {"0.003"}), ("not lr = 1e-3", {"0.003", "0.01"}),
+                ("lr = 1e-3 or lr = 1e-2 and state = failed", {"0.001"}), ("(lr = 1e-3 or lr = 1e-2) and state = failed", set()),
+                ("run ~ tiny-*", rates), ("run ~ ?iny", set()), ("has(best val loss) and step >= 0.04k", rates), ("val/loss < 1e9", rates),
+                ("state == 'finished'", rates), ("best val loss>=0 and (lr!=0.01)", {"0.001", "0.003"}), ("NOT (lr<1 AND lr>0.002)", {"0.001"})):
+            self.assertEqual((self.filter(text), set(self.column("lr"))), ("", rows), text)
+        for text, said in (
+                ("lr <", "expected a value, but the condition ends here"), ("lrr < 1", "there is no column lrr; there are run, best val loss"),
+                ("lr < 1 lr > 0", "lr is a number, and 1 lr is none"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, and abc is none"),
+                ("state = finishd", "there is no state finishd; there are running, finished"), ("lr = 1)", "unexpected ): write and or or before it"),
+                ("lr in [1e-3", "expected ], but the condition ends here"), ("run < a", "< compares numbers, and a is none"),
+                ("lr = \"1", 'unexpected ": put a text that has such characters in quotes'), ("=", "expected the name of a column, but found =")):
+            mistake = self.filter(text)
+            self.assertIn(f"Not filtered: {said}", mistake)
+            self.assertEqual(len(self.column("lr")), 3)
+            self.assertEqual(self.page.value("document.getElementById('filter').getAttribute('aria-invalid')"), "true")
+        self.assertEqual(self.filter(""), "")
 
     def test_text_of_the_store_is_text(self):
         self.open()
@@ -134,7 +235,7 @@ class Page(ExprunTest):
           const behind = node => { const c = numbers(getComputedStyle(node).backgroundColor);
             return c.length === 4 && c[3] === 0 ? (node.parentElement ? behind(node.parentElement) : [255, 255, 255]) : c.slice(0, 3); };
           let worst = 21;
-          for (const node of document.querySelectorAll('h1, h2, p, th button, td, label, button, summary, footer, figcaption, .quiet')) {
+          for (const node of document.querySelectorAll('h1, h2, p, th button, td, label, button, summary, footer, figcaption, pre, select, output, code, td.bad, .mistake, .quiet')) {
             if (!node.textContent || !node.offsetParent) continue;
             const [a, b] = [light(numbers(getComputedStyle(node).color).slice(0, 3)), light(behind(node))].sort((x, y) => y - x);
             worst = Math.min(worst, (a + 0.05) / (b + 0.05));
@@ -153,6 +254,11 @@ class Page(ExprunTest):
             self.assertGreaterEqual(text, 4.5)  # WCAG AA, of text
             self.assertGreaterEqual(curves, 3)  # and of graphics
 
+        # What is there at times only: a bad end, a mistake in the filter, the values at the cursor.
+        self.page.value("document.querySelector('#runs tbody td:last-child').className = 'bad'")
+        self.filter("lr <")
+        self.page.value("document.querySelector('#curves .canvas').focus()")
+        self.page.key("ArrowRight", 39)
         self.assertEqual(self.page.value("document.documentElement.dataset.theme"), "light")
         assert_legible()
         self.click("#theme")
@@ -188,27 +294,6 @@ class Page(ExprunTest):
         for tick in ticks:
             self.assertRegex(tick, r"^[\d.]+ MiB$")
 
-    def test_a_thousand_runs(self):
-        with sqlite3.connect(self.folder / "runs/exprun.db") as store:
-            store.execute("PRAGMA foreign_keys = OFF")
-            for table, key in (("run", "id"), ("attempt", "run"), ("series", "run"), ("parameter", "run")):
-                columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
-                new = {key: "?1", "uid": "printf('%032x', ?1)", "folder": "printf('copy-%08x', ?1)"}
-                if table == "series":
-                    new["id"] = "NULL"
-                values = ", ".join(new.get(column, column) for column in columns)
-                source = "(SELECT min(id) FROM run)"
-                for i in range(1000, 2000):
-                    store.execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table} WHERE {key} = {source}", (i,))
-            store.execute("INSERT INTO metric (series, step, value, time_ms) SELECT s.id, m.step, m.value + s.run / 1e5, m.time_ms FROM series s "
-                          "JOIN series o ON o.name = s.name AND o.run = (SELECT min(id) FROM run) JOIN metric m ON m.series = o.id WHERE s.run >= 1000")
-        self.open()
-        self.assertLess((self.folder / "report.html").stat().st_size, 5_000_000)
-        self.assertEqual(self.page.value("document.getElementById('count').textContent"), "1003 of 1003 runs")
-        self.assertEqual(len(self.page.value(NAMES)), 200)
-        self.click("#more")
-        self.assertEqual(len(self.page.value(NAMES)), 1003)
-
     def test_follow_writes_the_page_again_until_the_run_ends(self):
         run = self.start("tiny.toml", "steps=1000000", "run.name=long")
         end = time.monotonic() + 60
@@ -233,12 +318,102 @@ class Page(ExprunTest):
         self.fail("the page was not written")
 
 
+@unittest.skipUnless(browser.program(), "no Chromium")
+class MadePage(PageTest):
+    def test_an_empty_store(self):
+        self.make_store()
+        self.open()
+        self.assertEqual(self.page.value("document.querySelector('#runs tbody').textContent"), "There are no runs yet.")
+        self.assertEqual(self.page.value("document.getElementById('count').textContent"), "0 of 0 runs")
+        for button in ("#show-all", "#show-best", "#zoom-in", "#reset-zoom", "#theme"):
+            self.click(button)
+
+    def test_a_gap_one_point_and_hostile_names(self):
+        losses = {1: 3.0, 2: None, 3: 2.0}
+        self.make_store(run_rows(1, EVIL, parameters={"optimizer.type": json.dumps(EVIL), "optimizer.lr": "1"}, series={"train/loss": losses, EVIL: {1: 1.0}}),
+                        run_rows(2, "one", parameters={"optimizer.type": '"b"', "optimizer.lr": "2"}, series={"train/loss": {1: 4.0}}))
+        self.open()
+        gap, one = self.page.value(f"{CHART}.data.datasets.map(d => [d.data.map(p => p.y), d.spanGaps, d.pointRadius])")
+        self.assertEqual((gap, one), ([[3, None, 2], False, 3], [[4], False, 3]))
+        self.page.value("document.querySelector('[data-series=\"train/loss\"] .canvas').focus()")
+        for key, code in (("ArrowRight", 39), ("ArrowRight", 39)):
+            self.page.key(key, code)
+        self.assertEqual(self.page.value("document.querySelector('[data-series=\"train/loss\"] output').textContent"),
+                         f"step 2: {EVIL} lr=1 optimizer.type={EVIL}: nan")
+        self.assertIsNone(self.page.value("window.hacked ?? null"))
+        self.assertEqual(self.page.value("document.querySelectorAll('main b').length"), 0)
+        self.assertEqual(self.page.value(NAMES), [EVIL, "one"])
+        for place in ("#legend", "#differences", "#parallel", "#runs td", "#curves figcaption", "#scatter-x"):
+            self.assertTrue(self.page.value(f"[...document.querySelectorAll('{place}')].some(e => e.textContent.length > 0)"), place)
+        self.assertIn(EVIL, self.page.value("document.querySelector('#legend').textContent"))
+        self.assertIn(EVIL, self.page.value("document.querySelector('#differences').textContent"))
+        self.assertIn(EVIL, self.page.value("[...document.querySelectorAll('#curves figcaption')].map(f => f.textContent)"))
+        self.filter(EVIL)
+        self.filter(f'run = "{EVIL}"')
+        self.assertEqual(self.page.value(NAMES), [EVIL])
+
+    def test_a_thousand_runs_with_all_they_have(self):
+        names = ["val/loss", "train/loss", "grad_norm", *(f"system/{i}" for i in range(22))]
+        self.make_store(*(run_rows(run, f"slow-{run:08x}", parameters={"optimizer.lr": f"{run % 7 + 1}e-4", "run.seed": str(run)}, series={
+            name: {step: run / 7 + 100 / step for step in range(1, 21)} for name in names}) for run in range(1, 1001)))
+        for run in range(1, 1001):
+            for sample in range(5):
+                self.write(f"runs/slow-{run:08x}/samples/step{sample}.txt", f"sample {sample} " + "text " * 200)
+        self.open()
+        self.assertLess((self.folder / "report.html").stat().st_size, 5_000_000)
+        note = self.page.value("document.getElementById('of-curves').textContent")
+        self.assertRegex(note, r"^Curves are thinned to at most 16 points each, .* [\d,]+ of 25,000 curves are left out to keep this page small: "
+                               "times and system metrics first, then others of runs far down the table. exprun plot shows any of them.$")
+        self.assertRegex(self.page.value("document.getElementById('of-samples').textContent"),
+                         r"^[\d,]+ of 5,000 samples are left out to keep this page small: older ones, and those of runs far down the table\.")
+        thinned = self.page.value(f"{CHART}.data.datasets[0].data.map(p => p.x)")
+        self.assertEqual((len(thinned), thinned[0], thinned[-1]), (16, 1, 20))
+        self.assertEqual(self.page.value("data.runs.filter(run => run.curves['val/loss'] && run.curves['train/loss']).length"), 1000)
+        self.assertEqual(self.page.value("document.getElementById('count').textContent"), "1000 of 1000 runs")
+        self.assertEqual(len(self.page.value(NAMES)), 200)
+        self.click("#more")
+        self.assertEqual(len(self.page.value(NAMES)), 1000)
+        self.page.value("[...document.querySelectorAll('#runs th button')].find(b => b.textContent === 'seed').click()")
+        self.assertEqual(self.column("seed")[:3], ["1", "2", "3"])
+        self.filter("lr = 3e-4 and seed > 100")
+        self.assertEqual(self.column("seed")[:2], ["107", "114"])
+        self.click("#show-none")
+        self.click("#runs tbody input")
+        self.click("#zoom-in")
+        self.assertEqual(self.page.value(f"{CHART}.data.datasets.map(d => d.label)"), ["slow-0000006b seed=107 lr=0.0003"])
+        self.assertEqual([round(step) for step in self.shown_steps()], [6, 15])
+
+
+class Follow(MadeRuns):
+    def test_a_sweep_goes_on_between_two_of_its_trials(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=1")
+        ((uid,),) = self.rows("SELECT uid FROM sweep")
+        # As one of its processes holds it while no trial runs.
+        lock = self.write(f"runs/sweeps/{uid}.{socket.gethostname()}.{os.getpid()}.lock", b"")
+        with lock.open("r+") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            followers = [self.start("report", *words, "--html", f"{name}.html", "--follow")
+                         for name, words in (("all", ()), ("sweep", ("--sweep", "1")), ("named", ("tiny",)))]
+            for name in ("all", "sweep", "named"):
+                self.wait_for(lambda: (self.folder / f"{name}.html").exists())
+            time.sleep(0.5)
+            self.assertEqual([follower.poll() for follower in followers], [None] * 3)
+        for follower in followers:
+            self.assertEqual(self.finish(follower).code, 0)
+
+    def wait_for(self, happened):
+        end = time.monotonic() + 60
+        while not happened() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertTrue(happened())
+
+
 class Refused(ExprunTest):
     def test_what_does_not_go_with_a_page(self):
         self.exprun("tiny.toml", "steps=1")
         for words, said in ((["--follow"], "--follow needs --html FILE"),
                             (["--html", "a.html", "--over-seeds"], "--html shows each run with all its columns; leave out "
-                                                                   "--columns, --group-by and --over-seeds")):
+                                                                   "--columns, --group-by, --over-seeds and --each-run")):
             result = self.exprun("report", *words, code=2)
             self.assertEqual((result.out, result.err), ("", f"exprun: error: command line: {said}\n"))
         self.assertFalse((self.folder / "a.html").exists())
