@@ -22,7 +22,7 @@ constexpr size_t kBytesOfPage = 3'600'000;  // for curves and samples; the rest 
 constexpr size_t kBytesOfSamples = 900'000;
 constexpr size_t kNewestSamples = 5;
 constexpr size_t kLongestSample = 20'000;  // bytes
-constexpr int kMostOfACore = 50;           // writing takes at most one part in so many of the time
+constexpr int kPauseOfWriting = 50;        // times what writing takes: 2 % of a core
 constexpr std::chrono::milliseconds kEvery{2000}, kLook{100};
 
 // --- samples
@@ -156,7 +156,7 @@ void write_page(const fs::path& file, bool follow, const std::function<Page()>& 
     write_file_atomically(file, to_html(page()));
     if (!follow || !goes_on()) return;
     const auto next =
-        Clock::now() + std::max<Clock::duration>(kEvery, kMostOfACore * (Clock::now() - begin));
+        Clock::now() + std::max<Clock::duration>(kEvery, kPauseOfWriting * (Clock::now() - begin));
     while (Clock::now() < next) {
       if (stop_requested() != StopRequest::none) return;
       std::this_thread::sleep_for(kLook);
