@@ -7,7 +7,6 @@
 
 #include <stdexcept>
 
-#include "engine/weights/import.h"
 #include "support/sections.h"
 
 namespace exprun {
@@ -54,10 +53,10 @@ Pipeline pipeline_of(const ResolvedRecipe& recipe, const ParitySettings& setting
 ParityRun::ParityRun(const ParitySettings& settings)
     : recipe_(resolve_text(settings.recipe + kNoDataset)),
       pipeline_(pipeline_of(recipe_, settings)),
-      names_(names_of(settings.system)),
+      imported_(import_weights(recipe_, pipeline_.train_state)),
+      names_(settings.system.empty() ? ForeignNames{} : names_of(settings.system)),
       step_(pipeline_, [] { return false; }) {
-  if (!import_weights(recipe_, pipeline_.train_state))
-    load_foreign(names_, Safetensors(settings.init), parameters());
+  if (!imported_) load_foreign(names_, Safetensors(settings.init), parameters());
 }
 
 double ParityRun::lr(const std::string& group, int64_t k) const {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "engine/pipeline.h"
 #include "engine/step.h"
+#include "engine/weights/import.h"
 #include "recipe/resolved.h"
 #include "support/foreign_names.h"
 
@@ -14,7 +16,7 @@ namespace exprun {
 
 struct ParitySettings {
   std::string recipe;          // TOML without [dataset]
-  std::string system;          // whose names the weights have
+  std::string system;          // whose names theirs() knows; may be empty with an init_from
   std::filesystem::path init;  // unless the recipe has an init_from
   at::Tensor inputs;           // (samples, T), in the order of the updates
   at::Tensor targets;          // (samples, T)
@@ -26,6 +28,9 @@ class ParityRun {
 
   StepResult step(int64_t k) { return step_.run(k); }
   Model& model() { return pipeline_.model(); }
+  const ResolvedRecipe& recipe() const { return recipe_; }
+  const TrainState& state() const { return pipeline_.train_state; }
+  const std::optional<Imported>& imported() const { return imported_; }
   const std::vector<Parameter>& parameters() const {
     return pipeline_.train_state.parameters->items();
   }
@@ -41,6 +46,7 @@ class ParityRun {
  private:
   ResolvedRecipe recipe_;
   Pipeline pipeline_;
+  std::optional<Imported> imported_;
   ForeignNames names_;
   TrainingStep step_;
 };

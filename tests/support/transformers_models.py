@@ -1,7 +1,7 @@
 """What transformers itself makes of random weights, and of what exprun exports; run by a Python that has transformers.
 
 usage: transformers_models.py make FOLDER      a folder for each architecture: model/ as save_pretrained writes it, and
-                                               batch.safetensors with its logits, loss and gradients
+                                               batch.safetensors with its logits, loss and gradients, and 20 updates from there
        transformers_models.py compare FOLDER   loads each exported/ beside them, and holds its logits against batch's
 """
 import pathlib
@@ -33,6 +33,27 @@ MODELS = {
     "bf16": lambda t: t.LlamaConfig(**SIZES, num_key_value_heads=2),
 }
 
+UPDATES = 20
+MAX_GRAD_NORM = 1.0
+
+
+def train(model, batches):
+    """What AdamW makes of it, with decay of all but biases and norms, and with clipping: the loss and the norm of the
+    gradients before each update, and the weights after the last."""
+    groups = [{"params": [value for value in model.parameters() if (value.dim() > 1) == matrices], "weight_decay": decay}
+              for matrices, decay in ((True, 0.1), (False, 0.0))]
+    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    losses, norms = [], []
+    for tokens in batches:
+        optimizer.zero_grad()
+        losses.append(model(tokens, labels=tokens).loss)
+        losses[-1].backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM))
+        optimizer.step()
+    assert max(norms) > MAX_GRAD_NORM, "nothing was clipped"
+    return {"train_loss": torch.stack(losses).detach(), "train_grad_norm": torch.stack(norms),
+            **{f"final/{key}": value.detach() for key, value in model.named_parameters()}}
+
 
 def make(folder):
     for number, (name, config) in enumerate(MODELS.items()):
@@ -50,14 +71,17 @@ def make(folder):
         tokens = torch.randint(0, 61, (3, 24))
         result = model(tokens, labels=tokens)
         result.loss.backward()
-        tensors = {f"gradient/{key}": value.grad for key, value in model.named_parameters()}
-        save_file(tensors | {"input_ids": tokens, "logits": result.logits.detach().contiguous(),
-                             "loss": result.loss.detach().reshape(1)}, folder / name / "batch.safetensors")
+        recorded = {f"gradient/{key}": value.grad.clone() for key, value in model.named_parameters()}
+        recorded |= {"input_ids": tokens, "logits": result.logits.detach().contiguous(),
+                     "loss": result.loss.detach().reshape(1), "train_input_ids": torch.randint(0, 61, (UPDATES, 3, 24))}
+        save_file(recorded | train(model, recorded["train_input_ids"]), folder / name / "batch.safetensors")
 
 
 def compare(folder):
     for name in MODELS:
         batch = load_file(folder / name / "batch.safetensors")
+        files = len(list((folder / name / "exported").glob("*.safetensors")))
+        assert (files > 2) == (name == "sharded"), f"{name} is in {files} files"
         model, loading = transformers.AutoModelForCausalLM.from_pretrained(
             folder / name / "exported", attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
         odd = {key: list(value) for key, value in loading.items() if value}

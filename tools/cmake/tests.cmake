@@ -80,6 +80,7 @@ if(EXPRUN_TRAINER)
   endforeach()
   target_sources(engine_parity PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/parity_checks.cpp
                                        ${CMAKE_SOURCE_DIR}/tests/support/parity_run.cpp)
+  target_sources(engine_weights PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/parity_run.cpp)
   # On GPUs, where there are some: tests/end_to_end/test_gpu.py runs it. It is built everywhere.
   if(TARGET exprun-trainer-cuda)
     add_executable(gpu_tests ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_test.cpp)
