@@ -1,6 +1,11 @@
 #include "base/json_text.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/diagnostic.h"
 
 namespace exprun {
 namespace {
@@ -28,6 +33,29 @@ template nlohmann::json parse_json(std::string_view);
 template nlohmann::ordered_json parse_json(std::string_view);
 template nlohmann::json parse_json_or_discard(std::string_view);
 template nlohmann::ordered_json parse_json_or_discard(std::string_view);
+
+nlohmann::json parse_strict_object(std::string_view text) {
+  using nlohmann::json;
+  std::vector<std::set<std::string>> open;
+  std::optional<std::string> twice;
+  const json::parser_callback_t watch = [&](int, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key &&
+        !open.back().insert(value.get_ref<const std::string&>()).second && !twice)
+      twice = value.get<std::string>();
+    return true;
+  };
+  json parsed;
+  try {
+    parsed = json::parse(text, watch);
+  } catch (const json::exception& error) {
+    throw Error("it is not JSON (" + json_problem(error) + ")");
+  }
+  if (twice) throw Error("it has the name '" + *twice + "' twice");
+  if (!parsed.is_object()) throw Error("it is not a JSON object");
+  return parsed;
+}
 
 std::string json_problem(const std::exception& error) {
   const std::string text = error.what();  // "[json.exception.parse_error.101] parse error at ..."

@@ -18,6 +18,11 @@ Json parse_json(std::string_view text);
 template <class Json>
 Json parse_json_or_discard(std::string_view text);
 
+// An object without a name that is there twice: JSON takes the last of two, and another reader
+// might take the first. Throws Error that says what the text is instead: "it has the name 'a'
+// twice".
+nlohmann::json parse_strict_object(std::string_view text);
+
 // What an exception of nlohmann-json says, without the number that the library gives it.
 std::string json_problem(const std::exception& error);
 

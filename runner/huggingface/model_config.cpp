@@ -124,8 +124,20 @@ void add_rope(ModelKeys& keys, Config& config) {
   config.obstacles.insert(config.obstacles.end(), rope.obstacles.begin(), rope.obstacles.end());
 }
 
+// Whether attention slides in layers of which config.json has no list; with Qwen it does from one
+// layer on.
+bool slides_unlisted(Config& config, const std::string& type, int64_t num_layers) {
+  if (type == "mistral") return true;
+  if (!type.starts_with("qwen")) return false;
+  const double first = config.number("max_window_layers", 28);
+  if (first > 0 && first < static_cast<double>(num_layers))
+    config.obstacles.push_back(config.said("max_window_layers") +
+                               ": attention slides in the layers behind these only");
+  return first <= 0;
+}
+
 // Of all layers; some architectures can have it in some layers only.
-int64_t sliding_window(Config& config, const std::string& type) {
+int64_t sliding_window(Config& config, const std::string& type, int64_t num_layers) {
   const json kinds = config.find("layer_types");
   const bool is_list = kinds.is_array() && !kinds.empty();
   if (is_list && std::any_of(kinds.begin(), kinds.end(),
@@ -133,9 +145,10 @@ int64_t sliding_window(Config& config, const std::string& type) {
     config.obstacles.push_back("layer_types has several kinds of layers");
     return 0;
   }
-  const bool chosen = is_list ? kinds.front() == "sliding_attention"
-                              : type == "mistral" || config.flag("use_sliding_window", false);
-  return chosen && config.has("sliding_window") ? config.size("sliding_window") : 0;
+  if (type.starts_with("qwen") && !config.flag("use_sliding_window", false)) return 0;
+  const bool slides =
+      is_list ? kinds.front() == "sliding_attention" : slides_unlisted(config, type, num_layers);
+  return slides && config.has("sliding_window") ? config.size("sliding_window") : 0;
 }
 
 json biases(Config& config, const std::string& type) {
@@ -150,9 +163,10 @@ json biases(Config& config, const std::string& type) {
 ModelKeys llama_like_keys(Config& config, const std::string& type) {
   config.require("hidden_act", "silu");
   const int64_t width = config.size("hidden_size"), heads = config.size("num_attention_heads");
+  const int64_t num_layers = config.size("num_hidden_layers");
   if (!config.has("head_dim") && width % heads != 0)
     config.obstacles.push_back("num_attention_heads does not divide hidden_size");
-  ModelKeys keys{{"num_layers", config.size("num_hidden_layers")},
+  ModelKeys keys{{"num_layers", num_layers},
                  {"num_heads", heads},
                  {"num_key_value_heads", config.size("num_key_value_heads", heads)},
                  {"head_dim", config.size("head_dim", std::max<int64_t>(width / heads, 1))},
@@ -166,7 +180,7 @@ ModelKeys llama_like_keys(Config& config, const std::string& type) {
   add_rope(keys, config);
   if (type == "olmo2") keys.emplace_back("qk_norm", "projection");
   if (type == "qwen3") keys.emplace_back("qk_norm", "per_head");
-  if (const int64_t window = sliding_window(config, type); window > 0)
+  if (const int64_t window = sliding_window(config, type, num_layers); window > 0)
     keys.emplace_back("sliding_window", window);
   keys.emplace_back("query_key_value", "separate");
   keys.emplace_back("activation", "swiglu");
@@ -315,9 +329,12 @@ ordered_json llama_like_config(const Model& model, const std::string& type,
 }  // namespace
 
 json read_config(const std::filesystem::path& file) {
-  json config = parse_json_or_discard<json>(read_file(file));
-  if (config.is_object()) return config;
-  throw Error("huggingface: '" + file.string() + "' is not a JSON object");
+  const std::string text = read_file(file);
+  try {
+    return parse_strict_object(text);
+  } catch (const Error& error) {
+    throw Error("huggingface: '" + file.string() + "' is damaged: " + error.what());
+  }
 }
 
 std::string model_type_of(const json& config) {

@@ -17,7 +17,7 @@ inline constexpr const char* kConfigFile = "config.json";
 // The keys of a `gpt` below [model], and their values: {"norm.eps", 1e-6}.
 using ModelKeys = std::vector<std::pair<std::string, nlohmann::json>>;
 
-// Throws Error that names the file: it is not there, or not a JSON object.
+// Throws Error that names the file: it is not there, no JSON object, or has a name twice.
 nlohmann::json read_config(const std::filesystem::path& file);
 
 // "llama"; empty if it does not say.

@@ -6,7 +6,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/diagnostic.h"
@@ -50,27 +49,10 @@ Error damaged_index(const std::filesystem::path& file, const std::string& what) 
                "' is not an index of safetensors files: " + what);
 }
 
-// JSON takes the last of two equal names: another reader might take the first.
-json parse_strictly(std::string_view text, const std::filesystem::path& file, Damaged damaged) {
-  std::vector<std::set<std::string>> open;
-  std::optional<std::string> twice;
-  const json::parser_callback_t watch = [&](int, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key &&
-        !open.back().insert(value.get_ref<const std::string&>()).second && !twice)
-      twice = value.get<std::string>();
-    return true;
-  };
-  json parsed;
-  try {
-    parsed = json::parse(text, watch);
-  } catch (const json::exception& error) {
-    throw damaged(file, "it is not JSON (" + json_problem(error) + ")");
-  }
-  if (twice) throw damaged(file, "it has the name '" + *twice + "' twice");
-  if (!parsed.is_object()) throw damaged(file, "it is not a JSON object");
-  return parsed;
+json parse_strictly(std::string_view text, const std::filesystem::path& file, Damaged damaged) try {
+  return parse_strict_object(text);
+} catch (const Error& error) {
+  throw damaged(file, error.what());
 }
 
 uint64_t header_length(std::span<const std::byte> bytes, const std::filesystem::path& file) {

@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "support/temporary_folder.h"
 
 namespace exprun {
 namespace {
@@ -68,6 +69,51 @@ TEST_CASE("config.json: all that gpt is not is said at once") {
         "  max_position_embeddings is missing\n"
         "  rope_type is \"yarn\"\n"
         "  layer_types has several kinds of layers");
+}
+
+// {"max_window_layers": N} and the like, of a Qwen 2 with three layers.
+std::string qwen(const std::string& rest) {
+  return R"({"model_type": "qwen2", "hidden_size": 32, "num_hidden_layers": 3,
+             "num_attention_heads": 4, "intermediate_size": 56, "max_position_embeddings": 48,
+             "vocab_size": 61, "sliding_window": 7, )" +
+         rest + "}";
+}
+
+// Qwen2Config of transformers: a layer slides if its number, from 0, is at least max_window_layers.
+TEST_CASE("config.json: Qwen's sliding window is of all layers, of none, or refused") {
+  const auto slides = [](const std::string& rest) {
+    return keys_of(qwen(rest).c_str()).find("sliding_window = 7\n") != std::string::npos;
+  };
+  CHECK(slides(R"("use_sliding_window": true, "max_window_layers": 0)"));
+  CHECK_FALSE(slides(R"("use_sliding_window": true, "max_window_layers": 3)"));
+  CHECK_FALSE(slides(R"("use_sliding_window": true)"));  // 28, where nothing is said
+  CHECK_FALSE(slides(R"("use_sliding_window": false, "max_window_layers": 0)"));
+  CHECK_FALSE(slides(R"("max_window_layers": 0)"));
+  const std::string each = R"("sliding_attention", "sliding_attention", "sliding_attention")";
+  CHECK(slides(R"("use_sliding_window": true, "layer_types": [)" + each + "]"));
+  CHECK_FALSE(slides(R"("use_sliding_window": false, "layer_types": [)" + each + "]"));
+  CHECK(refusal(qwen(R"("use_sliding_window": true, "max_window_layers": 1)").c_str()) ==
+        "huggingface: 'config.json' describes a model that exprun does not support:\n"
+        "  max_window_layers is 1: attention slides in the layers behind these only");
+}
+
+TEST_CASE("config.json: a name that is there twice is refused, and what is no object") {
+  const TemporaryFolder folder;
+  const auto problem = [&](const std::string& text) -> std::string {
+    const auto file = folder.write("config.json", text);
+    try {
+      return json_text(read_config(file));
+    } catch (const Error& error) {
+      const std::string begin = "huggingface: '" + file.string() + "' is damaged: ";
+      REQUIRE(std::string(error.what()).starts_with(begin));
+      return std::string(error.what()).substr(begin.size());
+    }
+  };
+  CHECK(problem(R"({"n_layer": 3, "n_head": 2, "n_layer": 4})") ==
+        "it has the name 'n_layer' twice");
+  CHECK(problem(R"({"a": {"n_layer": 3}, "n_layer": 4})") == R"({"a":{"n_layer":3},"n_layer":4})");
+  CHECK(problem("[1]") == "it is not a JSON object");
+  CHECK(problem("{").starts_with("it is not JSON ("));
 }
 
 }  // namespace
