@@ -3,6 +3,7 @@ import json
 import subprocess
 import unittest
 
+from small_recipes import SMALL, run_small
 from support import BUILD, ROOT, ExprunTest
 
 
@@ -14,7 +15,6 @@ def visible_gpus():
 
 
 GPUS = visible_gpus()
-RECIPES = sorted((ROOT / "recipes" / "small").glob("*.toml"))
 
 
 @unittest.skipUnless(GPUS, "no GPU can be used here")
@@ -36,10 +36,9 @@ class OnGpus(ExprunTest):
 
     def test_every_small_recipe_trains_in_bf16(self):
         (self.folder / "recipes").symlink_to(ROOT / "recipes")
-        for recipe in RECIPES:
+        for recipe in SMALL:
             with self.subTest(recipe=recipe.stem):
-                self.exprun(recipe, "run.device=cuda", "precision.compute=bf16", "world_size=1")
-                self.assertEqual(self.state(), "finished")
+                run_small(self, recipe, "run.device=cuda", "precision.compute=bf16", "world_size=1")
 
     def test_the_run_says_which_gpu(self):
         self.losses("run.device=cuda", "world_size=1")
