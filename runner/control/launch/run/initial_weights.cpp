@@ -5,6 +5,7 @@
 
 #include "base/files/run_folder.h"
 #include "base/log.h"
+#include "control/data/fetch/catalogue.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "recipe/paths.h"
 #include "recipe/toml/write.h"
@@ -25,9 +26,16 @@ std::string run_meant(const std::string& words, const StoreFolder& folder) try {
   return "";
 }
 
+// The command that brings public weights, for a folder of them or its file.
+std::string how_to_get(const std::string& words) {
+  for (const fs::path& file : {fs::path(words), fs::path(words) / kModelFile})
+    if (const auto command = command_to_get(file.string())) return "get it: " + *command;
+  return "";
+}
+
 std::string help_for(const std::string& words, const StoreFolder& folder) {
   const std::string run = run_meant(words, folder);
-  if (run.empty()) return "";
+  if (run.empty()) return how_to_get(words);
   const auto checkpoints = complete_checkpoints(folder.run(run));
   if (checkpoints.empty()) return run + " has no checkpoint";
   const fs::path newest = folder.shown / run / "checkpoints" / checkpoints.front().path.filename();
