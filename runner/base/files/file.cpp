@@ -165,4 +165,10 @@ void MappedFile::expect_sequential() const {
   if (data_) ::madvise(const_cast<std::byte*>(data_), size_, MADV_SEQUENTIAL);
 }
 
+void MappedFile::release(size_t begin, size_t end) const {
+  if (end <= begin) return;
+  const size_t first = begin - begin % static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  ::madvise(const_cast<std::byte*>(data_) + first, end - first, MADV_DONTNEED);
+}
+
 }  // namespace exprun

@@ -103,6 +103,9 @@ class MappedFile {
   // Read-ahead as far as the kernel likes; a hint.
   void expect_sequential() const;
 
+  // These bytes are not read again soon: they leave this process's memory. A hint.
+  void release(size_t begin, size_t end) const;
+
  private:
   const std::byte* data_ = nullptr;
   size_t size_ = 0;

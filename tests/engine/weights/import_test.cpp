@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "engine/weights/export.h"
@@ -26,7 +28,8 @@ constexpr const char* kLlama =
 
 struct Built {
   explicit Built(const std::string& keys, int64_t seed = 1)
-      : recipe(recipe_with("model", "gpt", "vocab_size = 11\n" + keys)),
+      : recipe(recipe_with("model", "gpt",
+                           keys.starts_with("vocab_size") ? keys : "vocab_size = 11\n" + keys)),
         state(build_train_state(recipe, at::kCPU)) {
     state.parameters->initialize(seed);
     imported = import_weights(recipe, state);
@@ -45,13 +48,15 @@ struct Built {
     return all;
   }
   std::vector<std::string> write(const std::filesystem::path& folder, const char* type,
-                                 size_t most_bytes = 1 << 20) const {
+                                 size_t most_bytes = 1 << 20,
+                                 at::ScalarType dtype = at::kFloat) const {
     const auto plan =
         type ? foreign_plan(*tensor_names(type), state.parameters->items(), recipe.section("model"))
-             : own_plan(state.parameters->items());
+             : own_plan(state.parameters->items(),
+                        recipe.section("model").get<int64_t>("vocab_size"));
     CHECK(plan.unplanned.empty());
     return write_weights(
-        plan, [&](const std::string& name) { return of(name).detach(); }, at::kFloat, folder,
+        plan, [&](const std::string& name) { return of(name).detach(); }, dtype, folder,
         most_bytes);
   }
 
@@ -202,6 +207,51 @@ TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, 
   for (int64_t row = 11; row < 16; ++row) CHECK(at::allclose(now[row], old.mean(0)));
 }
 
+TEST_CASE("init_from: tokens that are new within the padding are no less new") {
+  const TemporaryFolder folder;
+  const std::string padded = "vocab_multiple = 8\ntie_embeddings = false\n";
+  const Built source(padded, 7);
+  source.write(folder.path(), nullptr);
+  const std::string larger = "vocab_size = 13\n" + padded + init_from(folder.path());
+  const auto refused = refusal(larger);
+  for (const char* name : {"token_embedding", "head"})
+    CHECK(refused.find("'" + std::string(name) + ".weight' is of 11 tokens, not 13") !=
+          std::string::npos);
+  const TemporaryFolder other;
+  Built("vocab_size = 13\n" + padded, 7).write(other.path(), nullptr);
+  CHECK(refusal(padded + "init_resize_vocabulary = true\n" + init_from(other.path()))
+            .find("is of 13 tokens, not 11") != std::string::npos);
+  const Built built(larger + "init_resize_vocabulary = true\n"), fresh(padded);
+  for (const char* name : {"token_embedding.weight", "head.weight"}) {
+    const auto old = source.of(name).narrow(0, 0, 11), now = built.of(name);
+    REQUIRE(now.size(0) == 16);
+    CHECK(at::equal(now.narrow(0, 0, 11), old));
+    for (int64_t row = 11; row < 13; ++row) CHECK(at::allclose(now[row], old.mean(0)));
+    CHECK(at::equal(now.narrow(0, 13, 3), fresh.of(name).narrow(0, 13, 3)));
+  }
+  CHECK(same(Built(padded + init_from(folder.path())), source));
+}
+
+TEST_CASE("init_from: a HuggingFace folder grows by tokens, its embedding and its own head") {
+  const TemporaryFolder folder;
+  const std::string rest = std::string(kLlama) + "query_key_value = \"separate\"\n" +
+                           "position = { type = \"rotary\", direction = \"counter_clockwise\" }\n";
+  const Built source(rest + "vocab_multiple = 8\n", 7);
+  source.write(folder.path(), "llama");
+  const std::string larger =
+      "vocab_size = 13\nvocab_multiple = 8\n" + rest + init_from(folder.path());
+  const auto refused = refusal(larger);
+  for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"})
+    CHECK(refused.find("'" + std::string(name) + "' has the shape [11,16], not [13,16]") !=
+          std::string::npos);
+  const Built built(larger + "init_resize_vocabulary = true\n");
+  for (const char* name : {"token_embedding.weight", "head.weight"}) {
+    const auto old = source.of(name).narrow(0, 0, 11), now = built.of(name);
+    CHECK(at::equal(now.narrow(0, 0, 11), old));
+    for (int64_t row = 11; row < 13; ++row) CHECK(at::allclose(now[row], old.mean(0)));
+  }
+}
+
 TEST_CASE("export: every order of rotary positions becomes HuggingFace's, and comes back bitwise") {
   const auto tokens = at::randint(11, {2, 8}, at::kLong);
   for (const char* layout : {"half_split", "interleaved"})
@@ -259,6 +309,45 @@ TEST_CASE("export: GPT-2's layout has transposes and biases, and comes back bitw
   without.write(folder.path(), "gpt2");
   const auto tokens = at::randint(11, {2, 8}, at::kLong);
   CHECK(at::allclose(Built(init_from(folder.path())).logits(tokens), without.logits(tokens)));
+}
+
+TEST_CASE("export: bf16 that came in goes out to the bit") {
+  const TemporaryFolder folder;
+  const std::string llama =
+      std::string(kLlama) + "position = { type = \"rotary\", layout = \"interleaved\" }\n";
+  for (const auto& [type, keys] : {std::pair("gpt2", std::string()), std::pair("llama", llama)}) {
+    CAPTURE(std::string(type));
+    const auto first = folder.path() / type,
+               second = folder.path() / (std::string(type) + "_again");
+    std::filesystem::create_directories(first);
+    std::filesystem::create_directories(second);
+    Built(keys, 7).write(first, type, 1 << 20, at::kBFloat16);
+    Built(keys + init_from(first)).write(second, type, 1 << 20, at::kBFloat16);
+    CHECK(read_file(second / "model.safetensors") == read_file(first / "model.safetensors"));
+  }
+}
+
+TEST_CASE("export: what fp16 cannot hold is named, and infinite weights go out as they are") {
+  const TemporaryFolder folder;
+  const Built source("", 7);
+  const at::NoGradGuard no_grad;
+  const auto written = [&]() -> std::string {
+    try {
+      source.write(folder.path(), "gpt2", 1 << 20, at::kHalf);
+      return "written";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  CHECK(written() == "written");
+  source.of("blocks.1.attention_norm.weight")[3].fill_(65504);  // the largest
+  CHECK(written() == "written");
+  source.of("blocks.1.attention_norm.weight")[3].fill_(65536);
+  CHECK(written() ==
+        "export: 'transformer.h.1.ln_1.weight' has values beyond the range of fp16; use --dtype "
+        "bf16 or fp32");
+  source.of("blocks.1.attention_norm.weight")[3].fill_(std::numeric_limits<float>::infinity());
+  CHECK(written() == "written");
 }
 
 TEST_CASE("export: files of a limited size have an index, by which they come back") {

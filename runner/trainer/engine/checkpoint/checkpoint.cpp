@@ -233,12 +233,14 @@ Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
       copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
       pipeline.optimizers().gathered_state(),
       copies(average ? average->tensors() : std::vector<NamedTensor>(), pipeline.model().device()),
+      pipeline.recipe.section("model").find<int64_t>("vocab_size"),
       average ? average->updates() : 0};
 }
 
 void write_checkpoint(const Snapshot& snapshot, const fs::path& folder) {
   AtomicFolder writing(folder);
-  write_safetensors(writing.path() / kModelFile, snapshot.parameters);
+  write_safetensors(writing.path() / kModelFile, snapshot.parameters,
+                    vocabulary_metadata(snapshot.vocab_size));
   write_safetensors(writing.path() / kOptimizerFile, snapshot.optimizer);
   if (!snapshot.average.empty())
     write_safetensors(writing.path() / kAverageFile, snapshot.average,

@@ -35,6 +35,7 @@ struct Snapshot {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> optimizer;
   std::vector<NamedTensor> average;
+  std::optional<int64_t> vocab_size;  // of the model
   int64_t averaged_updates = 0;
 };
 

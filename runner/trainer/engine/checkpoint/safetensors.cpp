@@ -66,6 +66,11 @@ std::optional<at::ScalarType> dtype_named(const std::string& name) {
 
 }  // namespace
 
+SafetensorsMetadata vocabulary_metadata(std::optional<int64_t> vocab_size) {
+  if (!vocab_size) return {};
+  return {{kVocabSize, std::to_string(*vocab_size)}};
+}
+
 void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors,
                        const SafetensorsMetadata& metadata) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -107,6 +112,11 @@ at::Tensor Safetensors::tensor(const std::string& name) const {
                 entry->dtype + ", which exprun does not read");
   auto* data = const_cast<std::byte*>(mapped_.bytes().data() + header_.data_begin + entry->begin);
   return at::from_blob(data, entry->shape, at::TensorOptions().dtype(*dtype));
+}
+
+void Safetensors::release(const std::string& name) const {
+  const SafetensorsEntry& entry = header_.entries.at(name);
+  mapped_.release(header_.data_begin + entry.begin, header_.data_begin + entry.end);
 }
 
 }  // namespace exprun

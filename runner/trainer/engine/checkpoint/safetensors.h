@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
+
+// Of weights with exprun's own names: how many of the rows that are tokens are so; those behind
+// them pad the vocabulary.
+inline constexpr const char* kVocabSize = "vocab_size";
+SafetensorsMetadata vocabulary_metadata(std::optional<int64_t> vocab_size);
 
 // Tensors on the CPU, contiguous; in the order given. Throws Error.
 void write_safetensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors,
@@ -40,6 +46,8 @@ class Safetensors {
   // A view of the mapping: never write to it, nor keep it longer than this object.
   // Throws Error that names the file if there is no such tensor, or no dtype of ours for it.
   at::Tensor tensor(const std::string& name) const;
+  // A tensor of the file that has been read: it takes no memory until it is read again.
+  void release(const std::string& name) const;
 
  private:
   std::filesystem::path file_;

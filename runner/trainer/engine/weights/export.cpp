@@ -118,6 +118,8 @@ std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& our
                                        at::ScalarType dtype, const fs::path& folder,
                                        size_t most_bytes) {
   const std::vector<File> files = files_of(plan, dtype, most_bytes);
+  SafetensorsMetadata metadata = vocabulary_metadata(plan.vocab_size);
+  metadata["format"] = "pt";
   json map = json::object();
   size_t bytes = 0;
   std::vector<std::string> written;
@@ -130,7 +132,7 @@ std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& our
       map[planned->name] = name;
       bytes += tensors.back().tensor.nbytes();
     }
-    write_safetensors(folder / name, tensors, {{"format", "pt"}});
+    write_safetensors(folder / name, tensors, metadata);
     written.push_back(name);
   }
   if (files.size() > 1) {
@@ -153,9 +155,10 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   const auto& parameters = shapes.parameters->items();
   const json& type = asked.at("model_type");
   const auto own = without_adapters(parameters);
-  const TensorPlan plan = type.is_null() ? own_plan(own)
-                                         : foreign_plan(*tensor_names(type.get<std::string>()), own,
-                                                        recipe.section("model"));
+  const Section model = recipe.section("model");
+  const TensorPlan plan = type.is_null()
+                              ? own_plan(own, model.find<int64_t>("vocab_size"))
+                              : foreign_plan(*tensor_names(type.get<std::string>()), own, model);
   if (!plan.unplanned.empty())
     throw std::logic_error("export: no name for " + listed(plan.unplanned));
   const ByName ours = [&](const std::string& name) {
@@ -167,7 +170,7 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   };
   const fs::path folder = asked.at("folder").get<std::string>();
   if (asked.value("adapter", false)) {
-    const auto base = recipe.section("model").find<std::string>("init_from").value_or("");
+    const auto base = model.find<std::string>("init_from").value_or("");
     const auto files = write_adapter(plan, ours, *shapes.parameters, base, folder);
     return {{"step", state.position.step},
             {"tensors", parameters.size() - own.size()},
@@ -175,8 +178,8 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   }
   if (type == kLlmc) {
     write_llmc_checkpoint(plan, merged(ours, *shapes.parameters),
-                          dtype_called(asked.at("dtype").get<std::string>()),
-                          recipe.section("model"), folder / "model.bin");
+                          dtype_called(asked.at("dtype").get<std::string>()), model,
+                          folder / "model.bin");
     return {{"step", state.position.step}, {"tensors", own.size()}, {"files", {"model.bin"}}};
   }
   const auto files =

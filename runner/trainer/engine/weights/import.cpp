@@ -58,6 +58,8 @@ class Source {
   }
   const SafetensorsEntry& entry(const std::string& name) const { return files_.entry(*find(name)); }
   at::Tensor tensor(const std::string& name) const { return files_.tensor(*find(name)); }
+  // It has been read.
+  void release(const std::string& name) const { files_.release(*find(name)); }
 
   size_t found() const {
     return static_cast<size_t>(std::count_if(
@@ -92,6 +94,21 @@ bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
          found[width] == planned.shape[width];
 }
 
+// The tokens of source and model where both say how many rows are padding, which shapes hide.
+struct Vocabularies {
+  int64_t theirs = 0, ours = 0;
+};
+
+std::optional<Vocabularies> stated_vocabularies(const Source& source) {
+  const auto theirs = source.files().vocab_size(), ours = source.plan().vocab_size;
+  if (!theirs || !ours) return std::nullopt;
+  return Vocabularies{*theirs, *ours};
+}
+
+bool vocabulary_fits(const Vocabularies& stated, const Wishes& wishes) {
+  return stated.theirs == stated.ours || (wishes.resize_vocabulary && stated.theirs < stated.ours);
+}
+
 std::string known_as(const PlannedTensor& planned) {
   const std::string& ours = planned.parts.front().parameter;
   return ours == planned.name ? "'" + ours + "'" : "'" + planned.name + "' (" + ours + ")";
@@ -106,8 +123,10 @@ bool is_tied_copy(const Source& source, const std::string& name) {
   if (name != "lm_head.weight" || embedding == tensors.end() || !source.find(embedding->name))
     return false;
   const at::Tensor head = source.files().tensor(name), tokens = source.tensor(embedding->name);
-  return head.scalar_type() == tokens.scalar_type() && head.sizes() == tokens.sizes() &&
-         at::equal(head, tokens);
+  const bool same = head.scalar_type() == tokens.scalar_type() && head.sizes() == tokens.sizes() &&
+                    at::equal(head, tokens);
+  source.files().release(name);
+  return same;
 }
 
 Differences compare(const Source& source, const Wishes& wishes) {
@@ -124,9 +143,13 @@ Differences compare(const Source& source, const Wishes& wishes) {
     }
     used.insert(*name);
     const SafetensorsEntry& entry = source.files().entry(*name);
+    const auto stated = planned.of_vocabulary ? stated_vocabularies(source) : std::nullopt;
     if (!shape_fits(planned, entry.shape, wishes))
       differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
                                   ", not " + shape_text(planned.shape));
+    else if (stated && !vocabulary_fits(*stated, wishes))
+      differences.unfit.push_back("'" + *name + "' is of " + with_thousands(stated->theirs) +
+                                  " tokens, not " + with_thousands(stated->ours));
     if (!is_of_numbers(entry.dtype))
       differences.unfit.push_back("'" + *name + "' has the dtype " + entry.dtype +
                                   ", not F32, F16, BF16 or F64");
@@ -182,7 +205,8 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
 
 using Targets = std::map<std::string, at::Tensor>;
 
-// Rows for tokens that the source does not have start as the mean of those that it has.
+// Rows for tokens that the source does not have, or has as padding, start as the mean of those that
+// it has.
 void fill_vocabulary(at::Tensor target, const at::Tensor& source, int64_t vocab_size) {
   const int64_t known = source.size(0);
   target.narrow(0, 0, known).copy_(source);
@@ -193,9 +217,14 @@ void fill_vocabulary(at::Tensor target, const at::Tensor& source, int64_t vocab_
 void fill(const PlannedTensor& planned, const Source& source, const Targets& targets) {
   const at::Tensor stored = source.tensor(planned.name);
   const at::Tensor rows = planned.transposed ? stored.t() : stored;
-  if (planned.of_vocabulary)
-    return fill_vocabulary(targets.at(planned.parts.front().parameter), rows,
-                           planned.parts.front().rows);
+  if (planned.of_vocabulary) {
+    const at::Tensor target = targets.at(planned.parts.front().parameter);
+    const auto stated = stated_vocabularies(source);
+    if (!stated || stated->theirs >= stated->ours)
+      return fill_vocabulary(target, rows, planned.parts.front().rows);
+    return fill_vocabulary(target, rows.narrow(0, 0, std::min(rows.size(0), stated->theirs)),
+                           stated->ours);
+  }
   if (rows.dim() == 0) {
     at::Tensor target = targets.at(planned.parts.front().parameter);
     target.copy_(rows);
@@ -258,7 +287,8 @@ struct Opened {
 // What a file without a config.json has: the names of ours, or those that fit best.
 Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
   const auto parameters = sought_in(files, state);
-  Opened best{own_plan(parameters), files.are_averages() ? "exprun, averages" : "exprun"};
+  Opened best{own_plan(parameters, model.find<int64_t>("vocab_size")),
+              files.are_averages() ? "exprun, averages" : "exprun"};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {
@@ -370,8 +400,11 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   const at::NoGradGuard no_grad;
   Targets targets;
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
-  for (const PlannedTensor& planned : source_kind.plan.tensors)
-    if (!planned.parts.empty() && source.find(planned.name)) fill(planned, source, targets);
+  for (const PlannedTensor& planned : source_kind.plan.tensors) {
+    if (planned.parts.empty() || !source.find(planned.name)) continue;
+    fill(planned, source, targets);
+    source.release(planned.name);
+  }
   Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " from '" +
                         path.string() + "' (" + source_kind.system + ")",
                     source_kind.warnings};

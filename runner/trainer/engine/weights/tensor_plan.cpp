@@ -174,8 +174,9 @@ at::Tensor assembled(const PlannedTensor& planned, const HeadOrder& order, const
   return planned.transposed ? together.t() : together;
 }
 
-TensorPlan own_plan(const std::vector<Parameter>& parameters) {
+TensorPlan own_plan(const std::vector<Parameter>& parameters, std::optional<int64_t> vocab_size) {
   TensorPlan plan;
+  plan.vocab_size = vocab_size;
   for (const Parameter& parameter : parameters) {
     const auto shape = shape_of(parameter.tensor);
     const bool of_vocabulary = parameter.name == kEmbedding || parameter.name == kHead;

@@ -50,8 +50,10 @@ struct PlannedTensor {
 struct TensorPlan {
   std::vector<PlannedTensor> tensors;
   HeadOrder order;
-  std::vector<std::string> ignored;    // globs of what they store and never use
-  std::string prefix;                  // which some files leave out
+  std::vector<std::string> ignored;  // globs of what they store and never use
+  std::string prefix;                // which some files leave out
+  // How many rows of the vocabulary are tokens, where others pad it; foreign plans leave those out.
+  std::optional<int64_t> vocab_size;
   std::vector<std::string> unplanned;  // parameters of ours that they have no name for
 };
 
@@ -64,7 +66,8 @@ inline constexpr const char* kEmbedding = "token_embedding.weight";
 inline constexpr const char* kHead = "head.weight";
 
 // Our own names and layout, whatever the model.
-TensorPlan own_plan(const std::vector<Parameter>& parameters);
+TensorPlan own_plan(const std::vector<Parameter>& parameters,
+                    std::optional<int64_t> vocab_size = std::nullopt);
 
 // One of their tensors, put together from ours, which `ours` gives by name.
 using ByName = std::function<at::Tensor(const std::string& parameter)>;

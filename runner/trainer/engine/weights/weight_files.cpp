@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
+#include "base/format_units.h"
 
 namespace exprun {
 namespace {
@@ -71,6 +72,13 @@ void WeightFiles::open_indexed(const fs::path& index) {
     if (map.count(name) == 0)
       throw Error("weights: '" + index.string() + "' does not list '" + name +
                   "', which one of its files has");
+}
+
+std::optional<int64_t> WeightFiles::vocab_size() const {
+  for (const auto& [name, file] : opened_)
+    if (const auto said = file.metadata().find(kVocabSize); said != file.metadata().end())
+      return parse_number<int64_t>(said->second);
+  return std::nullopt;
 }
 
 std::vector<std::string> WeightFiles::names() const {

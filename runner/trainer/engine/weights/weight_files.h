@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class WeightFiles {
   const SafetensorsEntry& entry(const std::string& name) const;
   // A view of the mapping. Throws Error for a dtype that exprun does not read.
   at::Tensor tensor(const std::string& name) const;
+  void release(const std::string& name) const { files_.at(name)->release(name); }
+  // What a file says of its vocabulary (safetensors.h): how many of its rows are tokens.
+  std::optional<int64_t> vocab_size() const;
   bool are_averages() const { return are_averages_; }
 
  private:
