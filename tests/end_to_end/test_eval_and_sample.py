@@ -7,7 +7,8 @@ import time
 import unittest
 from unittest import mock
 
-from support import ROOT, TIMEOUT, ExprunTest, children, flip_a_bit
+from byte_level import write_chat_tokenizer
+from support import ROOT, TIMEOUT, TINY, ExprunTest, children, flip_a_bit
 
 LINES = "".join(
     json.dumps({"ctx": f"{n} little ships", "endings": [" mite", " went out to sea", " unseen", " at 99"], "label": 1}) + "\n"
@@ -158,6 +159,24 @@ class EvalAndSample(ExprunTest):
         odd.mkdir()
         self.exprun("../shards.toml", "vocab_size=256", "steps=2", cwd=odd)
         self.assertIn("step 2: val/loss ", self.exprun("eval", "@last", cwd=odd).out)
+
+    def test_shards_of_tokens_take_a_tokenizer_where_their_recipe_names_none(self):
+        (self.folder / "words").mkdir()
+        write_chat_tokenizer(self.folder / "words")
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=huggingface", "vocabulary=words", "--out", "made")
+        self.write("shards.toml", TINY.replace('type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\n'
+                                               'train = "made/train_*.bin"\nvalidation = "made/validation_*.bin"'))
+        self.exprun("shards.toml", "vocab_size=262", "steps=2", "name=shards")
+        perplexity = ("eval", "shards", "evaluation.perplexity.path=text.txt")
+        self.assertIn("`exprun eval` and `exprun sample` have --tokenizer", self.exprun(*perplexity, code=2).err)
+        found = {self.exprun(*perplexity, "--tokenizer", path).out for path in ("words", "words/tokenizer.json")}
+        self.assertEqual(len(found), 1)
+        self.assertIn("step 2: perplexity/bits_per_byte ", found.pop())
+        text = self.exprun("sample", "shards", "--tokenizer", "words", "--prompt=7 little", "tokens=3").out
+        self.assertTrue(text.startswith("7 little"), text)
+        self.exprun("shards.toml", "vocab_size=261", "steps=2", "name=narrow")
+        said = self.exprun("sample", "narrow", "--tokenizer", "words", code=2).err
+        self.assertIn("'vocab_size' must be >= 262, the size of the dataset's vocabulary", said)
 
     def test_a_damaged_description_of_the_data_is_named(self):
         file = self.run_folder() / "data.json"

@@ -119,7 +119,7 @@ Words offered_evaluation_keys(const Typed& typed) {
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
-  std::string word, step = "last", name;
+  std::string word, step = "last", name, tokenizer;
   Words overrides;
   bool json = false;
   Arguments arguments("eval RUN|DIR [evaluation.NAME.key=value...]",
@@ -131,6 +131,7 @@ int run_eval(const Words& words, const Globals& globals) {
              offered_evaluation_keys)
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option("--as", "NAME", name, "record the results as eval/NAME/METRIC")
+      .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
       .flag("--json", json, "print JSON")
       .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
@@ -145,7 +146,7 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "eval");
   require_name(name);
-  WeightsArgument weights("eval", word, step, globals);
+  WeightsArgument weights("eval", word, step, tokenizer, globals);
   if (!name.empty() && !weights.run())
     throw Error("eval: --as is for the results of a run; those of a HuggingFace folder are printed",
                 ExitCode::bad_recipe);

@@ -327,7 +327,7 @@ Words changes_of_precision(const std::string& word, const WeightsArgument& weigh
 }  // namespace
 
 int run_sample(const Words& words, const Globals& globals) {
-  std::string word, file, dtype, step = "last";
+  std::string word, file, dtype, step = "last", tokenizer;
   bool instruction = false, json = false;
   Words prompts, settings;
   Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
@@ -346,6 +346,7 @@ int run_sample(const Words& words, const Globals& globals) {
             "prompts are instructions: wrap each in the template that the run was trained with, "
             "and stop at the end of the response")
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
+      .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
       .option(
           "--dtype", "fp32|bf16|fp16", dtype,
           "compute in this format; bf16 is faster where the processor has it "
@@ -370,7 +371,7 @@ int run_sample(const Words& words, const Globals& globals) {
                     shell_quoted(settings[0]),
                 ExitCode::bad_recipe);
   require_overrides(settings, "sample");
-  WeightsArgument weights("sample", word, step, globals);
+  WeightsArgument weights("sample", word, step, tokenizer, globals);
   const PromptForm form = instruction ? form_of_instructions(weights) : PromptForm();
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));

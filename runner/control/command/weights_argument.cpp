@@ -6,6 +6,9 @@
 #include "base/format_units.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/huggingface_model.h"
+#include "recipe/toml/write.h"
+#include "text/bpe/bpe_vocabulary.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -22,9 +25,19 @@ std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word) {
 }  // namespace
 
 WeightsArgument::WeightsArgument(const std::string& command, const std::string& word,
-                                 const std::string& step, const Globals& globals)
-    : command_(command), word_(word), globals_(globals), choice_(checkpoint_choice(command, step)) {
-  if (is_huggingface_folder(word)) return;
+                                 const std::string& step, const std::string& tokenizer,
+                                 const Globals& globals)
+    : command_(command),
+      word_(word),
+      tokenizer_(tokenizer.empty() ? "" : std::filesystem::absolute(tokenizer)),
+      globals_(globals),
+      choice_(checkpoint_choice(command, step)) {
+  if (is_huggingface_folder(word)) {
+    if (!tokenizer.empty())
+      throw Error(command + ": a HuggingFace folder has its own tokenizer; leave out --tokenizer",
+                  ExitCode::bad_recipe);
+    return;
+  }
   if (std::error_code ignored; std::filesystem::is_regular_file(
           std::filesystem::path(word) / "adapter_config.json", ignored))
     throw Error(command + ": '" + word +
@@ -38,13 +51,36 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
     word_ = std::filesystem::path(word).parent_path().parent_path().string();
     choice_ = {CheckpointChoice::Kind::step, *step_of_word};
   }
-  store_.emplace(open_store(globals.store));
-  run_ = find_run(*store_, globals.store, word_);
+  try {
+    store_.emplace(open_store(globals.store));
+    run_ = find_run(*store_, globals.store, word_);
+  } catch (const Error& error) {
+    std::error_code ignored;
+    const bool is_folder = std::filesystem::is_directory(word, ignored);
+    if (!is_folder || error.code() != ExitCode::no_such_run) throw;
+    throw Error(command + ": '" + word +
+                    "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "
+                    "a config.json",
+                ExitCode::no_such_run);
+  }
+  if (!tokenizer.empty()) require_no_tokenizer();
+}
+
+void WeightsArgument::require_no_tokenizer() const {
+  if (!PreparedData::load(globals_.store.run(run_->folder).data()).tokenizer.is_null())
+    throw Error(command_ + ": the data of " + word_ + " have a tokenizer; leave out --tokenizer",
+                ExitCode::bad_recipe);
 }
 
 RecipeText WeightsArgument::recipe(const Words& changes) const {
-  return run_ ? understood_recipe(*store_, *run_, changes, command_.c_str(), word_)
-              : recipe_of(word_, changes);
+  if (!run_) return recipe_of(word_, changes);
+  Words all = changes;
+  if (!tokenizer_.empty()) {
+    const bool is_json = vocabulary_files(tokenizer_).front().filename() == "tokenizer.json";
+    all.insert(all.begin(), {std::string("dataset.tokenizer=") + (is_json ? "huggingface" : "gpt2"),
+                             "dataset.vocabulary=" + toml_quoted(tokenizer_.string())});
+  }
+  return understood_recipe(*store_, *run_, all, command_.c_str(), word_);
 }
 
 EvaluatedWeights WeightsArgument::located(RecipeText text) {
@@ -52,7 +88,8 @@ EvaluatedWeights WeightsArgument::located(RecipeText text) {
     checkpoint_ = chosen_checkpoint(globals_.store, run_->folder, choice_, command_);
     const CheckpointFolder& checkpoint = checkpoint_->folder;
     return {std::move(text), "at step " + std::to_string(checkpoint.step) + " of " + run_->folder,
-            globals_.store.run(run_->folder).path, checkpoint.path};
+            globals_.store.run(run_->folder).path, checkpoint.path,
+            tokenizer_.empty() ? nullptr : load_vocabulary(tokenizer_)->to_json()};
   }
   const auto tokenizer = tokenizer_of(word_);
   if (!tokenizer)

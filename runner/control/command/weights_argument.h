@@ -1,6 +1,7 @@
 // RUN|DIR of `eval` and `sample`: whose weights they look at.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -11,15 +12,19 @@
 
 namespace exprun {
 
-// Of the word, for help.
+// Of the word and of the option, for help.
 inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last, @best), a checkpoint or a HuggingFace folder";
+inline constexpr const char* kTokenizerHelp =
+    "the tokenizer of a run on token shards whose recipe names none: a tokenizer.json, or the "
+    "folder or file of a vocabulary";
 
 class WeightsArgument {
  public:
-  // `command` begins the errors, and `step` is its option --step. Throws Error.
+  // `command` begins the errors; `step` and `tokenizer` are its options --step and --tokenizer.
+  // Throws Error.
   WeightsArgument(const std::string& command, const std::string& word, const std::string& step,
-                  const Globals& globals);
+                  const std::string& tokenizer, const Globals& globals);
 
   // Its recipe with changes. Throws RecipeError.
   RecipeText recipe(const Words& changes) const;
@@ -31,7 +36,11 @@ class WeightsArgument {
   EvaluatedWeights located(RecipeText text);
 
  private:
+  // Its recipe's data have none: they are shards of tokens.
+  void require_no_tokenizer() const;
+
   std::string command_, word_;
+  std::filesystem::path tokenizer_;  // absolute: the working directory may change; or empty
   const Globals& globals_;
   CheckpointChoice choice_;
   std::optional<Store> store_;

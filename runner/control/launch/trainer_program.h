@@ -77,7 +77,8 @@ struct EvaluatedWeights {
   RecipeText text;   // changed in [evaluation] only, and judged already
   std::string name;  // "at step 300 of mine-1a2b3c4d", "of models/gpt2"
   std::filesystem::path run_folder = {}, checkpoint = {};  // both empty for init_from
-  nlohmann::json tokenizer = nullptr;  // of init_from: as Tokenizer::to_json writes it
+  // Of init_from, and of a run whose data have none: as Tokenizer::to_json writes it.
+  nlohmann::json tokenizer = nullptr;
 };
 
 // All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:

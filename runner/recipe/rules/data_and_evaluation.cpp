@@ -168,7 +168,8 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
       diagnostics.push_back(
           {place_of(input.root, join_path(path, "type")),
            "[" + path + "] needs a tokenizer, but token_shards has none",
-           "name the tokenizer that made the tokens (dataset.tokenizer), or remove this table"});
+           "name the tokenizer that made the tokens (dataset.tokenizer; `exprun eval` and `exprun "
+           "sample` have --tokenizer), or remove this table"});
 }
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {

@@ -16,9 +16,12 @@ namespace exprun {
 namespace {
 
 PreparedData data_of(const nlohmann::json& request, const RunFolder& run) {
-  if (!run.path.empty()) return PreparedData::load(run.data());
-  PreparedData data;  // no tokens, of either split
-  data.tokenizer = request.at("tokenizer");
+  PreparedData data;  // without a run no tokens, of either split
+  if (!run.path.empty()) data = PreparedData::load(run.data());
+  if (const nlohmann::json& tokenizer = request.at("tokenizer"); !tokenizer.is_null()) {
+    data.tokenizer = tokenizer;
+    data.vocab_size = load_tokenizer(tokenizer)->vocab_size();
+  }
   return data;
 }
 
