@@ -208,9 +208,11 @@ TEST_CASE("lora: a run changes adapters and nothing else") {
   }
 }
 
-// From the weights that a run ends with, another batch is learned by heart. The head is frozen: it
-// begins large enough for logits that are sure of themselves.
-TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning") {
+// From the weights that a run ends with, another batch is learned by heart, in as many steps at the
+// same rate. Full fine-tuning trains the whole matrices of the layers that have adapters, since
+// what both can reach depends on what is frozen: the head, which begins large enough for logits
+// that are sure of themselves.
+TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning within a tenth") {
   const std::vector<std::string> common = {"run.steps=150",
                                            "run.overfit_single_batch=true",
                                            "run.seed=7",
@@ -232,10 +234,11 @@ TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning") {
          [&](Pipeline& pipeline) { REQUIRE(import_weights(run.recipe, pipeline.train_state)); });
     return recorder.steps.back().loss;
   };
-  const double full = last_loss({}), adapted = last_loss({"model.lora={rank=32, alpha=32}"});
+  const double full = last_loss({R"(optimizer.frozen=["*embedding*", "*norm*", "*.bias"])"});
+  const double adapted = last_loss({"model.lora={rank=32, alpha=128}"});
   CHECK(before.steps.back().loss > 2);
   CHECK(full < 0.1);
-  CHECK(adapted < std::max(0.1, 1.1 * full));
+  CHECK(adapted < 1.1 * full);
 }
 
 }  // namespace exprun
