@@ -6,9 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "engine/inference/sampling.h"
 #include "support/fixtures.h"
+#include "support/generated_tokens.h"
 #include "support/parity_checks.h"
 
 using namespace exprun;
@@ -59,13 +61,40 @@ at::Tensor last_logits(ParityRun& run, const std::vector<int64_t>& tokens) {
   return run.model().logits(at::tensor(tokens).unsqueeze(0)).select(0, 0).select(0, -1);
 }
 
+// As generate_text() writes them, with the cache and without.
 void check_greedy(ParityRun& run, const json& expected) {
   const at::NoGradGuard no_grad;
-  auto tokens = expected.at("prompt").get<std::vector<int64_t>>();
-  for (const auto& token : expected.at("new_tokens")) {
-    tokens.push_back(draw_token(token_probabilities(last_logits(run, tokens), 0, 0), 0.5));
-    CHECK(tokens.back() == token.get<int64_t>());
+  const auto prompt = expected.at("prompt").get<Tokens>();
+  const auto tokens = expected.at("new_tokens").get<std::vector<int64_t>>();
+  const auto count = static_cast<int64_t>(tokens.size());
+  REQUIRE(run.model().has_cache());
+  run.model().set_training(false);
+  UncachedModel uncached(run.model());
+  CHECK(greedy_tokens(run.model(), prompt, count) == tokens);
+  CHECK(greedy_tokens(uncached, prompt, count) == tokens);
+  run.model().set_training(true);
+}
+
+void check_off(const std::vector<double>& ours, const std::vector<double>& theirs,
+               double tolerance) {
+  REQUIRE(ours.size() == theirs.size());
+  double off = 0;
+  for (size_t i = 0; i < ours.size(); ++i) off = std::max(off, std::abs(ours[i] - theirs[i]));
+  CHECK(off <= tolerance);
+}
+
+// What top-p makes of probabilities (Holtzman et al. 2020): a token stays while those above it have
+// less.
+std::vector<double> nucleus(const std::vector<double>& all, double top_p) {
+  std::vector<double> kept(all.size(), 0.0);
+  for (size_t i = 0; i < all.size(); ++i) {
+    double above = 0;
+    for (const double other : all) above += other > all[i] ? other : 0;
+    if (above < top_p) kept[i] = all[i];
   }
+  const double sum = std::accumulate(kept.begin(), kept.end(), 0.0);
+  for (double& probability : kept) probability /= sum;
+  return kept;
 }
 
 void check_distribution(ParityRun& run, const json& sampling, double tolerance) {
@@ -74,11 +103,11 @@ void check_distribution(ParityRun& run, const json& sampling, double tolerance) 
   const auto ours =
       token_probabilities(logits, sampling.at("temperature"), sampling.at("top_k").get<int64_t>());
   const auto& theirs = sampling.at("probabilities");
-  REQUIRE(ours.size() == theirs.size());
-  double off = 0;
-  for (size_t i = 0; i < ours.size(); ++i)
-    off = std::max(off, std::abs(ours[i] - theirs.at(i).get<double>()));
-  CHECK(off <= tolerance);
+  check_off(ours, theirs.get<std::vector<double>>(), tolerance);
+  constexpr double kTopP = 0.6;
+  check_off(token_probabilities(logits, sampling.at("temperature"),
+                                sampling.at("top_k").get<int64_t>(), kTopP),
+            nucleus(theirs.get<std::vector<double>>(), kTopP), tolerance);
 }
 
 void compare(const std::string& set, const std::string& sampling_file) {

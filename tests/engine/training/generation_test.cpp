@@ -10,6 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/lora.h"
+#include "engine/pipeline.h"
+#include "support/generated_tokens.h"
+#include "support/sections.h"
+
 using namespace exprun;
 
 namespace {
@@ -155,4 +160,30 @@ TEST_CASE("generation: a model whose tokens are little work takes one thread, fo
     CHECK(at::get_num_threads() == 2);
   }
   at::set_num_threads(before);
+}
+
+// Past the context, too, where no cache holds. Adapters are as if trained: B is not zero any more.
+TEST_CASE("generation: with and without a cache the same greedy tokens") {
+  const at::NoGradGuard no_grad;
+  const std::string shared_keys =
+      "num_key_value_heads = 1\nnorm = { type = \"rms_norm\" }\nactivation = \"swiglu\"\n"
+      "bias = false\nqk_norm = \"per_head\"\nposition = { type = \"rotary\" }\n";
+  const std::string adapters = "lora = { rank = 2, alpha = 6.0 }\n";
+  for (const std::string& keys : {std::string(), shared_keys, adapters, shared_keys + adapters}) {
+    CAPTURE(keys);
+    const auto recipe = recipe_with("model", "gpt",
+                                    "hidden_size = 32\ncontext_length = 24\nvocab_size = 101\n"
+                                    "initialization = { std = 0.3 }\n" +
+                                        keys);
+    const TrainState state = build_train_state(recipe, at::kCPU);
+    for (const Parameter& parameter : state.parameters->items())
+      if (parameter.name.ends_with(kLoraB)) parameter.tensor.normal_(0, 0.2);
+    state.model->set_training(false);
+    REQUIRE(state.model->has_cache());
+    const auto cached = greedy_tokens(*state.model, {5, 17, 99}, 40);
+    CHECK(cached.size() == 40);
+    CHECK(std::set(cached.begin(), cached.end()).size() > 5);
+    UncachedModel uncached(*state.model);
+    CHECK(greedy_tokens(uncached, {5, 17, 99}, 40) == cached);
+  }
 }

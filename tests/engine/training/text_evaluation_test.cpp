@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "engine/evaluation.h"
+#include "support/delegating_model.h"
 #include "support/rank_threads.h"
 #include "support/sections.h"
 #include "support/temporary_folder.h"
@@ -44,24 +45,51 @@ struct Bytes {
   std::unique_ptr<Model> model;
 };
 
+// Counts the sequences that it is given.
+class CountedModel final : public DelegatingModel {
+ public:
+  using DelegatingModel::DelegatingModel;
+
+  at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
+    sequences += inputs.size(0);
+    return DelegatingModel::loss_sum(inputs, targets);
+  }
+  at::Tensor logits(const at::Tensor& inputs) override {
+    sequences += inputs.size(0);
+    return DelegatingModel::logits(inputs);
+  }
+
+  int64_t sequences = 0;
+};
+
 using Metrics = std::map<std::string, double>;
 
+struct Measured {
+  Metrics metrics;
+  int64_t sequences = 0;  // that this rank's model was given
+};
+
 // Of [evaluation.NAME], by one rank of those.
-Metrics measured(const std::string& type, const std::string& keys,
-                 const std::shared_ptr<ProcessGroup>& group = single_process()) {
+Measured measured_by(const std::shared_ptr<ProcessGroup>& group, const std::string& type,
+                     const std::string& keys) {
   const at::NoGradGuard no_grad;
   const Bytes bytes;
+  CountedModel model(*bytes.model);
   const ResolvedRecipe recipe = recipe_with("evaluation", type, keys);
   const auto evaluation =
       Registry<Evaluation>::instance().find(type)(recipe.section("evaluation").table(type));
   const auto tokenizer = make_byte_tokenizer();
   const NoData none;
   evaluation->check(none, tokenizer.get());
-  EvaluationContext context{*bytes.model,         none,   tokenizer.get(), 0, 1, 3, 16,
-                            [] { return false; }, nullptr};
+  EvaluationContext context{model, none, tokenizer.get(),      0,      1,
+                            3,     16,   [] { return false; }, nullptr};
   context.group = group;
   const auto result = evaluation->evaluate(context);
-  return {result->metrics.begin(), result->metrics.end()};
+  return {{result->metrics.begin(), result->metrics.end()}, model.sequences};
+}
+
+Metrics measured(const std::string& type, const std::string& keys) {
+  return measured_by(single_process(), type, keys).metrics;
 }
 
 std::string path_key(const std::filesystem::path& file) {
@@ -231,13 +259,19 @@ TEST_CASE("perplexity and completion: ranks divide the work and find the same") 
   const auto examples = path_key(folder.write("own.jsonl", lines));
   for (const auto& [type, keys] :
        std::map<std::string, std::string>{{"perplexity", text}, {"completion", examples}}) {
-    const Metrics alone = measured(type, keys);
+    INFO(type);
+    const Measured alone = measured_by(single_process(), type, keys);
     const std::string kind = type, path = keys;
-    for (const Metrics& found :
-         from_ranks<Metrics>(3, [&](const std::shared_ptr<ProcessGroup>& group) {
-           return measured(kind, path, group);
-         }))
-      for (const auto& [series, value] : alone)
-        CHECK(found.at(series) == doctest::Approx(value).epsilon(1e-6));
+    int64_t sequences = 0;
+    for (const Measured& found :
+         from_ranks<Measured>(3, [&](const std::shared_ptr<ProcessGroup>& group) {
+           return measured_by(group, kind, path);
+         })) {
+      for (const auto& [series, value] : alone.metrics)
+        CHECK(found.metrics.at(series) == doctest::Approx(value).epsilon(1e-6));
+      CHECK(found.sequences <= alone.sequences / 3 + 3);  // a batch has 3
+      sequences += found.sequences;
+    }
+    CHECK(sequences == alone.sequences);
   }
 }
