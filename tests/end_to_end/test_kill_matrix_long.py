@@ -41,6 +41,11 @@ class KillMatrix(ExactTest):
         self.kill_often("launcher", "one rank", "both",
                         words=("world_size=3", "sequences=12", "micro_batch=2"))
 
+    def test_any_of_three_ranks_with_an_averaged_adapter(self):
+        self.fine_tune()
+        self.kill_often("launcher", "one rank", "both",
+                        words=("world_size=3", "strategy=ddp", "sequences=12", "micro_batch=2", *AVERAGED_ADAPTER))
+
 
 if __name__ == "__main__":
     unittest.main()

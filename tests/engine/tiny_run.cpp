@@ -169,6 +169,9 @@ std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
     tensors[name] = tensor.detach().to(at::TensorOptions(at::kCPU), false, /*copy=*/true);
   for (const auto& [name, tensor] : pipeline.optimizers().gathered_state())
     tensors[name] = tensor.clone();
+  if (const auto& average = pipeline.train_state.average)
+    for (const auto& [name, tensor] : average->tensors())
+      tensors[name + "/average"] = tensor.to(at::TensorOptions(at::kCPU), false, /*copy=*/true);
   return tensors;
 }
 

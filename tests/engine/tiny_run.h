@@ -71,7 +71,7 @@ class MemoryRecorder : public Recorder {
 std::function<StopRequest()> stop_at_look(int n);
 StopRequest never_stop();
 
-// Every parameter and state tensor, copied.
+// Every parameter, state tensor and average ("NAME/average"), copied.
 std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline);
 
 // One life of the run, as a new process would have it: from its newest checkpoint, or the start, to

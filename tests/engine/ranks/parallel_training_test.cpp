@@ -8,6 +8,7 @@
 #include "base/diagnostic.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/resume.h"
+#include "engine/lora.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
@@ -146,6 +147,30 @@ TEST_CASE("parallel: DDP and ZeRO-1 make the numbers of one process") {
 
 TEST_CASE("parallel: with frozen parameters") {
   check_agreement({2, 3}, {R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"}, 2, 8);
+}
+
+// Whether the run's words train it or not, by name.
+void check_frozen(const Words& more, const std::function<bool(const std::string&)>& is_frozen) {
+  for (const char* strategy : {"ddp", "zero1"}) {
+    CAPTURE(std::string(strategy));
+    Words all = words(2, strategy, more);
+    all.push_back("run.steps=4");
+    const TinyRun run(all);
+    const Pipeline initial = run.build();
+    for (const Trained& rank : train(2, run))
+      for (const Parameter& parameter : initial.train_state.parameters->items())
+        CHECK_MESSAGE(
+            rank.tensors.at(parameter.name).equal(parameter.tensor) == is_frozen(parameter.name),
+            parameter.name);
+  }
+}
+
+TEST_CASE("parallel: frozen weights keep every bit on all ranks, and no others do") {
+  check_frozen({R"(optimizer.frozen=["token_embedding.*", "blocks.0.*"])"},
+               [](const std::string& name) {
+                 return name.starts_with("token_embedding.") || name.starts_with("blocks.0.");
+               });
+  check_frozen({"model.lora={rank=2}"}, [](const std::string& name) { return !is_adapter(name); });
 }
 
 TEST_CASE("parallel: with adapters, and with activations that are computed again") {
@@ -328,6 +353,16 @@ TEST_CASE("parallel: a checkpoint of some ranks continues on others") {
   halves.check({1, "ddp"}, {3, "zero1"});
   halves.check({3, "zero1"}, {2, "ddp"});
   halves.check({2, "zero1"}, {2, "zero1"});
+}
+
+TEST_CASE("parallel: a checkpoint with adapters and averages continues on other ranks") {
+  Words words = kOfExamples;
+  words.insert(words.end(), {"model.lora={rank=2}", "optimizer.ema=0.9"});
+  Halves halves(words);
+  halves.check({1, "ddp"}, {2, "zero1"});
+  halves.check({2, "zero1"}, {3, "ddp"});
+  halves.check({2, "ddp"}, {2, "ddp"});
+  halves.check({3, "zero1"}, {3, "zero1"});
 }
 
 TEST_CASE("parallel: any world size and strategy continues any other's checkpoint" *
