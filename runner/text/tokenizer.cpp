@@ -58,6 +58,13 @@ Tokens Tokenizer::encode_with_special(std::string_view text) const {
   }
 }
 
+Tokens Tokenizer::encode_prompt(std::string_view text) const {
+  Tokens tokens = encode_with_special(text);
+  if (const auto begin = begin_of_text(); begin && (tokens.empty() || tokens.front() != *begin))
+    tokens.insert(tokens.begin(), *begin);
+  return tokens;
+}
+
 namespace {
 
 using nlohmann::json;

@@ -63,6 +63,8 @@ class Tokenizer {
   // {"type": "char", "table": [...]}: read back by load_tokenizer.
   virtual nlohmann::json to_json() const = 0;
 
+  // Begins every text that a model is given: <|begin_of_text|> of Llama 3.
+  virtual std::optional<uint32_t> begin_of_text() const { return std::nullopt; }
   // Stands between documents: <|endoftext|>, 50256 in GPT-2.
   virtual std::optional<uint32_t> end_of_text() const { return std::nullopt; }
   // (text, token) of those that no ordinary text becomes.
@@ -71,8 +73,10 @@ class Tokenizer {
   // A small text, by an encoder that is kept for the purpose (any thread, one at a time). What
   // looks like a special token is text.
   Tokens encode(std::string_view text) const;
-  // Of a prompt: "<|endoftext|>" is the token.
+  // "<|endoftext|>" is the token.
   Tokens encode_with_special(std::string_view text) const;
+  // The same behind begin_of_text(), unless the text itself begins with it.
+  Tokens encode_prompt(std::string_view text) const;
 
  private:
   mutable std::mutex mutex_;

@@ -248,6 +248,7 @@ class BpeTokenizer final : public Tokenizer {
     return text;
   }
 
+  std::optional<uint32_t> begin_of_text() const override { return bpe_.vocabulary.begin_of_text; }
   std::optional<uint32_t> end_of_text() const override { return bpe_.vocabulary.end_of_text; }
   std::vector<std::pair<std::string, uint32_t>> special_tokens() const override {
     return bpe_.vocabulary.special;

@@ -27,9 +27,10 @@ inline constexpr uint64_t kMostMerges = MergeTable::kNone - 1;     // ranks from
 struct BpeRules {
   std::array<uint32_t, 256> byte_tokens;  // where every word begins
   std::vector<std::pair<std::string, uint32_t>> special;
-  std::vector<AddedToken> added;        // with the special ones, where the file says how they go
-  std::vector<uint32_t> beside_model;   // ids that no word becomes
-  std::optional<uint32_t> end_of_text;  // <|endoftext|>, <|end_of_text|>
+  std::vector<AddedToken> added;          // with the special ones, where the file says how they go
+  std::vector<uint32_t> beside_model;     // ids that no word becomes
+  std::optional<uint32_t> begin_of_text;  // where the file has every text begin with one
+  std::optional<uint32_t> end_of_text;    // <|endoftext|>, <|end_of_text|>
   // Words, as PCRE2 takes them: each splits what those before it leave; none: a text is one word.
   std::vector<std::string> patterns;
   bool whole_words = false;  // a word that is a token is that token, unmerged

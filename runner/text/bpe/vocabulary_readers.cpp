@@ -336,6 +336,7 @@ class Reader {
     read_model(root.at("model"));
     const json& model = root.at("model").at("vocab");
     for (const json& added : root.value("added_tokens", json::array())) read_added(added, model);
+    read_processor(root.value("post_processor", json()));
     return std::move(vocabulary_);
   }
 
@@ -460,6 +461,24 @@ class Reader {
     }
     vocabulary_.added.push_back({text, id, special, added.value("normalized", !special)});
     if (special) vocabulary_.special.emplace_back(text, id);
+  }
+
+  // The special token that a template has before every text: {"single": [{"SpecialToken": {"id":
+  // NAME}}, {"Sequence": ...}], "special_tokens": {NAME: {"ids": [ID]}}}.
+  void read_processor(const json& step) {
+    if (step.is_null()) return;
+    const auto type = step.at("type").get<std::string>();
+    if (type == "Sequence")
+      for (const json& part : step.at("processors")) read_processor(part);
+    if (type != "TemplateProcessing" || step.at("single").empty()) return;
+    const json& first = step.at("single").front();
+    if (!first.contains("SpecialToken")) return;
+    const auto name = first.at("SpecialToken").at("id").get<std::string>();
+    const uint64_t id = whole_id(step.at("special_tokens").at(name).at("ids").at(0));
+    if (id >= vocabulary_.tokens.size() || vocabulary_.tokens[id].empty())
+      throw ids_.error("begins every text with the token " + std::to_string(id) +
+                       ", which it does not have");
+    vocabulary_.begin_of_text = static_cast<uint32_t>(id);
   }
 
   fs::path file_;

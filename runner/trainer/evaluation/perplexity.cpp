@@ -92,7 +92,7 @@ class Perplexity final : public Evaluation {
   }
 
   // Read and encoded once. The first token has nothing before it: where the tokenizer has one that
-  // stands between documents, that is the first.
+  // begins texts, or stands between documents, that is the first.
   const TextTokens& text(const Tokenizer& tokenizer) const {
     if (text_) return *text_;
     const std::string name = expand_path(path_, libtorch_folder());
@@ -103,7 +103,8 @@ class Perplexity final : public Evaluation {
     try {
       const std::string text = read_file(name);
       read.bytes = static_cast<int64_t>(text.size());
-      if (const auto between = tokenizer.end_of_text()) read.tokens.push_back(*between);
+      const auto begin = tokenizer.begin_of_text();
+      if (const auto first = begin ? begin : tokenizer.end_of_text()) read.tokens.push_back(*first);
       const Tokens tokens = tokenizer.encode(text);
       if (read.tokens.empty() && !tokens.empty()) {
         const int64_t first = tokens.front();

@@ -43,7 +43,7 @@ class Sample : public Evaluation {
  private:
   Tokens encoded(const Tokenizer& tokenizer) const {
     try {
-      return tokenizer.encode_with_special(settings_.prompt);
+      return tokenizer.encode_prompt(settings_.prompt);
     } catch (const Error& error) {
       throw section_.error("prompt", error.what());
     }

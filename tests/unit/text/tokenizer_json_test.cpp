@@ -94,6 +94,43 @@ TEST_CASE("tokenizer.json: each step splits what those before it leave") {
   CHECK(refused(tokenizer) == "has the normalizer NFC");
 }
 
+TEST_CASE("tokenizer.json: a prompt begins with the token that a template has before every text") {
+  const json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const json begin{{"SpecialToken", {{"id", "<begin>"}, {"type_id", 0}}}};
+  const auto with = [&](const json& single, int id = 256) {
+    json tokenizer = small_tokenizer(byte_level());
+    tokenizer["added_tokens"] = {added("<begin>", 256, true)};
+    const json of_template{
+        {"type", "TemplateProcessing"},
+        {"single", single},
+        {"pair", json::array()},
+        {"special_tokens",
+         {{"<begin>", {{"id", "<begin>"}, {"ids", {id}}, {"tokens", {"<begin>"}}}}}}};
+    tokenizer["post_processor"] = of_template;
+    return tokenizer;
+  };
+  const auto prompt = [](const json& tokenizer, const std::string& words) {
+    return load(tokenizer)->encode_prompt(words);
+  };
+  const json whole = with({begin, text});
+  CHECK(prompt(whole, "ab") == Tokens{256, 'a', 'b'});
+  CHECK(prompt(whole, "") == Tokens{256});
+  CHECK(prompt(whole, "<begin>a") == Tokens{256, 'a'});
+  CHECK(load(whole)->encode("ab") == Tokens{'a', 'b'});
+  CHECK(prompt(with({text, begin}), "ab") == Tokens{'a', 'b'});
+  json sequence = whole;
+  const json bytes{{"type", "ByteLevel"}, {"trim_offsets", false}};
+  sequence["post_processor"] = {{"type", "Sequence"},
+                                {"processors", {bytes, whole["post_processor"]}}};
+  CHECK(prompt(sequence, "ab") == Tokens{256, 'a', 'b'});
+  sequence["post_processor"] = bytes;
+  CHECK(prompt(sequence, "ab") == Tokens{'a', 'b'});
+  CHECK_THROWS_WITH_AS(load(with({begin, text}, 300)),
+                       doctest::Contains("' begins every text with the token 300, which it does "
+                                         "not have; fetch it again, or use another vocabulary"),
+                       Error);
+}
+
 TEST_CASE("tokenizer.json: an id is a whole number") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "tokenizer.json";

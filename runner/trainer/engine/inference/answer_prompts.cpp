@@ -17,7 +17,7 @@ using Say = std::function<void(const json&)>;
 // Nothing, and why is said, for a prompt that there are no tokens for.
 std::optional<Tokens> encoded(const Tokenizer& tokenizer, const std::string& prompt,
                               const Say& say) try {
-  Tokens tokens = tokenizer.encode_with_special(prompt);
+  Tokens tokens = tokenizer.encode_prompt(prompt);
   if (!tokens.empty()) return tokens;
   say({{"problem", "the prompt is empty"}});
   return std::nullopt;

@@ -21,7 +21,9 @@ using nlohmann::json;
 Completion completion_of(const Tokenizer& tokenizer, const std::string& context,
                          const std::string& ending) {
   const auto before = tokenizer.encode(context), behind = tokenizer.encode(ending);
-  Completion completion{{before.begin(), before.end()}, static_cast<int64_t>(behind.size())};
+  Completion completion{{}, static_cast<int64_t>(behind.size())};
+  if (const auto begin = tokenizer.begin_of_text()) completion.tokens.push_back(*begin);
+  completion.tokens.insert(completion.tokens.end(), before.begin(), before.end());
   completion.tokens.insert(completion.tokens.end(), behind.begin(), behind.end());
   return completion;
 }
