@@ -4,6 +4,7 @@ import shutil
 import struct
 import unittest
 
+from byte_level import write_chat_tokenizer
 from support import ExprunTest, fixture
 
 SMALL = ("steps=3", "batch.sequences=2", "tokenizer=byte", "warmup=1 steps", "evaluation.val_loss.tokens=64",
@@ -83,6 +84,80 @@ class HuggingFaceModels(ExprunTest):
         self.assertFalse((self.folder / "own/config.json").exists())
         self.assertIn("- `activation = \"relu_squared\"`", (self.folder / "own/README.md").read_text())
         self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "activation=relu_squared", "name=more", "init_from=own")
+
+    def exported_chat_model(self, *words):
+        """What `export` makes of GPT-2's shape with a tokenizer of Llama 3's kind, after some steps."""
+        source = self.folder / "source"
+        if not source.exists():
+            shutil.copytree(fixture(self, "parity/hf_gpt2/model"), source)
+            write_chat_tokenizer(source)
+            config = json.loads((source / "config.json").read_text())
+            (source / "config.json").write_text(json.dumps(config | {"bos_token_id": 256, "eos_token_id": [257, 260]}))
+            self.exprun("new", "tuned", "--from", source, "--path", "text.txt")
+        self.exprun("tuned.toml", "steps=2", "batch.sequences=2", "warmup=1 steps", "evaluation.val_loss.tokens=64",
+                    "evaluation.sample.tokens=4", "threads=1", *words)
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        said = self.exprun("export", "@last", "--huggingface", "out").err
+        return source, self.folder / "out", said
+
+    def test_what_a_folder_says_of_its_tokenizer_comes_along(self):
+        source, out, said = self.exported_chat_model()
+        self.assertNotIn("warning", said)
+        for name in "tokenizer.json", "special_tokens_map.json", "chat_template.jinja":
+            self.assertEqual((out / name).read_bytes(), (source / name).read_bytes(), name)
+        of_source, of_out = (json.loads((folder / "tokenizer_config.json").read_text()) for folder in (source, out))
+        self.assertEqual(of_source.pop("auto_map"), {"AutoTokenizer": ["code.Tokenizer", None]})  # names code
+        self.assertEqual(of_out, of_source)
+        self.assertEqual(json.loads((out / "generation_config.json").read_text()),
+                         json.loads((source / "generation_config.json").read_text()))
+        config = json.loads((out / "config.json").read_text())
+        self.assertEqual([config[f"{name}_token_id"] for name in ("bos", "eos")], [256, [257, 260]])
+        (source / "tokenizer_config.json").write_text('{"a": 1, "a": 2}')
+        self.assertEqual(self.exprun("export", "@last", "--huggingface", "again", code=1).err,
+                         f"exprun: error: huggingface: '{source}/tokenizer_config.json' is damaged: it has the name 'a' twice\n")
+        self.assertFalse((self.folder / "again").exists())
+
+    def test_without_its_folder_a_tokenizer_speaks_for_itself(self):
+        source, out, _ = self.exported_chat_model()
+        shutil.rmtree(out)
+        (source / "tokenizer.json").unlink()
+        said = self.exprun("export", "@last", "--huggingface", "out").err
+        self.assertIn(f"warning: export: '{source}/tokenizer.json' is gone or has changed since the data were prepared: its chat "
+                      "template and special tokens were not copied\n", said)
+        self.assertFalse((out / "chat_template.jinja").exists())
+        for name in "generation_config.json", "config.json":
+            written = json.loads((out / name).read_text())
+            self.assertEqual((written["bos_token_id"], written["eos_token_id"]), (256, 257), name)
+        config = json.loads((out / "tokenizer_config.json").read_text())
+        self.assertEqual((config["bos_token"], config["eos_token"]), ("<|begin_of_text|>", "<|end_of_text|>"))
+
+    def test_generation_ends_where_the_template_of_the_examples_ends_a_response(self):
+        self.write("text.jsonl", "".join(json.dumps({"prompt": str(n), "response": str(n)}) + "\n" for n in range(40)))
+        source, _, _ = self.exported_chat_model()
+        for template, said, ends in (("llama3", 257, [257, 260]), ("llama3", None, 260), ("llama3", [260, 257], [260, 257]),
+                                     ("plain", 260, [260, 257])):
+            with self.subTest(template=template, said=said):
+                (source / "generation_config.json").write_text(json.dumps({"eos_token_id": said}))
+                vocabulary = json.dumps(str(source / "tokenizer.json"))
+                _, out, _ = self.exported_chat_model(
+                    "--new", f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='huggingface', "
+                    f"vocabulary={vocabulary}}}")
+                self.assertEqual(json.loads((out / "generation_config.json").read_text())["eos_token_id"], ends)
+
+    def test_another_step_goes_out_than_the_last(self):
+        self.exprun("tiny.toml", "steps=6", "tokenizer=byte", "checkpoint.every=2 steps", "checkpoint.keep_last=5",
+                    "+evaluation.val_loss.every=2 steps", "lr=0.4", "warmup=6 steps")  # a rate that is soon too large
+        losses = dict(self.rows("SELECT step, value FROM metrics WHERE name = 'val/loss'"))
+        step_of = {"4": 4, "last": 6, "best": min(losses, key=losses.get)}
+        self.assertEqual(step_of["best"], 2)
+        found = {}
+        for word, step in step_of.items():
+            said = self.exprun("export", "tiny", "--huggingface", word, "--step", word).err
+            self.assertIn(f" tensors of step {step} to {word} ", said)
+            found[word] = tensors(self.folder / word / "model.safetensors")["transformer.ln_f.weight"]
+            kept = tensors(self.run_folder() / f"checkpoints/step_{step:08}/model.safetensors")
+            self.assertEqual(found[word], kept["final_norm.weight"])
+        self.assertEqual(len(set(found.values())), 3)
 
     def test_what_does_not_fit_is_refused(self):
         source = fixture(self, "parity/hf_gpt2/model")

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
+#include "control/data/read/example_template.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/huggingface_folder.h"
@@ -18,6 +19,7 @@
 #include "control/report/tensorboard.h"
 #include "control/report/terminal.h"
 #include "huggingface/tensor_names.h"
+#include "recipe/paths.h"
 
 namespace exprun {
 namespace {
@@ -125,6 +127,24 @@ void export_llmc(const std::string& reference, const FolderRequest& request,
            request.llmc + " (llm.c, " + request.dtype + ")");
 }
 
+// Where the recipe of a run says that its vocabulary is; nothing where its tokenizer needs none.
+std::optional<fs::path> vocabulary_of(const RunRow& run, const ResolvedRecipe& recipe) try {
+  const Section dataset = recipe.section("dataset");
+  if (!recipe.find("dataset.tokenizer")) return std::nullopt;
+  const auto tokenizer = dataset.get<std::string>("tokenizer");
+  if (tokenizer != "gpt2" && tokenizer != "huggingface") return std::nullopt;
+  return fs::path(run.working_directory) /
+         expand_path(dataset.get<std::string>("vocabulary"), libtorch_folder());
+} catch (const Error&) {  // a variable of the environment that is not set here
+  return std::nullopt;
+}
+
+std::string end_of_response(const ResolvedRecipe& recipe) {
+  const Section dataset = recipe.section("dataset");
+  if (dataset.type() != "instruction") return "";
+  return ExampleTemplate(dataset.get<std::string>("template")).end_of_response();
+}
+
 void export_folder(const std::string& reference, const FolderRequest& request,
                    const Globals& globals) {
   const fs::path target = fs::absolute(request.folder);
@@ -157,11 +177,12 @@ void export_folder(const std::string& reference, const FolderRequest& request,
              pluralize(written.at("tensors").get<int64_t>(), "tensor") + ", to " + request.folder);
     return;
   }
-  const auto warning = write_huggingface_files(
-      {reported, recipe, data, config, checkpoint.step, dtype, globals.command_line},
+  const auto warnings = write_huggingface_files(
+      {reported, recipe, data, config, checkpoint.step, dtype, globals.command_line,
+       vocabulary_of(run, recipe), end_of_response(recipe)},
       writing.path());
   writing.commit();
-  if (warning) log_warning("export: " + *warning);
+  for (const std::string& warning : warnings) log_warning("export: " + warning);
   if (!config.obstacles.empty())
     log_warning("export: transformers has no architecture for this model because of " +
                 listed(config.obstacles) + ": the tensors have exprun's names");

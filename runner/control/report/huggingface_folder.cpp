@@ -1,11 +1,16 @@
 #include "control/report/huggingface_folder.h"
 
+#include <algorithm>
+#include <map>
+
+#include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
 #include "base/strings.h"
 #include "base/utf8.h"
+#include "huggingface/tokenizer_settings.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/tokenizer.h"
 
@@ -99,27 +104,114 @@ std::string write_vocabulary(const json& tokenizer, const fs::path& folder) {
   return files.size() == 1 ? "PreTrainedTokenizerFast" : "GPT2Tokenizer";
 }
 
-struct EndOfText {
-  std::string text;
-  uint32_t id;
+// What stands beside a vocabulary: copied from where that came from, or made for it.
+struct TokenizerFiles {
+  ordered_json tokenizer_config;
+  ordered_json generation_config;
+  std::map<std::string, ordered_json> ids;    // of config.json
+  std::map<std::string, std::string> others;  // by name
 };
 
-std::optional<EndOfText> end_of_text(const Tokenizer& tokenizer) {
-  const auto id = tokenizer.end_of_text();
-  if (!id) return std::nullopt;
-  for (const auto& [text, special] : tokenizer.special_tokens())
-    if (special == *id) return EndOfText{text, *id};
+std::optional<uint32_t> special_token(const Tokenizer& tokenizer, const std::string& text) {
+  for (const auto& [special, id] : tokenizer.special_tokens())
+    if (special == text) return id;
   return std::nullopt;
 }
 
-void write_tokenizer_config(const std::string& of, const std::optional<EndOfText>& end,
-                            const ExportedModel& model, const fs::path& folder) {
-  ordered_json config{
+std::optional<std::string> text_of(const Tokenizer& tokenizer, std::optional<uint32_t> token) {
+  for (const auto& [text, id] : tokenizer.special_tokens())
+    if (id == token) return text;
+  return std::nullopt;
+}
+
+// For a vocabulary that no folder says more of. GPT-2 has one token for both ends of a text.
+TokenizerFiles made_for(const Tokenizer& tokenizer, const std::string& of,
+                        const ExportedModel& model) {
+  TokenizerFiles files;
+  files.tokenizer_config = {
       {"tokenizer_class", of},
       {"model_max_length", model.recipe.section("model").get<int64_t>("context_length")},
       {"clean_up_tokenization_spaces", false}};
-  if (end) config["eos_token"] = end->text;
-  write_json(folder / "tokenizer_config.json", config);
+  files.generation_config = {{"do_sample", true}};
+  const auto end = tokenizer.end_of_text(), own = tokenizer.begin_of_text();
+  for (const auto& [name, token] :
+       {std::pair("eos_token", end), std::pair("bos_token", own ? own : end)}) {
+    const auto text = text_of(tokenizer, token);
+    if (!text) continue;
+    const std::string id = std::string(name) + "_id";
+    files.tokenizer_config[name] = *text;
+    files.generation_config[id] = files.ids[id] = *token;
+  }
+  return files;
+}
+
+TokenizerFiles copied_from(const TokenizerSettings& settings, TokenizerFiles made) {
+  if (!settings.tokenizer_config.is_null()) made.tokenizer_config = settings.tokenizer_config;
+  if (!settings.ids.empty()) made.ids = {settings.ids.begin(), settings.ids.end()};
+  made.others = settings.files;
+  if (!settings.generation_config.is_null()) {
+    made.generation_config = settings.generation_config;
+    return made;
+  }
+  for (const auto& [id, value] : settings.ids) made.generation_config[id] = value;
+  return made;
+}
+
+// A text ends at any of several tokens.
+void add_end(ordered_json& generation, std::optional<uint32_t> token) {
+  if (!token) return;
+  const ordered_json said = generation.value("eos_token_id", ordered_json());
+  ordered_json ends = said.is_array()  ? said
+                      : said.is_null() ? ordered_json::array()
+                                       : ordered_json::array({said});
+  if (std::find(ends.begin(), ends.end(), *token) == ends.end()) ends.push_back(*token);
+  generation["eos_token_id"] = ends.size() == 1 ? ends.front() : ends;
+}
+
+// The token that the run's examples end responses with.
+std::optional<uint32_t> end_of_response(const Tokenizer& tokenizer, const ExportedModel& model) {
+  if (model.recipe.section("dataset").type() != "instruction") return std::nullopt;
+  return model.end_of_response.empty() ? tokenizer.end_of_text()
+                                       : special_token(tokenizer, model.end_of_response);
+}
+
+bool are_same(const std::vector<fs::path>& files, const std::vector<fs::path>& others) {
+  std::error_code ignored;
+  if (files.size() != others.size()) return false;
+  for (size_t i = 0; i < files.size(); ++i)
+    if (!fs::is_regular_file(others[i], ignored) || read_file(files[i]) != read_file(others[i]))
+      return false;
+  return true;
+}
+
+// Nothing where the vocabulary's own folder says nothing, or is another tokenizer's by now, which
+// `warnings` says.
+std::optional<TokenizerSettings> settings_beside_vocabulary(const ExportedModel& model,
+                                                            std::vector<std::string>& warnings) {
+  const json kept = model.data.tokenizer.value("vocabulary", json());
+  if (!model.vocabulary || !kept.is_string()) return std::nullopt;
+  std::vector<fs::path> there;
+  try {
+    there = vocabulary_files(*model.vocabulary);
+  } catch (const Error&) {  // the folder has none any more
+  }
+  if (are_same(vocabulary_files(kept.get<std::string>()), there))
+    return tokenizer_settings(fs::absolute(there.front()).parent_path());
+  if (fs::path(kept.get<std::string>()).extension() == ".json")
+    warnings.push_back("'" + model.vocabulary->string() +
+                       "' is gone or has changed since the data were prepared: its chat template "
+                       "and special tokens were not copied");
+  return std::nullopt;
+}
+
+TokenizerFiles tokenizer_files(const std::string& of, const ExportedModel& model,
+                               std::vector<std::string>& warnings) {
+  const auto tokenizer = load_tokenizer(model.data.tokenizer);
+  TokenizerFiles files = made_for(*tokenizer, of, model);
+  if (const auto settings = settings_beside_vocabulary(model, warnings))
+    files = copied_from(*settings, std::move(files));
+  add_end(files.generation_config, end_of_response(*tokenizer, model));
+  return files;
 }
 
 std::string metric_line(const char* name, const std::optional<SeriesRow>& series) {
@@ -187,32 +279,35 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
 
 }  // namespace
 
-std::optional<std::string> write_huggingface_files(const ExportedModel& model,
-                                                   const fs::path& folder) {
+std::vector<std::string> write_huggingface_files(const ExportedModel& model,
+                                                 const fs::path& folder) {
+  std::vector<std::string> warnings;
   std::string of;
-  std::optional<EndOfText> end;
+  TokenizerFiles files;
+  files.generation_config = {{"do_sample", true}};
   if (!model.data.tokenizer.is_null()) {
     of = write_vocabulary(model.data.tokenizer, folder);
-    end = end_of_text(*load_tokenizer(model.data.tokenizer));
+    files = tokenizer_files(of, model, warnings);
   }
-  if (!of.empty()) write_tokenizer_config(of, end, model, folder);
+  if (!of.empty()) {
+    write_json(folder / "tokenizer_config.json", files.tokenizer_config);
+    for (const auto& [name, text] : files.others) write_file(folder / name, text);
+  }
   if (model.config.obstacles.empty()) {
     ordered_json config = model.config.config;
-    ordered_json generation{{"do_sample", true}};
-    if (end) {
-      config["eos_token_id"] = config["bos_token_id"] = end->id;
-      generation["eos_token_id"] = generation["bos_token_id"] = end->id;
-    }
+    for (const auto& [id, value] : files.ids) config[id] = value;
     write_json(folder / kConfigFile, config);
-    write_json(folder / "generation_config.json", generation);
+    write_json(folder / "generation_config.json", files.generation_config);
   }
   write_file(folder / "recipe.toml", model.recipe.to_toml());
   write_file(folder / "README.md", model_card(model, !of.empty()));
-  if (!of.empty()) return std::nullopt;
-  return model.data.tokenizer.is_null()
-             ? "the data has no tokenizer, and neither does the folder"
-             : "the run's vocabulary has no form that transformers reads: the folder has no "
-               "tokenizer";
+  if (of.empty())
+    warnings.emplace_back(
+        model.data.tokenizer.is_null()
+            ? "the data has no tokenizer, and neither does the folder"
+            : "the run's vocabulary has no form that transformers reads: the folder has no "
+              "tokenizer");
+  return warnings;
 }
 
 }  // namespace exprun

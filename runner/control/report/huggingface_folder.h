@@ -22,11 +22,15 @@ struct ExportedModel {
   int64_t step = 0;
   std::string dtype;  // "float32"
   std::string command_line;
+  // Where the run's vocabulary was read from: what that folder says beside it is copied.
+  std::optional<std::filesystem::path> vocabulary;
+  // The special token that ends a response in the template of the run's examples; or empty.
+  std::string end_of_response;
 };
 
-// Writes them into a folder that is there. Returns a warning where the run's tokenizer has no form
-// that transformers reads. Throws Error.
-std::optional<std::string> write_huggingface_files(const ExportedModel& model,
-                                                   const std::filesystem::path& folder);
+// Writes them into a folder that is there. Returns warnings where the run's tokenizer has no form
+// that transformers reads, or its folder has another one by now. Throws Error.
+std::vector<std::string> write_huggingface_files(const ExportedModel& model,
+                                                 const std::filesystem::path& folder);
 
 }  // namespace exprun

@@ -1,0 +1,28 @@
+// What a folder of HuggingFace's says of its tokenizer and of generation, beside the vocabulary:
+// JSON and text, to be copied. Nothing of it is run.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace exprun {
+
+struct TokenizerSettings {
+  // tokenizer_config.json without the code that it may name; null where there is none.
+  nlohmann::json tokenizer_config;
+  // generation_config.json; null where there is none.
+  nlohmann::json generation_config;
+  // bos_token_id, eos_token_id and pad_token_id, as far as config.json has them; an id, a list of
+  // ids or null.
+  std::map<std::string, nlohmann::json> ids;
+  // Others by name, as they are: special_tokens_map.json, added_tokens.json, chat_template.jinja.
+  std::map<std::string, std::string> files;
+};
+
+// Nothing where the folder has none of these files. Throws Error that names a damaged one.
+std::optional<TokenizerSettings> tokenizer_settings(const std::filesystem::path& folder);
+
+}  // namespace exprun
