@@ -141,7 +141,12 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
 
 std::string speed_key(const ResolvedRecipe& recipe) {
   std::string key;
-  for (const auto& [path, text] : values_of(recipe)) key += path + '=' + text + '\n';
+  for (const std::string& change : recipe.overrides()) {
+    const size_t sign = change.find_first_not_of("+~");
+    const std::string path = change.substr(sign, change.find('=') - sign);
+    const bool is_table = path.find('.') == path.npos;
+    if (is_table || changes_speed(path)) key += change + '\n';
+  }
   return key;
 }
 

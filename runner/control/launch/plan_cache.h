@@ -40,7 +40,8 @@ std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& 
 // The fastest of such runs, among the newest of the store.
 std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe& recipe);
 
-// Recipes with the same key have the same runs there.
+// Recipes of one text with the same key have the same runs there: the overrides that change the
+// speed, for it is asked of each trial of a sweep.
 std::string speed_key(const ResolvedRecipe& recipe);
 
 }  // namespace exprun
