@@ -211,7 +211,8 @@ TEST_CASE("lora: a run changes adapters and nothing else") {
 // From the weights that a run ends with, another batch is learned by heart, in as many steps at the
 // same rate. Full fine-tuning trains the whole matrices of the layers that have adapters, since
 // what both can reach depends on what is frozen: the head, which begins large enough for logits
-// that are sure of themselves.
+// that are sure of themselves. Adapters of scale 1 end at 0.0456 where the matrices end at 0.0436,
+// 5 % above them, and those of scales 2 and 4 below them: a tenth is enough at any scale.
 TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning within a tenth") {
   const std::vector<std::string> common = {"run.steps=150",
                                            "run.overfit_single_batch=true",
@@ -235,7 +236,7 @@ TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning within a t
     return recorder.steps.back().loss;
   };
   const double full = last_loss({R"(optimizer.frozen=["*embedding*", "*norm*", "*.bias"])"});
-  const double adapted = last_loss({"model.lora={rank=32, alpha=128}"});
+  const double adapted = last_loss({"model.lora={rank=32, alpha=32}"});
   CHECK(before.steps.back().loss > 2);
   CHECK(full < 0.1);
   CHECK(adapted < 1.1 * full);
