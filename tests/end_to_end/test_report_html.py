@@ -184,6 +184,67 @@ class Page(PageTest):
         self.assertEqual(self.page.value("document.getElementById('theme').textContent"), "Dark theme")
         self.assertIsNone(self.page.value("document.getElementById('theme').getAttribute('aria-label')"))
 
+    def test_a_chart_is_a_widget_for_screen_readers(self):
+        self.open()
+        chart = "document.querySelector('[data-series=\"train/loss\"] .canvas')"
+        self.assertEqual(self.page.value(f"['role', 'aria-roledescription', 'aria-label', 'tabindex'].map(name => {chart}.getAttribute(name))"),
+                         ["application", "chart", "Curves of train/loss", "0"])
+        self.assertEqual(self.page.value(f"{chart}.firstChild.getAttribute('aria-hidden')"), "true")
+        # What is wrong with the filter is told from its first time on.
+        self.assertEqual(self.page.value("getComputedStyle(document.getElementById('filter-error')).display"), "block")
+
+    def test_logarithmic_steps_zoom_from_nothing_and_below(self):
+        self.open()
+        for first in 0, -5:
+            self.page.value(f"zoomTo([{first}, 10])")
+            self.click("#log-x")
+            self.click("#zoom-in")
+            begin, end = self.page.value("state.zoom")
+            self.assertAlmostEqual(begin, 10 ** 0.25)
+            self.assertAlmostEqual(end, 10 ** 0.75)
+            self.click("#log-x")
+        self.click("#log-x")
+        self.page.value("(zoomBy(1, 0), zoomTo([NaN, 3]), zoomTo([1, Infinity]))")
+        begin, end = self.page.value("state.zoom")
+        self.assertTrue(1 <= begin < end <= 10, (begin, end))
+
+    def test_two_fingers_are_no_drag(self):
+        self.open()
+        left, top, width, height = self.chart_box()
+        before, middle = self.shown_steps(), top + height / 2
+
+        def touch(kind, *shares):
+            self.page.call("Input.dispatchTouchEvent", type=kind, touchPoints=[
+                {"x": left + width * share, "y": middle, "id": finger} for finger, share in enumerate(shares)])
+
+        for kind, shares in (("touchStart", (0.2,)), ("touchStart", (0.2, 0.6)), ("touchMove", (0.3, 0.9)), ("touchEnd", ())):
+            touch(kind, *shares)
+        self.assertEqual(self.shown_steps(), before)
+        self.assertEqual(self.page.value("document.querySelectorAll('.band').length"), 0)
+        # One that the drag did not begin with does not end it.
+        self.page.value("document.querySelector('[data-series=\"train/loss\"] .canvas').setPointerCapture = () => {}")
+        for kind, pointer, share in (("down", 1, 0.25), ("move", 2, 0.9), ("up", 2, 0.9), ("cancel", 2, 0.9), ("move", 1, 0.5), ("up", 1, 0.5)):
+            self.page.value(f"document.querySelector('[data-series=\"train/loss\"] .canvas').dispatchEvent(new PointerEvent('pointer{kind}', "
+                            f"{{ pointerId: {pointer}, button: 0, clientX: {left + width * share}, clientY: {middle} }}))")
+        for now, part in zip(self.shown_steps(), (0.25, 0.5)):
+            self.assertAlmostEqual(now, before[0] + (before[1] - before[0]) * part, delta=0.5)
+
+    def test_a_chart_without_a_cursor_is_drawn_once(self):
+        self.open()
+        self.page.value(f"(window.updates = 0, {CHART}.update = (real => function (mode) {{ ++window.updates; return real.call(this, mode); }})"
+                        f"({CHART}.update))")
+        self.click("#legend button")
+        self.assertEqual(self.page.value("window.updates"), 1)
+        # With one, the values follow.
+        self.page.value("document.querySelector('[data-series=\"train/loss\"] .canvas').focus()")
+        self.page.key("ArrowRight", 39)
+        told = "document.querySelector('[data-series=\"train/loss\"] output').textContent.split(';').length"
+        self.assertEqual(self.page.value(told), 2)
+        self.page.value("(state.muted.clear(), drawCurves())")
+        self.assertEqual(self.page.value(told), 3)
+        self.page.key("Escape", 27)
+        self.assertEqual(self.page.value(f"[{told}, {CHART}.tooltip.getActiveElements().length]"), [1, 0])
+
     def test_the_pointer_is_told_the_values_below_it(self):
         self.open()
         left, top, width, height = self.chart_box()
@@ -206,8 +267,13 @@ class Page(PageTest):
             self.assertEqual((self.filter(text), set(self.column("lr"))), ("", rows), text)
         for text, said in (
                 ("lr <", "expected a value, but the condition ends here"), ("lrr < 1", "there is no column lrr; there are run, best val loss"),
-                ("lr < 1 lr > 0", "lr is a number, and 1 lr is none"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, and abc is none"),
-                ("state = finishd", "there is no state finishd; there are running, finished"), ("lr = 1)", "unexpected ): write and or or before it"),
+                ("lr < 1 lr > 0", "unexpected > after a whole condition: write 'and' or 'or' between two conditions"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, and abc is none"),
+                ("state = finishd", "there is no state finishd; there are running, finished"), ("lr = 1)", "this ) closes nothing: leave it out"),
+                ("lr<0.01 state=finished", "unexpected = after a whole condition: write 'and' or 'or' between two conditions"),
+                ("lr < 1 && state = finished", "there is no &&: write 'and'"), ("lr < 1 || lr > 2", "there is no ||: write 'or'"),
+                ("lr <> 1", "there is no <>: write !="), ("!(lr = 1)", "there is no !: write 'not'"), ("(lr = 1) lr", "unexpected lr: write 'and' or 'or' before it"),
+                *((f"{name} < 3", f"this page does not have {lacks}, as --where has: min, max, last, at are not here; name a column of the table")
+                  for name, lacks in (("min(val/loss)", "min()"), ("at(val/loss, 2)", "at()"), ("val/loss:min", ":min"), ("val/loss:at(2)", ":at"))),
                 ("lr in [1e-3", "expected ], but the condition ends here"), ("run < a", "< compares numbers, and a is none"),
                 ("lr = \"1", 'unexpected ": put a text that has such characters in quotes'), ("=", "expected the name of a column, but found =")):
             mistake = self.filter(text)
@@ -352,9 +418,53 @@ class MadePage(PageTest):
         self.filter(f'run = "{EVIL}"')
         self.assertEqual(self.page.value(NAMES), [EVIL])
 
+    def test_the_metric_of_the_runs_comes_first_best_values_first_and_tags_are_asked_for(self):
+        self.make_store(*map(self.tagged_run, range(1, 16)))
+        self.open()
+        self.click("#show-all")
+        self.assertEqual(self.page.value("[...document.querySelectorAll('#curves figcaption')].map(f => f.textContent)"),
+                         ["zz/quality", "val/loss", "train/loss", "aa", "lr"])
+        for name, runs in (("zz/quality", range(15, 3, -1)), ("val/loss", range(2, 14))):
+            self.page.value(f"document.querySelector('[data-series=\"{name}\"] .canvas').focus()")
+            self.page.key("ArrowRight", 39)
+            told = self.page.value(f"document.querySelector('[data-series=\"{name}\"] output').textContent")
+            self.assertEqual(told, "step 1: " + "; ".join([*(f"run-{run:02} seed={run}: {run}" for run in runs), "3 more"]))
+            self.page.value("document.activeElement.blur()")
+            chart = f"Chart.getChart(document.querySelector('[data-series=\"{name}\"] canvas'))"
+            self.page.value(f"{chart}.tooltip.setActiveElements(pointsAt({chart}, 1), {{ x: 0, y: 0 }})")
+            self.page.value(f"{chart}.update()")
+            self.assertEqual(self.page.value(f"{chart}.tooltip.body.map(b => b.lines[0])"), [f" run-{run:02} seed={run}: {run}" for run in runs])
+        for text, count in (("tag(old)", 5), ("tag('very old')", 1), ("not tag(old) and seed > 5", 10), ("tag(ol)", 0)):
+            self.assertEqual((self.filter(text), len(self.page.value(NAMES))), ("", count), text)
+        self.assertIn("expected a tag, but found )", self.filter("tag()"))
+
+    def tagged_run(self, run):
+        value = {1: float(run), 2: float(run)}
+        parameters = {"run.best_metric": '"zz/quality"', "run.best_goal": '"maximize"', "run.seed": str(run)}
+        tags = [*(["old"] if run <= 5 else []), *(["very old"] if run == 1 else [])]
+        rows = run_rows(run, f"run-{run:02}", parameters=parameters, series={
+            "lr": value, "aa": value, "train/loss": value, "val/loss": value if run > 1 else {1: None, 2: None}, "zz/quality": value})
+        return [*rows, *(("INSERT INTO tag (run, name) VALUES (?, ?)", (run, tag)) for tag in tags)]
+
+    def test_no_pattern_takes_long(self):
+        self.make_store(run_rows(1, "a" * 100), run_rows(2, "ab.c"))
+        self.open()
+        for pattern, count in (("*a" * 30 + "*c", 0), ("*a*a*a*b", 0), ("a?.c", 1), ("a?", 0), ("*", 2), ("a*a", 1), ("?b*", 1), ("ab.c**", 1)):
+            begin = time.monotonic()
+            self.assertEqual((self.filter(f"run ~ {pattern}"), len(self.page.value(NAMES))), ("", count), pattern)
+            self.assertLess(time.monotonic() - begin, 5)
+
+    def test_samples_of_control_characters_keep_the_page_small(self):
+        self.make_store(*(run_rows(run, f"run-{run}") for run in range(1, 61)))
+        for run in range(1, 61):
+            self.write(f"runs/run-{run}/samples/step1.txt", "\x01" * 20_000)
+        self.open()
+        self.assertLess((self.folder / "report.html").stat().st_size, 2_000_000)
+
     def test_a_thousand_runs_with_all_they_have(self):
         names = ["val/loss", "train/loss", "grad_norm", *(f"system/{i}" for i in range(22))]
-        self.make_store(*(run_rows(run, f"slow-{run:08x}", parameters={"optimizer.lr": f"{run % 7 + 1}e-4", "run.seed": str(run)}, series={
+        self.make_store(*(run_rows(run, f"slow-{run:08x}", parameters={
+            "optimizer.lr": f"{run % 7 + 1}e-4", "run.seed": str(run), "run.best_metric": '"system/21"', "run.best_goal": '"minimize"'}, series={
             name: {step: run / 7 + 100 / step for step in range(1, 21)} for name in names}) for run in range(1, 1001)))
         for run in range(1, 1001):
             for sample in range(5):
@@ -368,7 +478,7 @@ class MadePage(PageTest):
                          r"^[\d,]+ of 5,000 samples are left out to keep this page small: older ones, and those of runs far down the table\.")
         thinned = self.page.value(f"{CHART}.data.datasets[0].data.map(p => p.x)")
         self.assertEqual((len(thinned), thinned[0], thinned[-1]), (16, 1, 20))
-        self.assertEqual(self.page.value("data.runs.filter(run => run.curves['val/loss'] && run.curves['train/loss']).length"), 1000)
+        self.assertEqual(self.page.value("data.runs.filter(run => ['val/loss', 'train/loss', 'system/21'].every(name => run.curves[name])).length"), 1000)
         self.assertEqual(self.page.value("document.getElementById('count').textContent"), "1000 of 1000 runs")
         self.assertEqual(len(self.page.value(NAMES)), 200)
         self.click("#more")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "base/format_units.h"
 #include "base/process/signals.h"
 #include "base/utf8.h"
+#include "control/command/criterion.h"
 #include "control/report/html/page_room.h"
 
 namespace exprun {
@@ -48,13 +50,16 @@ std::optional<std::pair<std::string, std::string>> read_sample(const fs::path& f
   }
 }
 
-// Within the page "<" takes six bytes, and some other characters two.
+// As JSON writes it within the page: "\n" is short, "\u0001" and "\u003c" are not.
+size_t bytes_in_page(char c) {
+  if (std::string_view("\"\\\b\f\n\r\t").find(c) != std::string_view::npos) return 2;
+  const bool control = static_cast<unsigned char>(c) < ' ';
+  return control || c == '<' ? 6 : 1;
+}
+
 size_t bytes_in_page(const std::string& text) {
-  const auto grows = [](char c) {
-    return c == '<' ? 5 : c == '\n' || c == '"' || c == '\\' ? 1 : 0;
-  };
-  size_t bytes = text.size();
-  for (const char c : text) bytes += static_cast<size_t>(grows(c));
+  size_t bytes = 0;
+  for (const char c : text) bytes += bytes_in_page(c);
   return bytes;
 }
 
@@ -92,9 +97,10 @@ struct OfferedCurve {
   SeriesRow series;
 };
 
-// What people look for first: losses, other measurements, times and the machine.
-int importance(const SeriesRow& series) {
-  if (series.name == "val/loss" || series.name == "train/loss") return 0;
+// What people look for first: the metric that runs are compared by and losses, other measurements,
+// times and the machine.
+int importance(const SeriesRow& series, const std::string& metric) {
+  if (series.name == metric || series.name == "val/loss" || series.name == "train/loss") return 0;
   const bool of_machine = series.name.starts_with("system/") || series.name.starts_with("time/");
   return series.timing || of_machine ? 2 : 1;
 }
@@ -112,9 +118,10 @@ std::string note_on_curves(const CurveRoom& room, size_t all, bool thinned) {
   return note;
 }
 
-void add_curves(Page& page, const Store& store, std::vector<OfferedCurve> offered, size_t bytes) {
-  std::stable_sort(offered.begin(), offered.end(), [](const auto& a, const auto& b) {
-    return importance(a.series) < importance(b.series);
+void add_curves(Page& page, const Store& store, std::vector<OfferedCurve> offered,
+                const std::string& metric, size_t bytes) {
+  std::stable_sort(offered.begin(), offered.end(), [&](const auto& a, const auto& b) {
+    return importance(a.series, metric) < importance(b.series, metric);
   });
   std::vector<CurveSize> sizes;
   for (const OfferedCurve& curve : offered)
@@ -131,6 +138,15 @@ void add_curves(Page& page, const Store& store, std::vector<OfferedCurve> offere
   page.of_curves = note_on_curves(room, offered.size(), thinned);
 }
 
+// That of the sweep, where all runs are its trials; else that of their recipes.
+std::string compared_metric(const Store& store, const std::vector<ReportedRun>& runs) {
+  const auto sweep = runs.empty() ? std::nullopt : runs.front().run.sweep_id;
+  const bool same = std::all_of(runs.begin(), runs.end(), [&](const ReportedRun& reported) {
+    return reported.run.sweep_id == sweep;
+  });
+  return recorded_criterion(store, runs, sweep && same ? std::to_string(*sweep) : "").series;
+}
+
 }  // namespace
 
 void add_runs(Page& page, const Store& store, const StoreFolder& folder,
@@ -139,12 +155,13 @@ void add_runs(Page& page, const Store& store, const StoreFolder& folder,
   std::vector<OfferedCurve> curves;
   for (size_t i = 0; i < order.size(); ++i) {
     const RunRow& run = runs[order[i]].run;
-    page.runs.push_back({run.folder, {}, {}});
+    page.runs.push_back({run.folder, {}, {}, words_of_list(run.tags)});
     sample_folders.push_back(folder.run(run.folder).samples());
     for (SeriesRow& series : store.series(run.id)) curves.push_back({i, std::move(series)});
   }
   const size_t used = add_samples(page, sample_folders);
-  add_curves(page, store, std::move(curves), kBytesOfPage - std::min(kBytesOfPage, used));
+  add_curves(page, store, std::move(curves), compared_metric(store, runs),
+             kBytesOfPage - std::min(kBytesOfPage, used));
 }
 
 void write_page(const fs::path& file, bool follow, const std::function<Page()>& page,

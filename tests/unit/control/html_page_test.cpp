@@ -30,7 +30,7 @@ bool holds(const std::vector<MetricRow>& points, const MetricRow& wanted) {
 }  // namespace
 
 TEST_CASE("html page: thinned curves keep the extremes of every stretch, in order") {
-  for (const size_t most : {4u, 16u, 100u, 999u})
+  for (const size_t most : {5u, 16u, 100u, 999u})
     for (const size_t count : {1u, 17u, 1000u, 12345u}) {
       CAPTURE(most);
       CAPTURE(count);
@@ -52,6 +52,25 @@ TEST_CASE("html page: a spike to NaN or infinity is not thinned away") {
     auto points = noise(10'000, 1);
     points[4321].value = value;
     CHECK(holds(keep_extremes(points, 100), points[4321]));
+  }
+}
+
+TEST_CASE("html page: a gap takes no extreme's place") {
+  const double nan = std::nan("");
+  const std::vector<MetricRow> points = {{1, 2}, {2, 9}, {3, nan}, {4, 5}, {5, 1}, {6, 2}};
+  std::vector<int64_t> steps;
+  for (const MetricRow& point : keep_extremes(points, 5)) steps.push_back(point.step);
+  CHECK(steps == std::vector<int64_t>{1, 2, 3, 5, 6});
+  for (const size_t most : {5u, 16u, 100u, 999u}) {
+    CAPTURE(most);
+    auto many = noise(10'000, static_cast<unsigned>(most));
+    for (size_t i = 0; i < many.size(); i += 7) many[i].value = i % 2 ? nan : HUGE_VAL;
+    many[4321].value = -1;
+    many[4320].value = 2;
+    const auto kept = keep_extremes(many, most);
+    CHECK(kept.size() <= most);
+    CHECK(holds(kept, many[4321]));
+    CHECK(holds(kept, many[4320]));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "control/report/html/html_page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -61,6 +62,7 @@ json columns_json(const Page& page) {
                        {"title", column.column.title},
                        {"right", column.column.right},
                        {"goal", name_of(column.goal)},
+                       {"series", column.series},
                        {"role", parameter            ? "parameter"
                                 : column.is_metric() ? "metric"
                                                      : "other"}});
@@ -100,7 +102,24 @@ void append_run(std::string& text, const PageRun& run) {
   }
   json samples = json::array();
   for (const auto& [name, sample] : run.samples) samples.push_back({name, sample});
-  text += "},\"samples\":" + json_text(samples, -1, NotUtf8::replaced) + '}';
+  text += "},\"samples\":" + json_text(samples, -1, NotUtf8::replaced) +
+          ",\"tags\":" + json_text(json(run.tags), -1, NotUtf8::replaced) + '}';
+}
+
+// A column of the series knows what is recorded of its goal.
+Goal goal_of_series(const Page& page, const std::string& name) {
+  for (const ComparedColumn& column : page.columns)
+    if (column.series == name && column.goal != Goal::none) return column.goal;
+  return goal_of(name);
+}
+
+json goals_json(const Page& page) {
+  json goals = json::object();
+  for (const PageRun& run : page.runs)
+    for (const PageCurve& curve : run.curves)
+      if (!goals.contains(curve.name))
+        goals[curve.name] = name_of(goal_of_series(page, curve.name));
+  return goals;
 }
 
 std::string data_of(const Page& page) {
@@ -117,6 +136,7 @@ std::string data_of(const Page& page) {
                                     {"of_curves", page.of_curves},
                                     {"of_samples", page.of_samples},
                                     {"columns", columns_json(page)},
+                                    {"goals", goals_json(page)},
                                     {"rows", std::move(rows)}},
                                -1, NotUtf8::replaced);
   text.back() = ',';  // in place of its closing brace
@@ -140,24 +160,39 @@ std::string without_tags(const std::string& json_text) {
   return safe;
 }
 
+using Points = std::vector<MetricRow>::const_iterator;
+
+bool is_gap(const MetricRow& point) {
+  return !std::isfinite(point.value);
+}
+
+// The lowest and the highest of the finite points, and the first that is not finite, in order.
+void keep_marks(Points begin, Points end, std::vector<MetricRow>& kept) {
+  Points low = end, high = end;
+  for (Points point = begin; point != end; ++point) {
+    if (is_gap(*point)) continue;
+    if (low == end || point->value < low->value) low = point;
+    if (high == end || point->value > high->value) high = point;
+  }
+  std::array marks{low, high, std::find_if(begin, end, is_gap)};
+  std::sort(marks.begin(), marks.end());
+  const auto last = std::unique(marks.begin(), marks.end());
+  for (auto mark = marks.begin(); mark != last; ++mark)
+    if (*mark != end) kept.push_back(**mark);
+}
+
 }  // namespace
 
 std::vector<MetricRow> keep_extremes(const std::vector<MetricRow>& points, size_t most) {
   if (points.size() <= most) return points;
-  const size_t stretches = std::max<size_t>((most - 2) / 2, 1), inner = points.size() - 2;
+  const bool has_gap = std::any_of(points.begin() + 1, points.end() - 1, is_gap);
+  const size_t inner = points.size() - 2, marks = has_gap ? 3 : 2;
+  const size_t stretches = std::max<size_t>((most - 2) / marks, 1);
   std::vector<MetricRow> kept = {points.front()};
   for (size_t stretch = 0; stretch < stretches; ++stretch) {
     const auto begin = points.begin() + 1 + static_cast<long>(inner * stretch / stretches);
     const auto end = points.begin() + 1 + static_cast<long>(inner * (stretch + 1) / stretches);
-    const auto gap =
-        std::find_if(begin, end, [](const MetricRow& p) { return !std::isfinite(p.value); });
-    auto [low, high] = std::minmax_element(begin, end, [](const MetricRow& a, const MetricRow& b) {
-      return std::isfinite(a.value) && std::isfinite(b.value) && a.value < b.value;
-    });
-    if (gap != end) low = gap;
-    if (low > high) std::swap(low, high);
-    kept.push_back(*low);
-    if (high != low) kept.push_back(*high);
+    keep_marks(begin, end, kept);
   }
   kept.push_back(points.back());
   return kept;

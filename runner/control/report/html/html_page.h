@@ -20,6 +20,7 @@ struct PageRun {
   std::string name;
   std::vector<PageCurve> curves;
   std::vector<std::pair<std::string, std::string>> samples;  // what and when, and the text
+  std::vector<std::string> tags = {};
 };
 
 struct Page {
@@ -30,8 +31,8 @@ struct Page {
   std::string of_curves, of_samples;  // what the page says of those that it lacks
 };
 
-// At most `most` (at least 4) of the points: the first, the last and, of each stretch between them,
-// the lowest and the highest, so that no extreme is lost, or one that is not finite.
+// At most `most` (at least 5) of the points: the first, the last and, of each stretch between them,
+// the lowest and the highest finite one and the first that is not finite.
 std::vector<MetricRow> keep_extremes(const std::vector<MetricRow>& points, size_t most);
 
 // The whole file. Text of the store is data, never markup.

@@ -8,6 +8,7 @@ const FEWEST_STEPS = 2;  // that a chart shows
 const TOLD_RUNS = 12;
 
 function zoomTo(range) {
+  if (range !== null && !range.every(Number.isFinite)) return;
   state.zoom = range;
   drawCurves();
 }
@@ -24,9 +25,10 @@ function wholeRange() {
 function zoomBy(factor, around) {
   const [low, high] = wholeRange();
   if (!(low < high)) return;
+  const inside = x => Math.min(Math.max(x, low), high);
   const [to, from] = state.logX ? [Math.log, Math.exp] : [x => x, x => x];
-  const [first, last] = (state.zoom ?? [low, high]).map(to);
-  const middle = around === undefined ? (first + last) / 2 : to(around);
+  const [first, last] = (state.zoom ?? [low, high]).map(x => to(inside(x)));
+  const middle = around === undefined ? (first + last) / 2 : to(inside(around));
   const width = (last - first) / factor;
   if (width >= to(high) - to(low)) return zoomTo(null);
   const begin = Math.max(to(low), Math.min(middle + (first - middle) / factor, to(high) - width));
@@ -36,33 +38,37 @@ function zoomBy(factor, around) {
 
 // Pixels of the chart's own area become steps.
 function dragToZoom(box, chart) {
-  let start = null, band = null;
+  let pointer = null, start = null, band = null;
   const inArea = x => Math.min(Math.max(x, chart.chartArea.left), chart.chartArea.right);
   const place = event => inArea(event.clientX - box.getBoundingClientRect().left);
   const drop = () => {
     band?.remove();
-    start = band = null;
+    pointer = start = band = null;
   };
   box.addEventListener("pointerdown", event => {
-    if (event.button !== 0 || start !== null) return;
+    if (pointer !== null) return drop();  // two fingers are no drag
+    if (event.button !== 0) return;
+    pointer = event.pointerId;
     start = place(event);
     band = box.appendChild(element("div", { class: "band" }));
     box.setPointerCapture(event.pointerId);
   });
   box.addEventListener("pointermove", event => {
-    if (start === null) return;
+    if (event.pointerId !== pointer) return;
     const now = place(event);
     band.style.left = `${Math.min(start, now)}px`;
     band.style.width = `${Math.abs(now - start)}px`;
   });
   box.addEventListener("pointerup", event => {
-    if (start === null) return;
+    if (event.pointerId !== pointer) return;
     const range = [start, place(event)].sort((a, b) => a - b).map(x => chart.scales.x.getValueForPixel(x));
     const wide = band.offsetWidth > 5;
     drop();
     if (wide) zoomTo(range);
   });
-  box.addEventListener("pointercancel", drop);  // the finger scrolls the page
+  box.addEventListener("pointercancel", event => {
+    if (event.pointerId === pointer) drop();  // the finger scrolls the page
+  });
   box.addEventListener("dblclick", () => zoomTo(null));
 }
 
@@ -74,30 +80,32 @@ function pointsAt(chart, step) {
   });
 }
 
-function valuesInWords(chart, step, write) {
+function valuesInWords(chart, step, series) {
   const values = pointsAt(chart, step).map(({ datasetIndex, index }) => {
     const set = chart.data.datasets[datasetIndex];
     return { label: set.label, y: set.data[index].y };
-  }).sort((a, b) => a.y - b.y);
-  const told = values.slice(0, TOLD_RUNS).map(({ label, y }) => `${label}: ${write(y)}`);
+  }).sort((a, b) => compareValues(series, a.y, b.y));
+  const told = values.slice(0, TOLD_RUNS).map(({ label, y }) => `${label}: ${formatOf(series)(y)}`);
   const more = values.length > TOLD_RUNS ? [`${values.length - TOLD_RUNS} more`] : [];
   return `step ${step}: ${[...told, ...more].join("; ")}`;
 }
 
 // Returns what draws the cursor anew when the curves have changed.
-function addCursor(box, chart, output, write) {
-  let step = null;
+function addCursor(box, chart, output, series) {
+  let step = null, drawn = false;
   const steps = () => {
     const [low, high] = state.zoom ?? [-Infinity, Infinity];
     const all = new Set(visibleSets(chart).flatMap(set => set.data.map(point => point.x)));
     return [...all].filter(x => x >= low && x <= high).sort((a, b) => a - b);
   };
   const draw = () => {
-    const points = step === null ? [] : pointsAt(chart, step);
+    if (step === null && !drawn) return;
+    drawn = step !== null;
+    const points = drawn ? pointsAt(chart, step) : [];
     chart.setActiveElements(points);
     chart.tooltip.setActiveElements(points, { x: points.length ? chart.scales.x.getPixelForValue(step) : 0, y: chart.height / 2 });
     chart.update("none");
-    output.textContent = points.length ? valuesInWords(chart, step, write) : "";
+    output.textContent = points.length ? valuesInWords(chart, step, series) : "";
   };
   const moveTo = find => {
     const all = steps();

@@ -1,9 +1,9 @@
 "use strict";
 // What the box above the table takes: words that are searched for in every cell, or a condition as --where of exprun
-// takes it, of which the columns are the names:
+// takes it, of which the columns of the table are the names. It is tested on {cells, tags} of a run.
 //
 //   condition   = conjunction { "or" conjunction }        conjunction = negation { "and" negation }
-//   negation    = "not" negation | "(" condition ")" | has(COLUMN) | comparison
+//   negation    = "not" negation | "(" condition ")" | has(COLUMN) | tag(TEXT) | comparison
 //   comparison  = COLUMN ("=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~") TEXT | COLUMN ["not"] "in" "[" TEXT { "," TEXT } "]"
 
 class FilterError extends Error {}
@@ -13,6 +13,10 @@ const SIGNS = ["=", "==", "!=", "<", "<=", ">", ">=", "~"];
 const KEYWORDS = ["and", "or", "not", "in"];
 const STATES = ["running", "finished", "diverged", "failed", "interrupted", "preempted", "killed", "crashed", "pruned", "unknown"];
 const THOUSANDS = { k: 1e3, M: 1e6, B: 1e9, T: 1e12 };
+const FOREIGN_SIGNS = {
+  "&&": "'and'", "&": "'and'", "||": "'or'", "|": "'or'", "!": "'not'", "=>": ">=", "=<": "<=", "<>": "!=", "===": "=", "=~": "~",
+};
+const SERIES_FUNCTIONS = ["min", "max", "last", "at"];  // of --where
 const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
 function tokensOf(text) {
@@ -21,6 +25,7 @@ function tokensOf(text) {
   for (let found; FILTER_TOKEN.lastIndex < text.trimEnd().length && (found = FILTER_TOKEN.exec(text));) {
     const [, quoted, sign, word, other] = found, end = FILTER_TOKEN.lastIndex;
     if (other) throw new FilterError(`unexpected ${other}: put a text that has such characters in quotes`);
+    if (sign in FOREIGN_SIGNS) throw new FilterError(`there is no ${sign}: write ${FOREIGN_SIGNS[sign]}`);
     if (quoted) tokens.push({ kind: "quoted", text: quoted.slice(1, -1).replace(/\\(["'\\])/g, "$1"), end });
     else if (sign) tokens.push({ kind: "sign", text: sign, end });
     else tokens.push({ kind: KEYWORDS.includes(word.toLowerCase()) ? word.toLowerCase() : "word", text: word, end });
@@ -58,9 +63,29 @@ function compares(sign, cell, text) {
   return { "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b }[sign];
 }
 
+// '*' is any text, '?' any character. Goes back to the last '*' only, so that no pattern takes long.
 function matches(text, pattern) {
-  const parts = [...pattern].map(c => c === "*" ? ".*" : c === "?" ? "." : c.replace(/[\\^$.|+()[\]{}/]/u, "\\$&"));
-  return new RegExp(`^${parts.join("")}$`, "su").test(text);
+  const [characters, wanted] = [[...text], [...pattern]];
+  let at = 0, next = 0, star = -1, begin = 0;  // `begin`: where the text after the last '*' is sought
+  while (at < characters.length) {
+    if (wanted[next] === "*") {
+      star = next++;
+      begin = at;
+    } else if (wanted[next] === "?" || wanted[next] === characters[at]) {
+      ++next;
+      ++at;
+    } else if (star >= 0) {
+      next = star + 1;
+      at = ++begin;
+    } else {
+      return false;
+    }
+  }
+  return wanted.slice(next).every(c => c === "*");
+}
+
+function refuseFunction(name) {
+  throw new FilterError(`this page does not have ${name}, as --where has: ${SERIES_FUNCTIONS.join(", ")} are not here; name a column of the table, as in val loss < 3`);
 }
 
 // By the key, the title or the name of a series: val/loss is the column val_loss_last.
@@ -71,10 +96,12 @@ function columnNamed(name, columns) {
     const found = columns.findIndex(test);
     if (found >= 0) return found;
   }
+  const suffix = name.split(":").at(-1);
+  if (suffix !== name && SERIES_FUNCTIONS.includes(suffix)) refuseFunction(`:${suffix}`);
   throw new FilterError(`there is no column ${name}; there are ${columns.map(c => c.title).join(", ")}`);
 }
 
-// A test of a row of cells. Throws FilterError for a condition that is none.
+// A test of {cells, tags} of a run. Throws FilterError for a condition that is none.
 function conditionOf(text, columns) {
   const tokens = tokensOf(text);
   let at = 0;
@@ -123,25 +150,37 @@ function conditionOf(text, columns) {
       need("in");
       const all = items();
       all.forEach(item => check(column, "=", item));
-      return row => all.some(item => compares("=", row[column], item)) !== negated;
+      return ({ cells }) => all.some(item => compares("=", cells[column], item)) !== negated;
     }
     const sign = take(...SIGNS)?.replace("==", "=") ?? fail(`expected one of = != < <= > >= ~ in, but ${found()}`);
     const value = literal();
+    if (is(...SIGNS, "in")) fail(`unexpected ${tokens[at].text} after a whole condition: write 'and' or 'or' between two conditions`);
     check(column, sign, value);
-    if (sign === "~") return row => row[column][1] !== "" && matches(row[column][1], value);
-    return row => compares(sign, row[column], value);
+    if (sign === "~") return ({ cells }) => cells[column][1] !== "" && matches(cells[column][1], value);
+    return ({ cells }) => compares(sign, cells[column], value);
+  }
+  const calls = name => is(name) && tokens[at + 1]?.kind === "sign" && tokens[at + 1].text === "(";
+  function argument(read) {
+    at += 2;
+    const value = read();
+    need(")");
+    return value;
   }
   function negation() {
     if (take("not")) {
       const inner = negation();
-      return row => !inner(row);
+      return run => !inner(run);
     }
-    if (is("has") && tokens[at + 1]?.text === "(") {
-      at += 2;
-      const column = columnNamed(words("the name of a column"), columns);
-      need(")");
-      return row => row[column][1] !== "";
+    if (calls("has")) {
+      const column = argument(() => columnNamed(words("the name of a column"), columns));
+      return ({ cells }) => cells[column][1] !== "";
     }
+    if (calls("tag")) {
+      const tag = argument(() => words("a tag"));
+      return ({ tags }) => tags.includes(tag);
+    }
+    const lacking = SERIES_FUNCTIONS.find(calls);
+    if (lacking) refuseFunction(`${lacking}()`);
     if (!take("(")) return comparison();
     const inner = disjunction();
     need(")");
@@ -150,18 +189,20 @@ function conditionOf(text, columns) {
   function joined(keyword, part, all) {
     const parts = [part()];
     while (take(keyword)) parts.push(part());
-    return row => all ? parts.every(test => test(row)) : parts.some(test => test(row));
+    return run => all ? parts.every(test => test(run)) : parts.some(test => test(run));
   }
   function disjunction() {
     return joined("or", () => joined("and", negation, true), false);
   }
   const whole = disjunction();
-  return at === tokens.length ? whole : fail(`unexpected ${tokens[at].text}: write and or or before it`);
+  if (at === tokens.length) return whole;
+  if (is(")")) fail("this ) closes nothing: leave it out");
+  return fail(`unexpected ${tokens[at].text}: write 'and' or 'or' before it`);
 }
 
 // A text with an operator is a condition; any other is words, all of which some cell has.
 function filterOf(text, columns) {
   if (/[=<>~()[\]]/.test(text)) return conditionOf(text, columns);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return row => words.every(word => row.some(cell => cell[1].toLowerCase().includes(word)));
+  return ({ cells }) => words.every(word => cells.some(cell => cell[1].toLowerCase().includes(word)));
 }

@@ -55,6 +55,13 @@ function formatBytes(value) {
 
 const formatOf = series => series.endsWith("_bytes") ? formatBytes : format;
 
+// The best by the goal of the series first, those that are no numbers last.
+function compareValues(series, a, b) {
+  const [x, y] = [Number.isFinite(a), Number.isFinite(b)];
+  if (!x || !y) return y - x;
+  return data.goals[series] === "highest" ? b - a : a - b;
+}
+
 const parameterColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "parameter");
 const resultColumns = data.columns.map((column, i) => i).filter(i => data.columns[i].role === "metric");
 
@@ -94,11 +101,10 @@ function listRuns() {
     if (!(error instanceof FilterError)) throw error;
     mistake = `Not filtered: ${error.message}.`;
   }
-  state.listed = state.order.filter(run => test(data.rows[run]));
+  state.listed = state.order.filter(run => test({ cells: data.rows[run], tags: data.runs[run].tags }));
   byId("count").textContent = `${state.listed.length} of ${data.rows.length} runs`;
   byId("filter").setAttribute("aria-invalid", String(mistake !== ""));
   byId("filter-error").textContent = mistake;
-  byId("filter-error").hidden = mistake === "";
 }
 
 function sortBy(column) {
@@ -254,9 +260,10 @@ function update(name) {
 const drawCurves = () => [...charts.keys()].forEach(update);
 
 function addChart(parent, name) {
-  const canvas = element("canvas", { role: "img", "aria-label": `Curves of ${name}` });
-  const box = element("div", { class: "canvas", tabindex: 0, role: "group", "aria-label": `Curves of ${name}`, "aria-describedby": "chart-keys" }, canvas);
+  const canvas = element("canvas", { "aria-hidden": "true" });
+  const box = element("div", { class: "canvas", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": `Curves of ${name}`, "aria-describedby": "chart-keys" }, canvas);
   const output = element("output", { class: "values quiet" });
+  const compareItems = (a, b) => compareValues(name, a.parsed.y, b.parsed.y) || a.datasetIndex - b.datasetIndex;
   parent.append(element("figure", { class: "chart", "data-series": name }, element("figcaption", {}, name), box, output));
   const chart = new Chart(canvas, {
     type: "line", data: { datasets: [] },
@@ -266,7 +273,7 @@ function addChart(parent, name) {
       plugins: {
         legend: { display: false },
         tooltip: {
-          itemSort: (a, b) => a.parsed.y - b.parsed.y, filter: (item, i) => i < 12,
+          itemSort: compareItems, filter: (item, i, items) => items.filter(other => compareItems(other, item) < 0).length < TOLD_RUNS,
           callbacks: { title: items => items.length ? `step ${items[0].parsed.x}` : "", label: item => ` ${item.dataset.label}: ${formatOf(name)(item.parsed.y)}` },
         },
       },
@@ -275,13 +282,15 @@ function addChart(parent, name) {
   charts.set(name, chart);
   dragToZoom(box, chart);
   update(name);
-  cursors.set(name, addCursor(box, chart, output, formatOf(name)));
+  cursors.set(name, addCursor(box, chart, output, name));
 }
 
 const isSystem = name => name.startsWith("system/") || name.startsWith("time/");
 const seriesNames = [...new Set(data.runs.flatMap(run => Object.keys(run.curves)))].sort();
-// What people look for first comes first.
-const importance = name => ["val/loss", "train/loss"].indexOf(name) + 1 || ["grad_norm", "lr", "tokens_per_s", "step_ms", "mfu"].indexOf(name) + 10;
+// What people look for first comes first: what runs are compared by, then losses.
+const firstSeries = [...data.columns.map(column => column.series).filter(Boolean), "val/loss", "train/loss"];
+const lastSeries = ["grad_norm", "lr", "tokens_per_s", "step_ms", "mfu"];
+const importance = name => firstSeries.indexOf(name) + 1 || firstSeries.length + 2 + lastSeries.indexOf(name);
 
 // --- parameters ---------------------------------------------------------------------------------------
 
