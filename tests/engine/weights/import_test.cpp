@@ -232,6 +232,20 @@ TEST_CASE("init_from: tokens that are new within the padding are no less new") {
   CHECK(same(Built(padded + init_from(folder.path())), source));
 }
 
+TEST_CASE("init_from: no file has fewer tokens than one, or more than rows") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "w.safetensors";
+  const Built source("", 7);
+  for (const int64_t said : {-1, 0, 12}) {
+    write_safetensors(file, source.tensors(), vocabulary_metadata(said));
+    for (const char* keys : {"", "vocab_size = 13\ninit_resize_vocabulary = true\n"})
+      CHECK(refusal(keys + init_from(file))
+                .find("'token_embedding.weight' has the shape [11,16], but its file says that "
+                      "vocab_size is " +
+                      std::to_string(said)) != std::string::npos);
+  }
+}
+
 TEST_CASE("init_from: a HuggingFace folder grows by tokens, its embedding and its own head") {
   const TemporaryFolder folder;
   const std::string rest = std::string(kLlama) + "query_key_value = \"separate\"\n" +

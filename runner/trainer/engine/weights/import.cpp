@@ -105,6 +105,11 @@ std::optional<Vocabularies> stated_vocabularies(const Source& source) {
   return Vocabularies{*theirs, *ours};
 }
 
+// Whether a tensor that so many rows of are tokens can be of this shape.
+bool has_rows(const PlannedTensor& planned, const std::vector<int64_t>& found, int64_t tokens) {
+  return tokens >= 1 && tokens <= found[planned.transposed ? 1 : 0];
+}
+
 bool vocabulary_fits(const Vocabularies& stated, const Wishes& wishes) {
   return stated.theirs == stated.ours || (wishes.resize_vocabulary && stated.theirs < stated.ours);
 }
@@ -147,6 +152,10 @@ Differences compare(const Source& source, const Wishes& wishes) {
     if (!shape_fits(planned, entry.shape, wishes))
       differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
                                   ", not " + shape_text(planned.shape));
+    else if (stated && !has_rows(planned, entry.shape, stated->theirs))
+      differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
+                                  ", but its file says that vocab_size is " +
+                                  std::to_string(stated->theirs));
     else if (stated && !vocabulary_fits(*stated, wishes))
       differences.unfit.push_back("'" + *name + "' is of " + with_thousands(stated->theirs) +
                                   " tokens, not " + with_thousands(stated->ours));
