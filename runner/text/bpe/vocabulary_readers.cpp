@@ -347,18 +347,27 @@ class Reader {
                 "be reproduced exactly");
   }
 
+  // Of a file from elsewhere: steps are read by recursion.
+  void refuse_depth(int depth) const {
+    constexpr int kMostDepth = 8;
+    if (depth > kMostDepth)
+      refuse("has more than " + std::to_string(kMostDepth) + " sequences within one another");
+  }
+
   // A sequence of none is what some files have.
-  void refuse_normalizer(const json& step) const {
+  void refuse_normalizer(const json& step, int depth = 0) const {
     if (step.is_null()) return;
     const auto type = step.at("type").get<std::string>();
     if (type != "Sequence") refuse("has the normalizer " + type);
-    for (const json& part : step.at("normalizers")) refuse_normalizer(part);
+    refuse_depth(++depth);
+    for (const json& part : step.at("normalizers")) refuse_normalizer(part, depth);
   }
 
-  void read_words(const json& step) {
+  void read_words(const json& step, int depth = 0) {
     const auto type = step.at("type").get<std::string>();
     if (type == "Sequence") {
-      for (const json& part : step.at("pretokenizers")) read_words(part);
+      refuse_depth(++depth);
+      for (const json& part : step.at("pretokenizers")) read_words(part, depth);
     } else if (type == "Split") {
       read_split(step);
     } else if (type == "Digits") {
@@ -465,11 +474,13 @@ class Reader {
 
   // The special token that a template has before every text: {"single": [{"SpecialToken": {"id":
   // NAME}}, {"Sequence": ...}], "special_tokens": {NAME: {"ids": [ID]}}}.
-  void read_processor(const json& step) {
+  void read_processor(const json& step, int depth = 0) {
     if (step.is_null()) return;
     const auto type = step.at("type").get<std::string>();
-    if (type == "Sequence")
-      for (const json& part : step.at("processors")) read_processor(part);
+    if (type == "Sequence") {
+      refuse_depth(++depth);
+      for (const json& part : step.at("processors")) read_processor(part, depth);
+    }
     if (type != "TemplateProcessing" || step.at("single").empty()) return;
     const json& first = step.at("single").front();
     if (!first.contains("SpecialToken")) return;

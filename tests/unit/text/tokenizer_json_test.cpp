@@ -94,6 +94,33 @@ TEST_CASE("tokenizer.json: each step splits what those before it leave") {
   CHECK(refused(tokenizer) == "has the normalizer NFC");
 }
 
+TEST_CASE("tokenizer.json: steps within one another are read to a depth, and no deeper") {
+  struct Steps {
+    const char *key, *list;
+    json innermost;
+  };
+  const json level = byte_level();
+  for (const auto& [key, list, innermost] :
+       {Steps{"normalizer", "normalizers", nullptr}, Steps{"pre_tokenizer", "pretokenizers", level},
+        Steps{"post_processor", "processors", level}}) {
+    CAPTURE(key);
+    const auto nested = [&](int depth) {
+      json tokenizer = small_tokenizer(level), step = innermost;
+      for (int i = 0; i < depth; ++i) {
+        json parts = json::array();
+        parts.push_back(std::move(step));
+        step = json{{"type", "Sequence"}};
+        step[list] = std::move(parts);
+      }
+      tokenizer[key] = std::move(step);
+      return tokenizer;
+    };
+    CHECK(refused(nested(8)) == "");
+    for (const int depth : {9, 1000})
+      CHECK(refused(nested(depth)) == "has more than 8 sequences within one another");
+  }
+}
+
 TEST_CASE("tokenizer.json: a prompt begins with the token that a template has before every text") {
   const json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   const json begin{{"SpecialToken", {{"id", "<begin>"}, {"type_id", 0}}}};
