@@ -22,7 +22,8 @@ namespace {
 
 constexpr int64_t kMostUnasked = 100;  // trials
 
-// Of trials that differ in nothing that changes the speed, the store is asked once.
+// Of trials that differ in nothing that changes the speed, the store is asked once, and so of the
+// first of very many that do: each question reads runs.
 class Speeds {
  public:
   explicit Speeds(const Store& store) : store_(store) {}
@@ -33,7 +34,7 @@ class Speeds {
     const auto tokens = batch_tokens(recipe.root());
     if (!steps || !tokens) return std::nullopt;
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
-    if (is_new) known->second = fastest_speed(store_, recipe);
+    if (is_new && speeds_.size() <= kMostAsked) known->second = fastest_speed(store_, recipe);
     if (!known->second) return std::nullopt;
     const int64_t left = std::max<int64_t>(0, *steps - from_step);
     return known->second->other_seconds + static_cast<double>(left) * static_cast<double>(*tokens) /
@@ -41,9 +42,22 @@ class Speeds {
   }
 
  private:
+  static constexpr size_t kMostAsked = 32;
+
   const Store& store_;
   std::map<std::string, std::optional<KnownSpeed>> speeds_;
 };
+
+// Where a trial goes on: one that has ended does so from its newest checkpoint.
+int64_t step_to_go_on_from(const Store& store, const WhichRun& which) {
+  if (!which.run) return 0;
+  if (which.run->state == RunState::running) return which.run->last_step;
+  if (which.decision != Decision::continue_run) return 0;
+  int64_t newest = 0;
+  for (const CheckpointRow& checkpoint : store.checkpoints(which.run->id))
+    newest = std::max(newest, checkpoint.step);
+  return newest;
+}
 
 }  // namespace
 
@@ -65,8 +79,7 @@ Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, 
     const bool has_begun = is_running || which.decision == Decision::continue_run;
     if (!has_begun) result.to_begin.push_back(&trial);
     if (!speeds) continue;
-    if (const auto seconds =
-            speeds->seconds(trial.resolved, has_begun ? which.run->last_step : 0)) {
+    if (const auto seconds = speeds->seconds(trial.resolved, step_to_go_on_from(*store, which))) {
       sum += *seconds;
       longest = std::max(longest, *seconds);
       ++known;
@@ -133,16 +146,26 @@ std::string points(const std::vector<std::string>& labels, const std::string& wh
   return text + ")";
 }
 
+using Labels = std::map<std::string, const Trial*>;
+
+Labels by_label(const SweepPlan& plan) {
+  Labels labels;
+  for (const Trial& trial : plan.trials) labels.emplace(label(trial), &trial);
+  return labels;
+}
+
 // "against sweep 1: all points are new, run.steps: 4 (was 2)": what a point that is written alike
-// has otherwise. Empty where none is.
-std::string nothing_in_common(const Store& store, const SweepRow& earlier, const SweepPlan& plan) {
-  std::map<std::string, int64_t> runs;  // by the labels of their trials
-  for (const TrialRow& row : store.trials(earlier.id))
-    if (row.run) runs[row.changes] = *row.run;
-  for (const Trial& trial : plan.trials)
-    if (const auto run = runs.find(label(trial)); run != runs.end())
-      return "against sweep " + std::to_string(earlier.id) + ": all points are new, " +
-             differing_parameters(parameter_rows(trial.resolved), store.parameters(run->second));
+// has otherwise. Empty where none is, or none is known to have anything otherwise.
+std::string nothing_in_common(const Store& store, const SweepRow& earlier,
+                              const std::vector<TrialRow>& rows, const Labels& labels) {
+  for (const TrialRow& row : rows) {
+    const auto alike = row.run ? labels.find(row.changes) : labels.end();
+    if (alike == labels.end()) continue;
+    const std::string different =
+        differing_parameters(parameter_rows(alike->second->resolved), store.parameters(*row.run));
+    if (different.empty()) return "";
+    return "against sweep " + std::to_string(earlier.id) + ": all points are new, " + different;
+  }
   return "";
 }
 
@@ -151,6 +174,7 @@ std::string nothing_in_common(const Store& store, const SweepRow& earlier, const
 std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
                                     const SweepPlan& plan) {
   if (!store.trials(sweep.id).empty()) return "";
+  const Labels labels = by_label(plan);
   std::string of_others;
   for (const SweepRow& earlier : store.sweeps()) {
     if (earlier.id == sweep.id || earlier.name != sweep.name) continue;
@@ -158,13 +182,15 @@ std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
     const std::vector<TrialRow> rows = store.trials(earlier.id);
     for (const TrialRow& row : rows) gone.insert(row.recipe_hash);
     const size_t before = gone.size();
-    std::vector<std::string> added, removed;
+    std::vector<const Trial*> new_ones;
     for (const Trial& trial : plan.trials)
-      if (!gone.erase(trial.resolved.hash())) added.push_back(label(trial));
+      if (!gone.erase(trial.resolved.hash())) new_ones.push_back(&trial);
     if (gone.size() == before) {
-      if (of_others.empty()) of_others = nothing_in_common(store, earlier, plan);
+      if (of_others.empty()) of_others = nothing_in_common(store, earlier, rows, labels);
       continue;
     }
+    std::vector<std::string> added, removed;
+    for (const Trial* trial : new_ones) added.push_back(label(*trial));
     for (const TrialRow& row : rows)
       if (gone.contains(row.recipe_hash)) removed.push_back(row.changes);
     std::string text;

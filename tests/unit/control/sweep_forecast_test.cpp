@@ -83,7 +83,9 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3,4,5"});
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
-  runs.add(plan.trials[1], RunState::interrupted, 60, {1});
+  const int64_t interrupted = runs.add(plan.trials[1], RunState::interrupted, 60, {1});
+  for (const int64_t step : {30, 60})
+    runs.store.record_checkpoint({interrupted, step, 1, 0, 0, ""});
   runs.add(plan.trials[2], RunState::failed, 90, {1});
 
   const Forecast alone = forecast(&runs.store, plan, false, 1);
@@ -97,6 +99,36 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
         "time; --retry-failed starts again those that failed");
   CHECK(*forecast(&runs.store, plan, false, 8).seconds == 50);  // no trial is shorter
   CHECK(*forecast(&runs.store, plan, true, 1).seconds == 50 + 50 + 50 + 20);
+}
+
+TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpoint") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {2});
+  const int64_t killed = runs.add(plan.trials[1], RunState::killed, 60, {1});
+  runs.store.record_checkpoint({killed, 40, 1, 0, 0, "step_00000040"});
+  runs.add(plan.trials[2], RunState::crashed, 60, {1});
+  CHECK(*forecast(&runs.store, plan, false, 1).seconds == 30 + 50);
+}
+
+TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for some") {
+  const SweepPlan plan = plan_of_axes({"num_layers=range(1,41)"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::interrupted, 100, {2});
+  runs.add(plan.trials[39], RunState::interrupted, 100, {1});
+  const Forecast ahead = forecast(&runs.store, plan, false, 1);
+  CHECK(ahead.to_run == 40);
+  CHECK(*ahead.seconds == 40 * 50);
+}
+
+TEST_CASE("sweep forecast: nothing is said of points that differ in nothing that is known") {
+  StoreOfRuns runs;
+  const SweepPlan plan = plan_of_axes({"lr=1,2"});
+  const SweepRow earlier = runs.store.find_or_create_sweep("tiny", "{}");
+  const int64_t run = runs.add(plan.trials[0], RunState::finished, 1, {});
+  runs.store.record_trials(earlier.id, {{1, std::string(32, '0'), label(plan.trials[0]), run}});
+  const SweepRow sweep = runs.store.find_or_create_sweep("tiny", space_json(plan));
+  CHECK(difference_from_earlier(runs.store, sweep, plan) == "");
 }
 
 TEST_CASE("sweep forecast: points that are new or gone since an earlier sweep") {
