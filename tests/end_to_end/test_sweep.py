@@ -410,6 +410,19 @@ class Sweep(SweepCrashes):
         refused = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=3,x", "--detach", code=2)
         self.assertIn("'steps' must be an integer", refused.err)
 
+    def test_a_sweep_that_goes_on_in_the_background_shows_what_is_new_in_its_log(self):
+        texts = [""]
+        for steps in (20, 40):
+            said = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", "--detach").err
+            process, log = re.search(r"\(process (\d+)\), its log is (runs/sweeps/\w+\.log)\n", said).groups()
+            self.addCleanup(self.end_in_background, int(process))
+            self.wait_for(lambda steps=steps: self.last_step() >= steps)
+            self.exprun("sweep", "stop", "1")
+            texts.append((self.folder / log).read_text())
+            shown = said.partition("exprun: sweep 1 runs")[0]
+            self.assertTrue(shown.startswith("exprun: sweep of 2 trials (2 seeds)"), shown)
+            self.assertTrue(texts[-1].startswith(texts[-2] + shown), (shown, texts))
+
     @staticmethod
     def end_in_background(process):
         with contextlib.suppress(ProcessLookupError):

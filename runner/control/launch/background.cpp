@@ -27,6 +27,7 @@ constexpr timespec kBetweenSignals{0, 50'000'000};
 struct Begun {
   int64_t id = 0;       // of a run or a sweep
   int64_t attempt = 0;  // of the run
+  off_t log_size = 0;   // before the child has said anything there
 };
 
 // What who waits for it makes of that.
@@ -83,6 +84,7 @@ class LoggedOutput {
     std::filesystem::create_directories(file.parent_path());
     const UniqueFd log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (!log) throw file_error("write", file);
+    begun.log_size = ::lseek(log.get(), 0, SEEK_END);
     off_t copied = 0;
     const std::string said = is_first_ ? text_behind(until_then_, copied) : "";
     write_all(log.get(), said.data(), said.size(), file);
@@ -200,6 +202,7 @@ int watch_start(const Awaited& awaited, pid_t child, int output, int news,
     Begun told;
     if (!begun && ::read(news, &told, sizeof told) == sizeof told) {
       begun = told;
+      shown += told.log_size;  // the log goes on with what was in memory
       log = UniqueFd(::open(awaited.log(told).c_str(), O_RDONLY | O_CLOEXEC));
     }
     show();
@@ -229,14 +232,14 @@ int work_in_background(const Awaited& awaited, const Work& work) {
 int launch_in_background(const StoreFolder& folder, const BackgroundLaunch& launch) {
   return work_in_background(awaited_run(folder), [&](LoggedOutput& logged) {
     return launch([&](const RunFolder& run, int64_t id, int64_t attempt) {
-      logged.begin(run.log(attempt, 0), {id, attempt});
+      logged.begin(run.log(attempt, 0), {id, attempt, 0});
     });
   });
 }
 
 int sweep_in_background(const StoreFolder& folder, const BackgroundSweep& sweep) {
   return work_in_background(awaited_sweep(folder), [&](LoggedOutput& logged) {
-    return sweep([&](int64_t id) { logged.begin(log_of_sweep(folder, id), {id, 0}); });
+    return sweep([&](int64_t id) { logged.begin(log_of_sweep(folder, id), {id, 0, 0}); });
   });
 }
 
