@@ -40,7 +40,7 @@ class SweepTerminal(SweepCrashes):
         terminal = self.begin(*MANY)
         terminal.wait_for_lines("Start 101 trials")
         os.write(terminal.terminal, b"y\n")
-        terminal.wait_for_lines(r"[12] of 101 finished, 1 running")
+        terminal.wait_for_lines(r"[12] of 101 trials finished, 1 running")
         self.stop(terminal)
         finished = "SELECT count(*) FROM runs WHERE state = 'finished'"
         (before,) = self.rows(finished)[0]
@@ -57,7 +57,7 @@ class SweepTerminal(SweepCrashes):
         terminal.wait_for_lines(r"trial +lr +step +state +ETA +val/loss")
         for trial, rate in (1, r"0\.01"), (2, r"0\.02"):
             terminal.wait_for_lines(rf"    {trial}  {rate} +\d+/1000000  running +\d+ \S+( \d+ \S+)? +\d\.\d{{3,4}}  [▁▂▃▄▅▆▇█]{{2}}")
-        terminal.wait_for_lines(r"0 of 3 finished, 2 running, ETA \d+ \S+")
+        terminal.wait_for_lines(r"0 of 3 trials finished, 2 running, ETA \d+ \S+")
         self.assertNotIn("    3  0.03", terminal.lines())
         self.assertNotIn("[1/3]", terminal.lines())
         self.stop(terminal)

@@ -23,7 +23,7 @@ std::string ordinal(size_t number) {
 
 }  // namespace
 
-int64_t EarlyStop::first_step(int64_t steps) const {
+int64_t EarlyStop::first_step(int64_t steps, int64_t every) const {
   if (min_steps > 0) return min_steps;
   return std::max({int64_t{1}, every, steps / (reduction * reduction)});
 }
@@ -99,26 +99,24 @@ size_t better_than(const Ranking& ranking, const Place& own) {
 
 // Not at the rungs before its last one: where two curves cross, each would be behind at one of
 // them, and no trial of the sweep would come to its end.
-std::optional<std::string> EarlyStopping::asha(size_t index) {
+std::optional<EarlyStopping::Behind> EarlyStopping::asha(size_t index) {
   const Curve& own = curves_[index];
   int64_t rung = 0;
-  for (int64_t next = rule_.first_step(own.steps()); next <= own.last_step() && next < own.steps();
-       next *= rule_.reduction)
+  for (int64_t next = rule_.first_step(own.steps(), own.every());
+       next <= own.last_step() && next < own.steps(); next *= rule_.reduction)
     rung = next;
   if (rung == 0) return std::nullopt;
   const auto& reached = ranking(rung);
   const size_t better = better_than(reached, Place{*own.cost_at(rung), index});
   const size_t keep = std::max<size_t>(1, reached.size() / static_cast<size_t>(rule_.reduction));
   if (better < keep) return std::nullopt;
-  return "asha: " + ordinal(better + 1) + " of " + std::to_string(reached.size()) + " at step " +
-         std::to_string(rung) + "; the best " +
-         (keep == 1 ? "one goes on" : std::to_string(keep) + " go on");
+  return Behind{rung, better, reached.size(), keep};
 }
 
-std::optional<std::string> EarlyStopping::median(size_t index) {
+std::optional<EarlyStopping::Behind> EarlyStopping::median(size_t index) {
   const Curve& own = curves_[index];
   const int64_t step = own.last_step();
-  if (step < rule_.first_step(own.steps()) || step >= own.steps()) return std::nullopt;
+  if (step < rule_.first_step(own.steps(), own.every()) || step >= own.steps()) return std::nullopt;
   const auto& reached = ranking(step);
   const size_t others = reached.size() - 1;
   if (others < kFewestOthers) return std::nullopt;
@@ -126,11 +124,10 @@ std::optional<std::string> EarlyStopping::median(size_t index) {
   // Among the others: behind this trial they stand a place further.
   const size_t middle = others / 2, place = better_than(reached, Place{cost, index});
   if (!(cost > reached[middle < place ? middle : middle + 1].first)) return std::nullopt;
-  return "median: at step " + std::to_string(step) + " worse than the median of " +
-         std::to_string(others) + " other trials";
+  return Behind{step, place, reached.size(), middle};
 }
 
-std::optional<std::string> EarlyStopping::reason_to_stop(size_t index) {
+std::optional<EarlyStopping::Behind> EarlyStopping::standing(size_t index) {
   switch (rule_.rule) {
     case EarlyStop::Rule::asha:
       return asha(index);
@@ -140,6 +137,18 @@ std::optional<std::string> EarlyStopping::reason_to_stop(size_t index) {
       break;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> EarlyStopping::reason_to_stop(size_t index) {
+  const auto found = standing(index);
+  if (!found) return std::nullopt;
+  const std::string at_step = "at step " + std::to_string(found->step);
+  if (rule_.rule == EarlyStop::Rule::median)
+    return "median: " + at_step + " worse than the median of " +
+           std::to_string(found->compared - 1) + " other trials";
+  return "asha: " + ordinal(found->better + 1) + " of " + std::to_string(found->compared) + ' ' +
+         at_step + "; the best " +
+         (found->keep == 1 ? "one goes on" : std::to_string(found->keep) + " go on");
 }
 
 }  // namespace exprun

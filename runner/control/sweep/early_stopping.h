@@ -27,11 +27,11 @@ struct EarlyStop {
   Rule rule = Rule::none;
   int64_t reduction = 4;  // asha: one of so many goes on at each rung; 2 or more
   // No trial is stopped before; the first rung of asha, each further one `reduction` times as far.
-  // 0: a run's length / reduction^2, or `every` where that is longer.
+  // 0: a run's length / reduction^2, or how often it records the metric where that is longer.
   int64_t min_steps = 0;
-  int64_t every = 0;  // how often the metric is recorded, in steps; 0 where that is not known
 
-  int64_t first_step(int64_t steps) const;  // of a run with so many steps
+  // Of a run with so many steps, which records the metric every so many of them.
+  int64_t first_step(int64_t steps, int64_t every) const;
 };
 
 // Throws Error (wrong usage) for another word.
@@ -45,12 +45,15 @@ struct Objective {
 // The metric of one trial.
 class Curve {
  public:
-  Curve(int64_t steps, Objective objective) : steps_(steps), objective_(objective) {}
+  // `every`: how often it is recorded, in steps; 0 where that is not known.
+  Curve(int64_t steps, Objective objective, int64_t every = 0)
+      : steps_(steps), every_(every), objective_(objective) {}
 
   // The next value, of a later step. One that is not finite is worse than all others.
   void add(int64_t step, double value);
 
   int64_t steps() const { return steps_; }  // of the whole run
+  int64_t every() const { return every_; }
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
   // The summary of the values up to the first one at `step` or later, so that it is better where it
   // is smaller; nothing before there is such a value.
@@ -63,7 +66,7 @@ class Curve {
     int64_t step;
     double cost;
   };
-  int64_t steps_;
+  int64_t steps_, every_;
   Objective objective_;
   std::vector<Point> points_;  // summaries
 };
@@ -86,12 +89,21 @@ class EarlyStopping {
   // Why the trial at `index` is not worth going on with now: "asha: 5th of 8 at step 50; the best 2
   // go on". Nothing if it is: with more trials to compare, that may be so again.
   std::optional<std::string> reason_to_stop(size_t index);
+  // Whether there is such a reason.
+  bool is_behind(size_t index) { return standing(index).has_value(); }
 
  private:
+  // Of a trial that is not worth going on with: how many are better at a step, of how many, and how
+  // many of these go on.
+  struct Behind {
+    int64_t step;
+    size_t better, compared, keep;
+  };
   using Place = std::pair<double, size_t>;  // cost and index: of equal trials the first is better
   const std::vector<Place>& ranking(int64_t step);
-  std::optional<std::string> asha(size_t index);
-  std::optional<std::string> median(size_t index);
+  std::optional<Behind> standing(size_t index);
+  std::optional<Behind> asha(size_t index);
+  std::optional<Behind> median(size_t index);
 
   const std::vector<Curve>& curves_;
   const EarlyStop& rule_;

@@ -5,6 +5,7 @@
 #include "base/format_units.h"
 #include "base/terminal/progress_line.h"
 #include "base/terminal/terminal.h"
+#include "control/sweep/stored_sweeps.h"
 
 namespace exprun {
 namespace {
@@ -32,10 +33,7 @@ std::vector<Cell> cells_of(const LiveTrial& trial, const AxisColumns& axes) {
 }
 
 std::string line_of(const LiveSweep& sweep, size_t running) {
-  std::string text =
-      std::to_string(sweep.finished) + " of " + std::to_string(sweep.trials) + " finished";
-  if (sweep.failed) text += ", " + std::to_string(sweep.failed) + " failed";
-  if (sweep.pruned) text += ", " + std::to_string(sweep.pruned) + " stopped early";
+  std::string text = counts_text(sweep.trials, sweep.finished, sweep.failed, sweep.pruned);
   text += ", " + std::to_string(running) + " running";
   if (sweep.seconds_left) text += ", ETA " + eta(sweep.seconds_left);
   return text;

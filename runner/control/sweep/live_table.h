@@ -25,7 +25,8 @@ struct LiveTrial {
 };
 
 struct LiveSweep {
-  size_t trials = 0, finished = 0, failed = 0, pruned = 0;
+  size_t trials = 0;
+  int finished = 0, failed = 0, pruned = 0;
   std::string metric;
   std::optional<double> seconds_left;
 };
@@ -35,7 +36,7 @@ struct LiveSweep {
 //
 //   trial     lr     step    state   ETA  val/loss
 //       3  0.001  120/300  running  12 s     2.314  █▅▃▁
-//   12 of 24 finished, 1 failed, 1 running, ETA 3 min 20 s
+//   12 of 24 trials finished, 1 failed, 1 running, ETA 3 min 20 s
 std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep,
                                     const AxisColumns& axes, size_t width);
 

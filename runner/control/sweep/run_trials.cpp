@@ -171,7 +171,7 @@ class Scheduler {
   size_t threads_for(const Trial& trial, const WhichRun& which, size_t gpus) const {
     if (gpus > 0) return 1;
     const int ranks = world_size(trial.resolved);
-    if (which.run && which.decision == Decision::continue_run)
+    if (which.run && continues(which))
       if (const auto kept = kept_threads(folder_.run(which.run->folder));
           kept && kept->world_size == ranks)
         return static_cast<size_t>(kept->threads * ranks);
@@ -181,9 +181,8 @@ class Scheduler {
 
   void start(const Trial& trial, const WhichRun& which, Slot slot) {
     tried_.insert(trial.number);
-    const bool is_continued = which.decision == Decision::continue_run || is_pruned(which);
     // A terminal shows it in the table.
-    if (!has_progress_line()) log_info(prefix(trial) + (is_continued ? "continues" : "starts"));
+    if (!has_progress_line()) log_info(prefix(trial) + (continues(which) ? "continues" : "starts"));
     TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
                          is_pruned(which), options_.level};
     if (which.decision == Decision::refuse_ended && !is_pruned(which))
@@ -203,23 +202,40 @@ class Scheduler {
     return which.run && which.run->state == RunState::pruned;
   }
 
-  template <typename Trials>
-  void look_at_curves(const Trials& trials) {
-    for (const Trial* trial : trials)
-      if (const WhichRun which = standing(store_, folder_, *trial); which.run)
-        curves_.refresh(*trial, *which.run);
+  // Where its trial starts: one that was stopped early is promoted then.
+  static bool continues(const WhichRun& which) {
+    return which.decision == Decision::continue_run || is_pruned(which);
   }
 
-  // Another process may begin and finish trials that still wait here. Where they are very many, the
-  // look takes little of the time.
+  template <typename Trials>
+  void look_at_curves(const Trials& trials) {
+    for (const Trial* trial : trials) look_at_curve(*trial);
+  }
+
+  void look_at_curve(const Trial& trial) {
+    if (const WhichRun which = standing(store_, folder_, trial); which.run)
+      curves_.refresh(trial, *which.run);
+  }
+
+  // Another process may begin and finish trials that still wait here. Of very many, each look is at
+  // the next portion, and takes little of the time.
   void look_at_others() {
+    constexpr size_t kPortion = 100;
     constexpr int kShare = 20;
     const auto begin = Clock::now();
-    if (begin < next_look_at_others_) return;
-    look_at_curves(elsewhere_);
-    look_at_curves(waiting_);
+    const size_t others = elsewhere_.size() + waiting_.size();
+    if (begin < next_look_at_others_ || others == 0) return;
+    const size_t portion = std::min(others, kPortion);
+    for (size_t i = 0; i < portion; ++i) look_at_curve(other((next_other_ + i) % others));
+    next_other_ = (next_other_ + portion) % others;
     const auto end = Clock::now();
-    next_look_at_others_ = end + std::max<Clock::duration>(kLookAtOthers, kShare * (end - begin));
+    const auto pause = Clock::duration(kLookAtOthers) * static_cast<int64_t>(portion) /
+                       static_cast<int64_t>(others);
+    next_look_at_others_ = end + std::max<Clock::duration>(pause, kShare * (end - begin));
+  }
+
+  const Trial& other(size_t index) const {
+    return index < elsewhere_.size() ? *elsewhere_[index] : *waiting_[index - elsewhere_.size()];
   }
 
   // Trials that are no longer worth going on with are told to save and end.
@@ -251,12 +267,9 @@ class Scheduler {
       if (trials.back().steps)
         begun += static_cast<double>(trials.back().step) / static_cast<double>(trials.back().steps);
     }
-    LiveSweep sweep{plan_.trials.size(),
-                    static_cast<size_t>(end_.finished),
-                    static_cast<size_t>(end_.failed),
-                    pruned_.size(),
-                    plan_.metric,
-                    {}};
+    LiveSweep sweep{plan_.trials.size(), end_.finished,
+                    end_.failed,         static_cast<int>(pruned_.size()),
+                    plan_.metric,        {}};
     const double done = static_cast<double>(ended_here_) + begun;
     const double left = static_cast<double>(waiting_.size() + running_.size()) - begun;
     const std::chrono::duration<double> taken = Clock::now() - began_;
@@ -278,15 +291,19 @@ class Scheduler {
   }
 
   // Of those that were stopped early, the furthest that is worth going on with after all, now that
-  // more have come as far.
+  // more have come as far. Those that were behind stay so until a curve changes.
   void promote() {
     promoted_ = nullptr;
     if (!stops_early()) return;
-    for (const Trial* trial : pruned_)
-      if (!curves_.reason_to_stop(*trial) &&
+    if (std::exchange(behind_at_, curves_.revision()) != curves_.revision()) behind_ = 0;
+    for (; behind_ < pruned_.size(); ++behind_) {
+      const Trial* trial = pruned_[behind_];
+      if (!curves_.is_behind(*trial) &&
           (!promoted_ || curves_.of(*trial).last_step() > curves_.of(*promoted_).last_step()))
         promoted_ = trial;
+    }
     if (!promoted_) return;
+    behind_ = 0;  // others may be worth it too
     std::erase(pruned_, promoted_);
     waiting_.push_front(promoted_);
   }
@@ -474,10 +491,13 @@ class Scheduler {
   std::vector<const Trial*> elsewhere_;
   std::vector<const Trial*> pruned_;
   const Trial* promoted_ = nullptr;  // of these, to be continued
+  size_t behind_ = 0;                // so many of these are not worth going on with,
+  int64_t behind_at_ = 0;            // at this revision of the curves
   TrialCurves curves_;
   LiveTrials live_;
   const AxisColumns axes_;
   Clock::time_point next_look_at_others_{}, next_redraw_{};
+  size_t next_other_ = 0;  // to be looked at
   const Clock::time_point began_ = Clock::now();
   size_t ended_here_ = 0;              // of the trials that this call has started
   std::set<int64_t> tried_;            // numbers of trials that this call has started

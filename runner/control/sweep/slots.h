@@ -41,8 +41,6 @@ class Slots {
   std::optional<Slot> take(size_t gpus, size_t threads = 1);
   void give_back(const Slot& slot);
 
-  size_t cores_of_trial() const { return cores_of_trial_; }
-
  private:
   bool hold(int64_t byte);
   void let_go(int64_t byte);

@@ -11,20 +11,25 @@ void TrialCurves::refresh(const Trial& trial, const RunRow& run) {
   Curve& curve = curves_[index(trial)];
   const std::pair<int64_t, int64_t> now{run.id, run.attempt};
   if (std::exchange(read_[index(trial)], now) != now) {
-    curve = Curve(run.steps, objective_of(plan_));
-    early_stopping_.reset();
+    curve = Curve(run.steps, objective_of(plan_), trial.every);
+    change();
   }
   for (const SeriesRow& series : store_.series(run.id)) {
     if (series.name != plan_.metric || series.last_step <= curve.last_step()) continue;
     for (const MetricRow& row : store_.metrics(series.id, curve.last_step()))
       curve.add(row.step, row.value);
-    early_stopping_.reset();
+    change();
   }
 }
 
-std::optional<std::string> TrialCurves::reason_to_stop(const Trial& trial) {
+EarlyStopping& TrialCurves::early_stopping() {
   if (!early_stopping_) early_stopping_.emplace(curves_, plan_.early_stop);
-  return early_stopping_->reason_to_stop(index(trial));
+  return *early_stopping_;
+}
+
+void TrialCurves::change() {
+  early_stopping_.reset();
+  ++revision_;
 }
 
 }  // namespace exprun

@@ -51,6 +51,7 @@ SweepSearch merged(SweepSearch search, const SearchOptions& options) {
   if (options.random_seed) search.random_seed = options.random_seed;
   if (options.trials) {
     search.method = "random";
+    search.is_method_known = true;
     search.trials = options.trials;
     search.trials_where = place_of_option("--trials " + std::to_string(*options.trials));
   }
@@ -105,10 +106,10 @@ Recorded recorded(const ResolvedRecipe& trial, const std::string& metric) {
 
 // Before there is a value of the metric there is nothing to compare.
 Diagnostics stops_when_recorded(const EarlyStop& rule, const ResolvedRecipe& trial,
-                                const std::string& metric, const SourceSpan& where) {
+                                const Recorded& values, const std::string& metric,
+                                const SourceSpan& where) {
   const auto length = run_steps(trial.root(), {});
   if (rule.rule == EarlyStop::Rule::none || !length) return {};
-  const Recorded values = recorded(trial, metric);
   const bool never = values.every >= *length;
   if (!never && (rule.min_steps == 0 || rule.min_steps >= values.every)) return {};
   const std::string every = "'" + metric + "' is recorded every " + pluralize(values.every, "step");
@@ -127,13 +128,13 @@ Diagnostics stops_when_recorded(const EarlyStop& rule, const ResolvedRecipe& tri
 }
 
 // Which trial learns fastest cannot be seen while the learning rates still rise.
-Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& trial,
+Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& trial, int64_t every,
                                const SourceSpan& where) {
   const auto warmup = period_at(trial.root(), "schedule.warmup");
   const auto steps = warmup ? in_steps(trial.root(), {}, *warmup) : std::nullopt;
   const auto length = run_steps(trial.root(), {});
   if (rule.rule == EarlyStop::Rule::none || !steps || !length) return {};
-  const int64_t first = rule.first_step(*length);
+  const int64_t first = rule.first_step(*length, every);
   if (static_cast<double>(first) >= *steps) return {};
   Diagnostic warning{where.file ? where : trial.find("schedule.warmup")->where,
                      "trials are compared at step " + std::to_string(first) +
@@ -260,6 +261,7 @@ class Survey {
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
     resolve_points(resolver, points);
+    if (!are_trials_) found_.plan.trials.clear();
     // A value that is no value may have been meant as several: that is said first.
     const bool varies_nothing = !in_recipe && !search_.seeds && search_.points.empty() &&
                                 std::none_of(axes_.begin(), axes_.end(), varies);
@@ -319,7 +321,7 @@ class Survey {
         }
     axes_.insert(axes_.end(), given.begin(), given.end());
     if (!search_.method.empty()) found_.plan.method = search_.method;
-    if (options.random_seed && found_.plan.method != "random")
+    if (options.random_seed && found_.plan.method != "random" && search_.is_method_known)
       throw Error(
           "sweep: a grid runs all its points, so --random-seed has no effect; give "
           "--trials N too",
@@ -327,12 +329,13 @@ class Survey {
     found_.plan.seeds = search_.seeds.value_or(1);
   }
 
-  // Of so many points that they are a mistake some, with every value.
+  // Of so many points that they are a mistake some, of which none is a trial.
   std::vector<SweepPoint> grid_of(const std::vector<SweepAxis>& axes) {
     try {
       return expand_grid(axes);
     } catch (const RecipeError& error) {
       add(error.diagnostics());
+      are_trials_ = false;
       return one_at_a_time(axes);
     }
   }
@@ -355,20 +358,26 @@ class Survey {
     return seed ? *seed : 0;
   }
 
+  Diagnostics mistakes_of_method() const {
+    const bool random = found_.plan.method == "random";
+    if (random == search_.trials.has_value()) return {};
+    if (random)
+      return {{search_.method_where, "a random search needs the number of its trials",
+               "write trials = 24 below [sweep], or give --trials 24"}};
+    return {{search_.trials_where, "a grid runs all its points",
+             "remove 'trials', or write method = \"random\""}};
+  }
+
   // Where there are mistakes already, points of what is sound, for they may have others.
   std::vector<SweepPoint> points_of_space(const Resolver& resolver, const Table& root) {
     const bool random = found_.plan.method == "random";
     Diagnostics mistakes;
-    if (random && !search_.trials)
-      mistakes.push_back({search_.method_where, "a random search needs the number of its trials",
-                          "write trials = 24 below [sweep], or give --trials 24"});
-    if (!random && search_.trials)
-      mistakes.push_back({search_.trials_where, "a grid runs all its points",
-                          "remove 'trials', or write method = \"random\""});
+    if (search_.is_method_known) mistakes = mistakes_of_method();
     drop_bare_lists(axes_, root, SchemaSet::embedded(), mistakes);
     find_integers(axes_, root, SchemaSet::embedded(), mistakes);
     if (!random) {
-      const Diagnostics intervals = intervals_in_a_grid(axes_);
+      const Diagnostics intervals =
+          search_.is_method_known ? intervals_in_a_grid(axes_) : Diagnostics{};
       mistakes.insert(mistakes.end(), intervals.begin(), intervals.end());
       axes_ = with_values_only(std::move(axes_));
     }
@@ -456,12 +465,14 @@ class Survey {
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
     ResolvedRecipe resolved =
         std::move(resolution.recipe).with_warnings(std::move(resolution.diagnostics));
-    EarlyStop& rule = found_.plan.early_stop;
-    if (rule.rule != EarlyStop::Rule::none)
-      rule.every = std::max(rule.every, recorded(resolved, found_.plan.metric).every);
-    add(stops_before_the_end(rule, resolved, search_.min_steps_where));
-    add(stops_when_recorded(rule, resolved, found_.plan.metric, search_.min_steps_where));
-    add(stops_after_warmup(rule, resolved, search_.min_steps_where));
+    const EarlyStop& rule = found_.plan.early_stop;
+    const SourceSpan& where = search_.min_steps_where;
+    const std::string& metric = found_.plan.metric;
+    const Recorded values =
+        rule.rule == EarlyStop::Rule::none ? Recorded{} : recorded(resolved, metric);
+    add(stops_before_the_end(rule, resolved, where));
+    add(stops_when_recorded(rule, resolved, values, metric, where));
+    add(stops_after_warmup(rule, resolved, values.every, where));
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;
@@ -469,8 +480,8 @@ class Survey {
       return;
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
-    found_.plan.trials.push_back(
-        {number, changes_of(point), point, std::move(result.text), std::move(resolved)});
+    found_.plan.trials.push_back({number, changes_of(point), point, std::move(result.text),
+                                  std::move(resolved), values.every});
   }
 
   RecipeText recipe_;  // without its [sweep]
@@ -479,6 +490,7 @@ class Survey {
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
   std::set<Said> said_;
+  bool are_trials_ = true;  // the points
   SweepSurvey found_;
 };
 

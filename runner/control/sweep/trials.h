@@ -22,6 +22,7 @@ struct Trial {
   SweepPoint point;
   RecipeText text;
   ResolvedRecipe resolved;
+  int64_t every = 0;  // how often it records the metric, in steps; 0 where that is not known
 };
 
 struct SweepPlan {

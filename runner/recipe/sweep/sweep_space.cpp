@@ -266,7 +266,10 @@ bool takes_integers_only(const std::string& key, const Table& root, const Schema
   return false;
 }
 
-// What was written as an end stays as it is, unless it is an integer in other words ("1e+06").
+constexpr double kInt64Range = 0x1p63;
+
+// What was written as an end stays as it is, unless it is an integer in other words ("1e+06"), and
+// so does what no int64_t holds.
 void round_computed(SweepAxis& axis, const Table& root, const SchemaSet& schemas) {
   for (size_t i = 0; i < axis.values.size(); ++i)
     for (SweepChange& change : axis.values[i]) {
@@ -275,7 +278,8 @@ void round_computed(SweepAxis& axis, const Table& root, const SchemaSet& schemas
       const size_t behind = change.override.find('=') + 1;
       const auto number = parse_number<double>(change.override.substr(behind));
       const bool is_end = i == 0 || i + 1 == axis.values.size();
-      if (!number || (is_end && *number != std::round(*number))) continue;
+      const bool fits = number && std::abs(*number) < kInt64Range;
+      if (!fits || (is_end && *number != std::round(*number))) continue;
       change.override.replace(behind, std::string::npos, std::to_string(std::llround(*number)));
     }
   std::set<std::string> known;
@@ -361,14 +365,18 @@ std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes) {
 }
 
 std::vector<SweepPoint> one_at_a_time(const std::vector<SweepAxis>& axes) {
+  constexpr size_t kMostAtEachEnd = 500;
   if (axes.empty()) return {SweepPoint{}};
   std::vector<SweepPoint> points;
-  for (const SweepAxis& varied : axes)
-    for (const SweepPoint& value : varied.values) {
+  for (const SweepAxis& varied : axes) {
+    const size_t count = varied.values.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (i >= kMostAtEachEnd && i + kMostAtEachEnd < count) continue;
       SweepPoint& point = points.emplace_back();
       for (const SweepAxis& axis : axes)
-        append(point, axis, &axis == &varied ? value : axis.values.front());
+        append(point, axis, &axis == &varied ? varied.values[i] : axis.values.front());
     }
+  }
   return points;
 }
 

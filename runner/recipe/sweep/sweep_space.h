@@ -81,7 +81,8 @@ std::vector<SweepAxis> with_values_only(std::vector<SweepAxis> axes);
 // RecipeError if there are too many.
 std::vector<SweepPoint> expand_grid(const std::vector<SweepAxis>& axes);
 
-// Each value of each axis, with the first ones of the others.
+// Each value of each axis, with the first ones of the others. Of very many values the first and the
+// last ones.
 std::vector<SweepPoint> one_at_a_time(const std::vector<SweepAxis>& axes);
 
 // Each point with each value of the axis.

@@ -112,6 +112,7 @@ std::optional<int64_t> written_integer(const Table& root, std::string_view path)
 SweepSearch search_of(const Table& root) {
   return {text_at(root, "sweep.method").value_or(""),
           place_of(root, "sweep.method"),
+          !is_invalid(root, "sweep.method") && !is_invalid(root, "sweep.trials"),
           text_at(root, "sweep.points").value_or(""),
           place_of(root, "sweep.points"),
           written_integer(root, "sweep.seeds"),

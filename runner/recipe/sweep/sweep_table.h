@@ -15,7 +15,8 @@ namespace exprun {
 struct SweepSearch {
   std::string method;  // "grid" or "random"; empty: not said
   SourceSpan method_where;
-  std::string points;  // a file; empty: none
+  bool is_method_known = true;  // not where what is written as 'method' or 'trials' is wrong
+  std::string points;           // a file; empty: none
   SourceSpan points_where;
   std::optional<int64_t> seeds, trials, random_seed;
   SourceSpan seeds_where, trials_where;

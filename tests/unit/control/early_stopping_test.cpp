@@ -53,12 +53,23 @@ TEST_CASE("asha: half of the trials go on at a rung, and at least one") {
 
 TEST_CASE("asha: the first rung is not before the metric is recorded, unless it is given") {
   EarlyStop rule{EarlyStop::Rule::asha, 4};
-  CHECK(rule.first_step(1600) == 100);
-  rule.every = 250;
-  CHECK(rule.first_step(1600) == 250);
+  CHECK(rule.first_step(1600, 0) == 100);
+  CHECK(rule.first_step(1600, 250) == 250);
   rule.min_steps = 50;
-  CHECK(rule.first_step(1600) == 50);
-  CHECK(EarlyStop{EarlyStop::Rule::asha, 4}.first_step(3) == 1);
+  CHECK(rule.first_step(1600, 250) == 50);
+  CHECK(EarlyStop{EarlyStop::Rule::asha, 4}.first_step(3, 0) == 1);
+}
+
+TEST_CASE("asha: a trial that records its metric more often than others has earlier rungs") {
+  constexpr EarlyStop rule{EarlyStop::Rule::asha, 2};
+  const auto recorded = [](int64_t steps, int64_t every, double value) {
+    Curve curve(steps, kLoss, every);
+    for (int64_t step = every; step <= 10; step += every) curve.add(step, value);
+    return curve;
+  };
+  const std::vector<Curve> curves{recorded(12, 3, 1), recorded(12, 3, 2), recorded(400, 10, 3)};
+  CHECK(reason(curves, 1, rule) == "asha: 2nd of 3 at step 6; the best one goes on");
+  CHECK(reason(curves, 2, rule) == "goes on");
 }
 
 TEST_CASE("asha: rungs are `reduction` times as far apart, and the last step is none") {
@@ -135,8 +146,10 @@ TEST_CASE("early stopping: one comparison of all trials says the same of each") 
     curves.push_back(curve(8, std::vector<double>(1 + i % 5, i * 7 % 20)));
   for (const EarlyStop& rule : {kAsha, kMedian}) {
     EarlyStopping all(curves, rule);
-    for (size_t i = 0; i < curves.size(); ++i)
+    for (size_t i = 0; i < curves.size(); ++i) {
       CHECK(all.reason_to_stop(i) == reason_to_stop(curves, i, rule));
+      CHECK(all.is_behind(i) == all.reason_to_stop(i).has_value());
+    }
   }
 }
 

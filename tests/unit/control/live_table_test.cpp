@@ -27,7 +27,7 @@ TEST_CASE("live table: a line for each running trial, in columns, and one for th
         Lines{"trial     lr  num_layers     step  state     ETA  val/loss",
               "    3  0.001           2  120/300  running  12 s     2.314  █▄▁",
               "   11   0.01           4    5/300  running",
-              "12 of 24 finished, 1 failed, 2 stopped early, 2 running, ETA 3 min 20 s"});
+              "12 of 24 trials finished, 1 failed, 2 stopped early, 2 running, ETA 3 min 20 s"});
   // Of a narrow terminal the state goes first, then the curve.
   CHECK(live_lines(trials, sweep, axes, 54)[1] ==
         "    3  0.001           2  120/300  12 s     2.314  █▄▁");
@@ -36,5 +36,5 @@ TEST_CASE("live table: a line for each running trial, in columns, and one for th
   trials = {{4, axis_values("optimizer.lr=0.1 model.num_layers=2"), 0, 0, {}, "starting", {}}};
   CHECK(live_lines(trials, sweep, axes, 120)[1] == "    4  0.1           2        starting");
   CHECK(live_lines({}, {2, 0, 0, 0, "val/loss", {}}, axes, 80) ==
-        Lines{"0 of 2 finished, 0 running"});
+        Lines{"0 of 2 trials finished, 0 running"});
 }

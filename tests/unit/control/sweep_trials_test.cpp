@@ -83,6 +83,25 @@ TEST_CASE("sweep: early stopping of the recipe, and of the command line, which w
   CHECK(plan_sweep(recipe(), {"lr=1,2"}).early_stop.rule == EarlyStop::Rule::none);
 }
 
+TEST_CASE("sweep: how often a trial records the metric is its own") {
+  SearchOptions options;
+  options.early_stop = "asha";
+  const SweepPlan plan =
+      plan_sweep(recipe(), {"evaluation.val_loss.every='10 steps','40 steps'"}, options);
+  REQUIRE(plan.trials.size() == 2);
+  CHECK(plan.trials[0].every == 10);
+  CHECK(plan.trials[1].every == 40);
+}
+
+TEST_CASE("sweep: of far too many points some are checked, and none is a trial") {
+  const SweepSurvey survey =
+      survey_sweep(recipe(), {"lr=linspace(0.1,1,100000)", "weight_decay=linspace(0.1,1,100000)"});
+  CHECK(survey.plan.trials.empty());
+  REQUIRE(!survey.diagnostics.empty());
+  CHECK(survey.diagnostics.front().message ==
+        "the axes up to 'weight_decay' make 10,000,000,000 trials");
+}
+
 TEST_CASE("sweep: points that come to the same recipe are one trial") {
   CHECK(labels(plan_sweep(recipe(), {"lr=1e-3,0.001,0.002"})) == Labels{"lr=1e-3", "lr=0.002"});
 }
@@ -154,6 +173,8 @@ TEST_CASE("sweep: what linspace and logspace compute for a key of integers is ro
   CHECK(labels(plan_sweep(recipe("[sweep.axes]\nnum_layers = \"linspace(2,3,3)\"\n"), {})) ==
         Labels{"num_layers=2", "num_layers=3"});
   CHECK_THROWS_AS(plan_sweep(recipe(), {"num_layers=linspace(1.5,3,2)"}), RecipeError);
+  CHECK(render(survey_sweep(recipe(), {"steps=linspace(1,1e30,3)"}).diagnostics).find("-922") ==
+        std::string::npos);
   CHECK(labels(plan_sweep(recipe(), {"num_layers=2,2,3"})) ==
         Labels{"num_layers=2", "num_layers=3"});
 }

@@ -86,6 +86,14 @@ TEST_CASE("sweep: the [sweep] table of a recipe") {
   CHECK_FALSE(read_sweep(recipe_text(kTinyRecipe)));
 }
 
+TEST_CASE("sweep: of very many values the first and the last are taken one at a time") {
+  const auto points = one_at_a_time(sound_axes({"seed=range(5000)", "lr=1,2"}));
+  REQUIRE(points.size() == 1000 + 2);
+  CHECK(points[499][0].override == "seed=499");
+  CHECK(points[500][0].override == "seed=4500");
+  CHECK(points[1001][1].override == "lr=2");
+}
+
 namespace {
 
 Diagnostics metric_check(const std::string& tables) {
