@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/format_units.h"
@@ -271,10 +272,13 @@ constexpr double kInt64Range = 0x1p63;
 // What was written as an end stays as it is, unless it is an integer in other words ("1e+06"), and
 // so does what no int64_t holds.
 void round_computed(SweepAxis& axis, const Table& root, const SchemaSet& schemas) {
+  std::map<std::string, bool> integers;  // by key
   for (size_t i = 0; i < axis.values.size(); ++i)
     for (SweepChange& change : axis.values[i]) {
-      if (!change.is_computed || !takes_integers_only(key_of(change.override), root, schemas))
-        continue;
+      if (!change.is_computed) continue;
+      const auto [key, is_new] = integers.try_emplace(key_of(change.override));
+      if (is_new) key->second = takes_integers_only(key->first, root, schemas);
+      if (!key->second) continue;
       const size_t behind = change.override.find('=') + 1;
       const auto number = parse_number<double>(change.override.substr(behind));
       const bool is_end = i == 0 || i + 1 == axis.values.size();
