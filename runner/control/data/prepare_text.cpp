@@ -33,6 +33,10 @@ using nlohmann::json;
 // So much of a text is read for a mere check: for its content's hash, for its characters.
 constexpr int64_t kLookedThrough = int64_t{16} << 20;
 
+// What the identity of texts has where each begins with a token. Raise it when the same text would
+// become other tokens.
+constexpr const char* kBeginMethod = " begin 1";
+
 bool is_bpe(const TextOptions& options) {
   return options.tokenizer != "byte" && options.tokenizer != "char";
 }
@@ -80,8 +84,9 @@ class Preparation {
       return {facts_of(*data), std::nullopt};
     if (!large) check_records(options_, unpacked_sources());
     if (options_.tokenizer == "char" && large) return {};
-    DatasetInfo dataset_info = facts_of(*tokenizer());
-    limit_tokens(dataset_info);
+    const auto tokenizer = this->tokenizer();
+    DatasetInfo dataset_info = facts_of(*tokenizer);
+    limit_tokens(*tokenizer, dataset_info);
     return {std::move(dataset_info), std::nullopt};
   }
 
@@ -106,8 +111,9 @@ class Preparation {
     return unpacked;
   }
 
-  // Of plain text a token has one byte at least, and each file one for its end.
-  void limit_tokens(DatasetInfo& dataset_info) const {
+  // Of plain text a token has one byte at least, and each file one for its end and, with some
+  // tokenizers, one for its begin.
+  void limit_tokens(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
     constexpr int64_t kFewBytes = 1 << 20;  // more are enough
     const auto is_plain = [&](const RawSource& raw) {
       const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
@@ -117,14 +123,16 @@ class Preparation {
     if (inputs_.has_standard_input() || inputs_.source_bytes() > kFewBytes ||
         !options_.separator.empty() || !std::all_of(sources.begin(), sources.end(), is_plain))
       return;
-    const auto ends = static_cast<int64_t>(sources.size());
+    const int64_t begin = tokenizer.begin_of_text() ? 1 : 0;
+    const int64_t ends = static_cast<int64_t>(sources.size()) * (1 + begin);
     const int64_t bytes = inputs_.source_bytes(Part::train);
     dataset_info.most_train_tokens = bytes + ends;
     if (dataset_.has("validation"))
       dataset_info.most_validation_tokens = inputs_.source_bytes(Part::validation) + ends;
     else if (options_.validation_fraction > 0)
-      dataset_info.most_validation_tokens = static_cast<int64_t>(
-          std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
+      dataset_info.most_validation_tokens =
+          begin + static_cast<int64_t>(
+                      std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
   }
 
   // What preparing them would say: no text comes of no bytes.
@@ -146,10 +154,24 @@ class Preparation {
     std::string identity = options_.identity(sources);
     if (!is_bpe(options_)) return {std::move(sources), {}, std::move(identity)};
     try {
-      return {std::move(sources), vocabulary_files(options_.vocabulary), std::move(identity)};
+      auto files = vocabulary_files(options_.vocabulary);
+      if (options_.example_template.empty() && begins_texts(files)) identity += kBeginMethod;
+      return {std::move(sources), std::move(files), std::move(identity)};
+    } catch (const RecipeError&) {
+      throw;
     } catch (const Error& error) {
       throw dataset_.error("vocabulary", error.what(), vocabulary_remedy(options_.tokenizer));
     }
+  }
+
+  // Only a tokenizer.json with a template can: no other is loaded to know it.
+  bool begins_texts(const std::vector<fs::path>& vocabulary) const {
+    if (vocabulary.size() > 1 || vocabulary.front().extension() != ".json" ||
+        read_file(vocabulary.front()).find("\"TemplateProcessing\"") == std::string::npos)
+      return false;
+    return load_named_tokenizer(dataset_, options_.tokenizer, options_.vocabulary)
+        ->begin_of_text()
+        .has_value();
   }
 
   void check_standard_input() const {

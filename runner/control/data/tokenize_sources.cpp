@@ -29,7 +29,7 @@
 namespace exprun {
 namespace {
 
-// One chunk of documents as tokens, with the token that stands between documents.
+// One chunk of documents as tokens, with those that begin a document and stand between two.
 enum class EndOfText { none, before, after };
 
 struct EndOfTextRule {
@@ -76,13 +76,15 @@ class ChunkTokenizer {
  private:
   void tokenize_texts(const Chunk& chunk, TokenizedChunk& out);
   void tokenize_examples(const Chunk& chunk, TokenizedChunk& out);
+  void append_text(const Piece& piece, std::string_view text, EndOfText policy, PackedTokens& out);
   void append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
                       std::vector<uint32_t>& segments);
   void add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const;
 
   const TextForm& form_;
   EndOfTextRule rule_;
-  std::optional<uint32_t> end_of_text_;
+  std::optional<uint32_t> begin_of_text_, end_of_text_;
+  std::string begin_;  // the text of that token
   std::map<std::string, uint32_t> special_tokens_;
   int64_t token_bytes_;
   Stretches stretches_;
@@ -93,11 +95,15 @@ ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form,
                                const EndOfTextRule& rule, Stretches stretches)
     : form_(form),
       rule_(rule),
+      begin_of_text_(tokenizer.begin_of_text()),
       end_of_text_(tokenizer.end_of_text()),
       token_bytes_(token_bytes_for(tokenizer.vocab_size())),
       stretches_(stretches),
       encoder_(tokenizer.make_encoder()) {
   for (auto& [text, token] : tokenizer.special_tokens()) special_tokens_.emplace(text, token);
+  if (!begin_of_text_) return;
+  const int64_t token = *begin_of_text_;
+  begin_ = tokenizer.decode({&token, 1});
 }
 
 void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
@@ -112,12 +118,9 @@ void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
 
 void ChunkTokenizer::tokenize_texts(const Chunk& chunk, TokenizedChunk& out) {
   const EndOfText policy = chunk.json ? rule_.of_records : rule_.of_texts;
-  const uint32_t end_of_text = end_of_text_.value_or(0);
   for_each_text(chunk, *form_.text, [&](const Piece& piece, std::string_view text) {
     const size_t before = out.tokens.size();
-    if (piece.begins && policy == EndOfText::before) out.tokens.append({&end_of_text, 1});
-    encoder_->encode(text, out.tokens);
-    if (piece.ends && policy == EndOfText::after) out.tokens.append({&end_of_text, 1});
+    append_text(piece, text, policy, out.tokens);
     out.text_bytes += static_cast<int64_t>(text.size());
     out.documents += piece.begins && !piece.is_rest;
     add_to_stretch(piece, out.tokens.size() - before, out);
@@ -133,6 +136,20 @@ void ChunkTokenizer::tokenize_examples(const Chunk& chunk, TokenizedChunk& out) 
     ++out.documents;
     add_to_stretch(piece, out.tokens.size() - before, out);
   });
+}
+
+// A document begins as a prompt does when the model is used (Tokenizer::encode_prompt). One token
+// for both ends of a text, and one that the text begins with, stand there once.
+void ChunkTokenizer::append_text(const Piece& piece, std::string_view text, EndOfText policy,
+                                 PackedTokens& out) {
+  if (piece.begins && policy == EndOfText::before && begin_of_text_ != end_of_text_)
+    out.append({&*end_of_text_, 1});
+  if (piece.begins && begin_of_text_) {
+    out.append({&*begin_of_text_, 1});
+    if (text.starts_with(begin_)) text.remove_prefix(begin_.size());
+  }
+  encoder_->encode(text, out);
+  if (piece.ends && policy == EndOfText::after) out.append({&*end_of_text_, 1});
 }
 
 // Texts that follow one another become tokens as one text, as a prompt does when the model is used;

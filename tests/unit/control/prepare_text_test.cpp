@@ -15,6 +15,7 @@
 #include "control/data/read/document_chunks.h"
 #include "control/data/text_sources.h"
 #include "recipe/resolved.h"
+#include "support/byte_level.h"
 #include "support/fixtures.h"
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
@@ -28,6 +29,23 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kBytes = "end_of_text = \"none\"\n";
+
+// Bytes, two special tokens, and `first` as the token that a template has before every text.
+std::string keys_of_tokenizer(const TemporaryFolder& folder, const std::string& first) {
+  nlohmann::json tokenizer = small_tokenizer(byte_level());
+  int id = 256;
+  for (const char* text : {"<|endoftext|>", "<begin>"})
+    tokenizer["added_tokens"].push_back({{"content", text}, {"id", id++}, {"special", true}});
+  const nlohmann::json special{{"SpecialToken", {{"id", first}}}},
+      text{{"Sequence", {{"id", "A"}}}};
+  if (!first.empty())
+    tokenizer["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single", {special, text}},
+        {"special_tokens", {{first, {{"ids", {first == "<begin>" ? 257 : 256}}}}}}};
+  const auto file = folder.write("of" + first.substr(0, 3) + "/tokenizer.json", tokenizer.dump());
+  return "tokenizer = \"huggingface\"\nvocabulary = '" + file.string() + "'\n";
+}
 
 }  // namespace
 
@@ -67,6 +85,46 @@ TEST_CASE("prepare: nanoGPT's counts of tinyshakespeare, split at a character") 
   const PreparedData data = prepare(*text, folder.path(), *tokenizer);
   CHECK(token_count(data.train) == 301'966);
   CHECK(token_count(data.validation) == 36'059);
+}
+
+TEST_CASE("prepare: a document begins with the token that a tokenizer puts before every text") {
+  const TemporaryFolder folder;
+  const fs::path texts = folder.write("a.txt", "ab|<begin>c|d");
+  const fs::path records =
+      folder.write("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"<begin>c\"}\n");
+  const auto tokens = [&](const fs::path& file, const std::string& first, const std::string& more) {
+    return tokens_of(
+        prepare(file, folder.path() / "data",
+                keys_of_tokenizer(folder, first) + "validation_fraction = 0.0\n" + more)
+            .train);
+  };
+  using Ids = std::vector<int64_t>;
+  const std::string split = "separator = \"|\"\n", bare = "end_of_text = \"none\"\n";
+  CHECK(tokens(texts, "<begin>", split + bare) == Ids{257, 'a', 'b', 257, 'c', 257, 'd'});
+  CHECK(tokens(texts, "<begin>", split + "end_of_text = \"after\"\n") ==
+        Ids{257, 'a', 'b', 256, 257, 'c', 256, 257, 'd', 256});
+  CHECK(tokens(records, "<begin>", "") == Ids{256, 257, 'a', 'b', 256, 257, 'c'});
+  CHECK(tokens(records, "<begin>", bare) == Ids{257, 'a', 'b', 257, 'c'});
+  CHECK(tokens(folder.write("b.txt", "ab"), "<begin>", "") == Ids{257, 'a', 'b'});
+  const auto both = tokens(folder.write("c.jsonl", "{\"text\": \"ab\"}\n"), "<|endoftext|>", "");
+  CHECK(both == Ids{256, 'a', 'b'});
+  CHECK(tokens(folder.write("b.txt", "ab"), "", "") == Ids{'a', 'b'});
+}
+
+TEST_CASE("prepare: only data with a token before every text are known by another name") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.txt", "abcdefghijklmnopqrstuvwxyz");
+  const auto is_as_before = [&](const std::string& first) {
+    const std::string keys = keys_of_tokenizer(folder, first);
+    const auto recipe = recipe_with(file, keys);
+    const auto* table = recipe.find("dataset")->as<Table>();
+    const auto options = text_options(recipe.section("dataset"), false);
+    const auto sources = raw_sources(*table, "");
+    const InputFiles inputs(sources, {fs::path(options.vocabulary)}, options.identity(sources));
+    return prepare(file, folder.path() / "data", keys).fingerprint == inputs.fingerprint();
+  };
+  CHECK(is_as_before(""));
+  CHECK_FALSE(is_as_before("<begin>"));
 }
 
 TEST_CASE("prepare: threads, shard size and packing of the file change no token") {

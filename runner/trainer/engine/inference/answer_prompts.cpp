@@ -14,10 +14,14 @@ namespace {
 using nlohmann::json;
 using Say = std::function<void(const json&)>;
 
-// Nothing, and why is said, for a prompt that there are no tokens for.
-std::optional<Tokens> encoded(const Tokenizer& tokenizer, const std::string& prompt,
+// Nothing, and why is said, for a prompt that there are no tokens for. Examples of instructions
+// begin as their template says, and so do the prompts of a model that was trained on them.
+std::optional<Tokens> encoded(const LoadedModel& loaded, const std::string& prompt,
                               const Say& say) try {
-  Tokens tokens = tokenizer.encode_prompt(prompt);
+  const Tokenizer& tokenizer = *loaded.pipeline().tokenizer;
+  const bool is_whole = loaded.recipe().section("dataset").type() == "instruction";
+  Tokens tokens =
+      is_whole ? tokenizer.encode_with_special(prompt) : tokenizer.encode_prompt(prompt);
   if (!tokens.empty()) return tokens;
   say({{"problem", "the prompt is empty"}});
   return std::nullopt;
@@ -68,7 +72,7 @@ void answer_prompts(const LoadedModel& loaded,
   const json answered{{"answered", true}};
   say(answered);  // ready
   while (const auto prompt = next_prompt()) {
-    const auto tokens = encoded(*loaded.pipeline().tokenizer, *prompt, say);
+    const auto tokens = encoded(loaded, *prompt, say);
     for (int64_t i = 0; tokens && i < samples; ++i)
       if (!write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
         throw Error("sample: stopped");
