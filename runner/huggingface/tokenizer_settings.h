@@ -11,14 +11,16 @@
 namespace exprun {
 
 struct TokenizerSettings {
-  // tokenizer_config.json without the code that it may name; null where there is none.
+  // tokenizer_config.json without the code that it may name, and without the tokenizer_class then,
+  // which may be of that code; null where there is none.
   nlohmann::json tokenizer_config;
   // generation_config.json; null where there is none.
   nlohmann::json generation_config;
-  // bos_token_id, eos_token_id and pad_token_id, as far as config.json has them; an id, a list of
-  // ids or null.
+  // bos_token_id, eos_token_id and pad_token_id, as far as config.json has them, of a folder that
+  // is HuggingFace's by another file too; an id, a list of ids or null.
   std::map<std::string, nlohmann::json> ids;
-  // Others by name, as they are: special_tokens_map.json, added_tokens.json, chat_template.jinja.
+  // Others by name, as they are: special_tokens_map.json, added_tokens.json, chat_template.jinja of
+  // at most 1 MB.
   std::map<std::string, std::string> files;
 };
 

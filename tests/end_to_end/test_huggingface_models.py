@@ -4,7 +4,7 @@ import shutil
 import struct
 import unittest
 
-from byte_level import write_chat_tokenizer
+from byte_level import ALPHABET, write_chat_tokenizer
 from support import ExprunTest, fixture
 
 SMALL = ("steps=3", "batch.sequences=2", "tokenizer=byte", "warmup=1 steps", "evaluation.val_loss.tokens=64",
@@ -113,9 +113,64 @@ class HuggingFaceModels(ExprunTest):
         config = json.loads((out / "config.json").read_text())
         self.assertEqual([config[f"{name}_token_id"] for name in ("bos", "eos")], [256, [257, 260]])
         (source / "tokenizer_config.json").write_text('{"a": 1, "a": 2}')
-        self.assertEqual(self.exprun("export", "@last", "--huggingface", "again", code=1).err,
-                         f"exprun: error: huggingface: '{source}/tokenizer_config.json' is damaged: it has the name 'a' twice\n")
-        self.assertFalse((self.folder / "again").exists())
+        said = self.exprun("export", "@last", "--huggingface", "again").err
+        self.assertIn(f"warning: export: huggingface: '{source}/tokenizer_config.json' is damaged: it has the name 'a' twice; no "
+                      "chat template and special tokens were copied from beside the vocabulary\n", said)
+        self.assertFalse((self.folder / "again/chat_template.jinja").exists())
+
+    def test_files_of_other_programs_beside_a_vocabulary_do_not_matter(self):
+        write_chat_tokenizer(self.folder)
+        for name in "tokenizer_config.json", "generation_config.json", "special_tokens_map.json", "chat_template.jinja":
+            (self.folder / name).unlink()
+        (self.folder / "config.json").write_text("[1] // of another program")
+        self.exprun("tiny.toml", "steps=2", "tokenizer=huggingface", "vocabulary=tokenizer.json")
+        said = self.exprun("export", "@last", "--huggingface", "out").err
+        self.assertNotIn("warning", said)
+        self.assertEqual(json.loads((self.folder / "out/config.json").read_text())["eos_token_id"], 257)
+
+    def test_code_that_a_tokenizer_names_goes_with_its_class(self):
+        source, _, _ = self.exported_chat_model()
+        config = json.loads((source / "tokenizer_config.json").read_text())
+        (source / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": "Mine"}))
+        self.exprun("export", "@last", "--huggingface", "again")
+        written = json.loads((self.folder / "again/tokenizer_config.json").read_text())
+        self.assertEqual((written["tokenizer_class"], "auto_map" in written), ("PreTrainedTokenizerFast", False))
+
+    def test_a_vocabulary_of_two_files_that_has_changed_is_told(self):
+        files = {"vocab.json": json.dumps({text: number for number, text in enumerate(ALPHABET)}), "merges.txt": "#version: 0.2\n"}
+        (self.folder / "own").mkdir()
+        for name, text in files.items():
+            (self.folder / "own" / name).write_text(text)
+        self.exprun("tiny.toml", "steps=2", "tokenizer=huggingface", "vocabulary=own")
+        self.assertNotIn("warning", self.exprun("export", "@last", "--huggingface", "same").err)
+        for change in (lambda file: file.write_text("#version: 0.3\n"), lambda file: file.unlink()):
+            change(self.folder / "own/merges.txt")
+            said = self.exprun("export", "@last", "--huggingface", "out").err
+            self.assertIn("own' is gone or has changed since the data were prepared: its chat template and special tokens were not "
+                          "copied\n", said)
+            shutil.rmtree(self.folder / "out")
+
+    def test_training_begins_documents_as_a_prompt_begins(self):
+        source, _, _ = self.exported_chat_model()
+        tokens = ("dataset.tokenizer=huggingface", f"vocabulary={source / 'tokenizer.json'}")
+        self.write("few.txt", "one|two|three")
+        self.exprun("data", "prepare", "tuned.toml", *tokens, "path=few.txt", "separator='|'", "validation_every=3", "--out", "few")
+        shards = [(self.folder / "few" / shard["path"]).read_bytes()[1024:]
+                  for split in ("train", "validation") for shard in json.loads((self.folder / "few/data.json").read_text())[split]]
+        found = struct.unpack("<17H", b"".join(shards))
+        self.assertEqual([(place, token) for place, token in enumerate(found) if token > 255],
+                         [(0, 257), (1, 256), (5, 257), (6, 256), (10, 257), (11, 256)])
+
+    def test_an_instruction_gets_nothing_that_its_template_does_not_write(self):
+        self.write("text.jsonl", "".join(json.dumps({"prompt": str(n), "response": str(n)}) + "\n" for n in range(40)))
+        source, _, _ = self.exported_chat_model()
+        vocabulary = json.dumps(str(source / "tokenizer.json"))
+        for template, code in ("plain", 1), ("llama3", 0):
+            self.exported_chat_model(
+                "--new", f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='huggingface', "
+                f"vocabulary={vocabulary}}}")
+            said = self.exprun("sample", "@last", "--instruction", "--prompt", "", "tokens=1", code=code).err
+            self.assertEqual("the prompt is empty" in said, template == "plain")  # without a token before it
 
     def test_without_its_folder_a_tokenizer_speaks_for_itself(self):
         source, out, _ = self.exported_chat_model()

@@ -146,7 +146,10 @@ TokenizerFiles made_for(const Tokenizer& tokenizer, const std::string& of,
 }
 
 TokenizerFiles copied_from(const TokenizerSettings& settings, TokenizerFiles made) {
+  const ordered_json of = made.tokenizer_config.at("tokenizer_class");
   if (!settings.tokenizer_config.is_null()) made.tokenizer_config = settings.tokenizer_config;
+  if (!made.tokenizer_config.contains("tokenizer_class"))
+    made.tokenizer_config["tokenizer_class"] = of;  // else transformers takes the model's
   if (!settings.ids.empty()) made.ids = {settings.ids.begin(), settings.ids.end()};
   made.others = settings.files;
   if (!settings.generation_config.is_null()) {
@@ -184,10 +187,10 @@ bool are_same(const std::vector<fs::path>& files, const std::vector<fs::path>& o
   return true;
 }
 
-// Nothing where the vocabulary's own folder says nothing, or is another tokenizer's by now, which
-// `warnings` says.
-std::optional<TokenizerSettings> settings_beside_vocabulary(const ExportedModel& model,
-                                                            std::vector<std::string>& warnings) {
+// Nothing where the vocabulary's own folder says nothing. What `warnings` say: that it is another
+// tokenizer's by now, or says what cannot be read; the weights are there already.
+std::optional<TokenizerSettings> settings_beside_vocabulary(
+    const ExportedModel& model, std::vector<std::string>& warnings) try {
   const json kept = model.data.tokenizer.value("vocabulary", json());
   if (!model.vocabulary || !kept.is_string()) return std::nullopt;
   std::vector<fs::path> there;
@@ -197,10 +200,14 @@ std::optional<TokenizerSettings> settings_beside_vocabulary(const ExportedModel&
   }
   if (are_same(vocabulary_files(kept.get<std::string>()), there))
     return tokenizer_settings(fs::absolute(there.front()).parent_path());
-  if (fs::path(kept.get<std::string>()).extension() == ".json")
-    warnings.push_back("'" + model.vocabulary->string() +
-                       "' is gone or has changed since the data were prepared: its chat template "
-                       "and special tokens were not copied");
+  warnings.push_back("'" + model.vocabulary->string() +
+                     "' is gone or has changed since the data were prepared: its chat template and "
+                     "special tokens were not copied");
+  return std::nullopt;
+} catch (const Error& error) {
+  warnings.push_back(
+      std::string(error.what()) +
+      "; no chat template and special tokens were copied from beside the vocabulary");
   return std::nullopt;
 }
 

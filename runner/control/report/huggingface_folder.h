@@ -29,7 +29,8 @@ struct ExportedModel {
 };
 
 // Writes them into a folder that is there. Returns warnings where the run's tokenizer has no form
-// that transformers reads, or its folder has another one by now. Throws Error.
+// that transformers reads, or its folder has another one by now, or damaged files beside it. Throws
+// Error.
 std::vector<std::string> write_huggingface_files(const ExportedModel& model,
                                                  const std::filesystem::path& folder);
 
