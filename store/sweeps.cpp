@@ -33,7 +33,7 @@ std::string advice(Connection& connection, const std::string& reference) {
   while (query.step()) names.push_back(query.text(0));
   if (names.empty()) return "; it has no sweeps yet";
   const auto near = nearest(reference, names);
-  return near ? "; did you mean '" + *near + "'?" : "; there are " + listed(names);
+  return near ? "; did you mean '" + *near + "'?" : "; `exprun sweep ls` lists its sweeps";
 }
 
 }  // namespace
@@ -117,7 +117,8 @@ SweepRow Store::find_sweep(const std::string& reference) const {
                     "ORDER BY CAST(s.id AS TEXT) = ?1 DESC, s.name = ?1 DESC, s.id DESC LIMIT 1",
                 reference);
     if (query.step()) return read_sweep(query);
-    throw Error("store: no sweep '" + reference + "' in '" + connection.file().string() + "'" +
+    const std::string what = reference == "@last" ? "sweep" : "sweep '" + reference + "'";
+    throw Error("store: no " + what + " in '" + connection.file().string() + "'" +
                     advice(connection, reference),
                 ExitCode::no_such_run);
   });

@@ -115,6 +115,7 @@ constexpr KeySynonym kKeys[] = {
     {"adam_beta1", "optimizer.betas", kBetas},
     {"adam_beta2", "optimizer.betas", kBetas},
     {"adam_epsilon", "optimizer.eps"},
+    {"optim", "optimizer.type", ", as in \"adamw\""},
     {"wd", "optimizer.weight_decay"},
     {"grad_clip", "optimizer.max_grad_norm"},
     {"gradient_clip", "optimizer.max_grad_norm"},
@@ -216,11 +217,11 @@ constexpr Pair kCommands[] = {
 };
 
 constexpr Pair kOptions[] = {
-    {"--top", "--limit"},         {"--limit", "--top"},       {"--head", "--limit"},
-    {"--tail", "--lines"},        {"--filter", "--where"},    {"--order-by", "--sort"},
-    {"--parallel", "--jobs"},     {"--n-trials", "--trials"}, {"--num-samples", "--trials"},
-    {"--hf", "--huggingface"},    {"--overwrite", "--new"},   {"--force", "--new"},
-    {"--background", "--detach"},
+    {"--top", "--limit"},          {"--limit", "--top"},         {"--head", "--limit"},
+    {"--tail", "--lines"},         {"--filter", "--where"},      {"--order-by", "--sort"},
+    {"--parallel", "--jobs"},      {"--workers", "--jobs"},      {"--n-trials", "--trials"},
+    {"--num-samples", "--trials"}, {"--hf", "--huggingface"},    {"--overwrite", "--new"},
+    {"--force", "--new"},          {"--background", "--detach"},
 };
 
 // What needs no option.

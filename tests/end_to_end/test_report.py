@@ -148,6 +148,20 @@ class Report(ExprunTest):
         losses = [row["val_loss_best"] for row in json.loads(self.exprun("report", "--json").out)]
         self.assertEqual(losses, sorted(losses))
 
+    def rows_of(self, *words):
+        return json.loads(self.exprun("report", "--json", *words).out)
+
+    def test_a_series_sorts_by_its_own_goal(self):
+        for lr in ("1e-3", "1e-2", "3e-2"):
+            self.exprun("tiny.toml", f"lr={lr}", "steps=6", "run.best_metric='val/loss'", "run.best_goal='maximize'")
+        def top(*words):
+            return [row["val/loss"] for row in self.rows_of("--top", "3", "--metric", "train/loss", *words)]
+        highest = top("--sort", "val/loss", "--columns", "val/loss")
+        self.assertEqual(highest, sorted(highest, reverse=True))
+        self.assertEqual(top("--sort", "val/loss", "--reverse", "--columns", "val/loss"), highest[::-1])
+        self.assertEqual([row["train/loss"] for row in self.rows_of("--sort", "train/loss", "--columns", "train/loss")],
+                         sorted(row["train/loss"] for row in self.rows_of("--columns", "train/loss")))
+
     def test_without_the_usual_losses_the_first_metric_with_a_value_orders(self):
         self.write("tiny.toml", (self.folder / "tiny.toml").read_text().replace(EVALUATION, ""))
         for lr in ("1e-3", "1e-2"):

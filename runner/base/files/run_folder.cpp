@@ -31,7 +31,7 @@ fs::path RunFolder::log(int64_t attempt, int rank) const {
   return logs() / ("attempt-" + std::to_string(attempt) + "-rank-" + std::to_string(rank) + ".log");
 }
 
-std::optional<RankThreads> kept_threads(const RunFolder& run) {
+std::optional<RankThreads> kept_threads(const RunFolder& run) try {
   std::error_code ignored;
   if (!fs::exists(run.threads(), ignored)) return std::nullopt;
   const auto json = parse_json_or_discard<nlohmann::json>(read_file(run.threads()));
@@ -40,6 +40,8 @@ std::optional<RankThreads> kept_threads(const RunFolder& run) {
   };
   const RankThreads kept{number("threads"), number("world_size")};
   return kept.threads > 0 && kept.world_size > 0 ? std::optional(kept) : std::nullopt;
+} catch (const Error&) {  // it cannot be read
+  return std::nullopt;
 }
 
 void keep_threads(const RunFolder& run, const RankThreads& threads) {

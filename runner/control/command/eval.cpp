@@ -42,6 +42,7 @@ std::string changed_evaluations(const ResolvedRecipe& own, const ResolvedRecipe&
     const std::string& path = difference.path;
     const std::string table = path.substr(0, path.find('.', std::string("evaluation.").size()));
     if (!path.starts_with("evaluation.") || !own.find(table) || !changed.find(table)) continue;
+    if (path.ends_with(".every")) continue;  // it is evaluated now
     const auto or_none = [](const std::string& value) { return value.empty() ? "none" : value; };
     text += (text.empty() ? "" : ", ") + path + " " + or_none(difference.a) + " -> " +
             or_none(difference.b);
@@ -97,6 +98,8 @@ void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_j
   Store store = open_store_to_change(globals.store);
   say_what_is_replaced(store, run, step, metrics);
   store.record_evaluation(run.id, step, metrics);
+  if (name.empty()) return;
+  for (const auto& [metric, value] : metrics) log_info("eval: recorded eval/" + metric);
 } catch (const Error& error) {
   log_warning(std::string("eval: the results were not recorded: ") + error.what());
 }

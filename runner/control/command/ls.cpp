@@ -111,7 +111,7 @@ int run_ls(const Words& words, const Globals& globals) {
   }
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, shown);
-  format.print(table, "no runs");
+  format.print(table, store.runs().empty() && !wanted.removed ? "no runs yet" : "no run matches");
   return 0;
 }
 

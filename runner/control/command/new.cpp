@@ -141,13 +141,10 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   return "";
 }
 
-// Of `exprun data prepare --out` where shards are named by its folder, or a pattern in it.
+// What `exprun data prepare --out` has made, where it is given in place of shards.
 std::optional<std::filesystem::path> prepared_folder(const StarterRequest& request) {
   if (request.data != "token_shards" || request.path.empty()) return std::nullopt;
-  const std::filesystem::path path = request.path;
-  std::error_code ignored;
-  const auto folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
-  return described_set(folder) ? std::optional(folder) : std::nullopt;
+  return described_set(request.path) ? std::optional(request.path) : std::nullopt;
 }
 
 Given prepared_given(const std::filesystem::path& folder) {
@@ -330,6 +327,12 @@ int run_new(const Words& words, const Globals&) {
       .example("exprun new tuned --from models/gpt2 --path 'notes/*.md'",
                "continue the training of other weights");
   if (!arguments.parse(words)) return 0;
+  if (!request.from.empty() && !is_huggingface_folder(request.from))
+    throw Error(
+        "new: '" + request.from +
+            "' is not a HuggingFace folder, which has a config.json; exprun data fetch gets "
+            "one, and exprun export RUN --huggingface DIR writes one",
+        ExitCode::bad_recipe);
   if (!request.from.empty() && request.model != "gpt")
     throw Error("new: --from needs the model gpt; remove --model", ExitCode::bad_recipe);
   if (std::error_code ignored; !name.ends_with(".toml") && fs::is_regular_file(name, ignored))

@@ -122,6 +122,9 @@ int run_plot(const Words& words, const Globals& globals) {
                "for a paper")
       .example("exprun plot @last --png curves.png --scale 3", "for a slide");
   if (!arguments.parse(words)) return 0;
+  if (asked.svg.ends_with(".png") || asked.png.ends_with(".svg"))
+    throw Error("plot: --svg writes SVG and --png writes PNG; give the file a name that says so",
+                ExitCode::bad_recipe);
   if (asked.scale && asked.png.empty())
     throw Error("plot: --scale needs --png FILE", ExitCode::bad_recipe);
   require_runs("plot", asked.runs, asked.sweep);

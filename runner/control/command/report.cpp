@@ -70,10 +70,10 @@ void declare(Asked& asked, Arguments& arguments) {
       .option("--html", "FILE", asked.html,
               "write a page for a browser instead, with curves, parameters and samples; it is one "
               "file and needs no network")
-      .flag(
-          "--follow", asked.follow,
-          "with --html: write the page again every 2 s while runs train or a sweep goes on, until "
-          "Ctrl-C")
+      .flag("--follow", asked.follow,
+            "with --html: write the page again every 2 s, a large one less often, while runs train "
+            "or "
+            "a sweep goes on, until Ctrl-C")
       .exit_codes(kFindsRuns)
       .example("exprun report", "every run of the store")
       .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
@@ -99,6 +99,16 @@ std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& fold
   return runs;
 }
 
+// Where neither a recipe nor its name says which values of a series are best, who asks for its
+// lowest or highest does.
+Goal goal_of(const ValueName& value, const Criterion& criterion) {
+  const Goal goal = goal_of(value.name, criterion);
+  if (goal != Goal::none) return goal;
+  return value.which == ValueName::Which::min   ? Goal::lowest
+         : value.which == ValueName::Which::max ? Goal::highest
+                                                : Goal::none;
+}
+
 // A name alone is a series here, never a parameter.
 ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::string& text, const Criterion& criterion) {
@@ -106,14 +116,11 @@ ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>&
   const Extent whole{0, text.size()};
   ValueName name = parse_value_name(source, whole);
   if (name.which == ValueName::Which::plain) name.which = ValueName::Which::last;
-  ComparedColumn column{{text, text, true, kRankBest},
-                        values_of(store, runs, name, span_of(source, 0, text.size())).cells,
-                        goal_of(name.name, criterion),
-                        true,
-                        name.name};
-  if (column.goal == Goal::none && name.which == ValueName::Which::min) column.goal = Goal::lowest;
-  if (column.goal == Goal::none && name.which == ValueName::Which::max) column.goal = Goal::highest;
-  return column;
+  return {{text, text, true, kRankBest},
+          values_of(store, runs, name, span_of(source, 0, text.size())).cells,
+          goal_of(name, criterion),
+          true,
+          name.name};
 }
 
 std::vector<std::optional<SeriesRow>> series_of(const Store& store,
@@ -139,8 +146,7 @@ void drop_empty(std::vector<ComparedColumn>& columns) {
 }
 
 std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<ReportedRun>& runs,
-                                       const Asked& asked) {
-  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
+                                       const Asked& asked, const Criterion& criterion) {
   std::vector<ComparedColumn> columns;
   for (const std::string& name : asked.metrics) {
     columns.push_back(metric_column(store, runs, name, criterion));
@@ -185,10 +191,12 @@ bool is_seed(const ComparedColumn& column) {
 struct Rows {
   std::vector<ComparedColumn> columns;
   bool are_runs = true;
+  Criterion criterion = {};
 };
 
 Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
-  auto metrics = metrics_of(store, runs, asked);
+  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
+  auto metrics = metrics_of(store, runs, asked, criterion);
   auto parameters = parameters_of(store, runs, asked.all_parameters);
   const bool named = !asked.group_by.empty();
   const bool are_asked = named || asked.over_seeds;
@@ -203,10 +211,11 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
         refuse(
             "--sparkline shows the curve of one run, and a row is a group of them here; leave it "
             "out, or show the runs of a sweep with --each-run");
-      return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false};
+      return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false,
+              criterion};
     }
   }
-  return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true};
+  return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true, criterion};
 }
 
 std::optional<size_t> place_of(const std::vector<ComparedColumn>& columns,
@@ -229,9 +238,11 @@ size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Ro
     throw RecipeError(where, "groups have no column '" + name + "'", "there are " + listed(names));
   }
   const ValueName value = parse_value_name(source, part);
-  auto cells = values_of(store, runs, value, where).cells;
-  const bool right = all_numbers(cells);
-  rows.columns.push_back({{name, name, right, kRankAsked}, std::move(cells)});
+  RunValues values = values_of(store, runs, value, where);
+  const bool right = all_numbers(values.cells);
+  const Goal goal = values.series.empty() ? Goal::none : goal_of(value, rows.criterion);
+  rows.columns.push_back(
+      {{name, name, right, kRankAsked}, std::move(values.cells), goal, true, values.series});
   return rows.columns.size() - 1;
 }
 
@@ -328,9 +339,10 @@ std::string written_at() {
 // Rows of the page are runs, all of them: the browser sorts and filters.
 Page page_of(const Store& store, const Globals& globals, const std::vector<ReportedRun>& runs,
              const Asked& asked) {
+  const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
   Rows rows{columns_of_runs(runs, parameters_of(store, runs, asked.all_parameters),
-                            metrics_of(store, runs, asked)),
-            true};
+                            metrics_of(store, runs, asked, criterion)),
+            true, criterion};
   const auto order = order_of(store, runs, rows, asked);
   Page page{"exprun report",
             globals.store.shown.string(),
@@ -380,7 +392,7 @@ bool any_trains(const std::vector<ReportedRun>& runs) {
 bool sweep_goes_on(const Store& store, const StoreFolder& folder,
                    const std::vector<ReportedRun>& runs, const Asked& asked) {
   const auto is_shown = [&](const SweepRow& sweep) {
-    return asked.references.empty() ||
+    return (asked.references.empty() && asked.where.expressions.empty()) ||
            std::any_of(runs.begin(), runs.end(),
                        [&](const ReportedRun& run) { return run.run.sweep_id == sweep.id; });
   };
@@ -430,7 +442,7 @@ int run_report(const Words& words, const Globals& globals) {
   }
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
-  asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no runs");
+  asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no run matches");
   if (!asked.format.is_for_programs()) warn_of_different_data(runs);
   return 0;
 }

@@ -1,4 +1,6 @@
 // exprun rm RUN...|--sweep ID|--where EXPR
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "base/diagnostic.h"
@@ -56,6 +58,20 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
   return rows;
 }
 
+// A run's lock is a file that stays open until the last run is removed.
+void allow_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Between the listing and the lock it may have been continued, even to its end.
+bool is_unchanged(const Store& store, const RunRow& run) {
+  const auto now = store.run(run.id);
+  return now && !now->removed_ms && now->attempt == run.attempt && now->state == run.state;
+}
+
 // Every run is held before any is touched.
 std::vector<Removable> held(const Store& store, const StoreFolder& folder,
                             std::vector<RunRow> runs) {
@@ -64,6 +80,9 @@ std::vector<Removable> held(const Store& store, const StoreFolder& folder,
     if (run.state == RunState::running) refuse_to_remove(run);
     HeldRun held = hold_ended_run(folder, run);
     if (!held.is_free) refuse_to_remove(store.run(run.id).value_or(run));
+    if (!is_unchanged(store, run))
+      throw Error("rm: another process has continued or removed " + run.folder +
+                  " meanwhile; run the same command again");
     all.push_back({std::move(run), std::move(held)});
   }
   return all;
@@ -88,6 +107,7 @@ int run_rm(const Words& words, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   const auto runs = runs_to_remove(store, globals.store, asked);
   if (runs.empty()) log_info("rm: no run matches");
+  allow_open_files();
   for (const auto& [run, held] : held(store, globals.store, runs)) {
     store.remove_run(run.id);
     log_info("removed " + run.folder + "; exprun restore " + run.folder + " brings it back");

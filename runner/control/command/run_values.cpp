@@ -36,11 +36,14 @@ std::optional<RunValues> series_values(const Store& store, const Runs& runs,
                                        const ValueName& name) {
   const auto series = store.series_by_run(name.name);
   if (series.empty()) return std::nullopt;
-  if (name.which == Which::at)
-    return in_order_of(runs, store.values_at(name.name, name.step), true,
-                       [](double value) { return Cell::number(value); });
-  return in_order_of(runs, series, true,
-                     [&](const SeriesRow& row) { return summary_cell(row, name.which); });
+  RunValues values = name.which == Which::at
+                         ? in_order_of(runs, store.values_at(name.name, name.step), true,
+                                       [](double value) { return Cell::number(value); })
+                         : in_order_of(runs, series, true, [&](const SeriesRow& row) {
+                             return summary_cell(row, name.which);
+                           });
+  values.series = name.name;
+  return values;
 }
 
 // The paths that a name may mean, as overrides take it.

@@ -14,7 +14,9 @@ namespace exprun {
 namespace {
 
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
-  const auto near = nearest(name, explained_names(schemas));
+  const KeySynonym* synonym = key_synonym(name);
+  const auto near = synonym && *synonym->path ? std::optional<std::string>(synonym->path)
+                                              : nearest(name, explained_names(schemas));
   throw Error("schema: there is no table, type or key '" + name + "'" +
                   (near ? ", did you mean '" + *near + "'?" : "; exprun schema lists them"),
               ExitCode::bad_recipe);

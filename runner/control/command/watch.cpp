@@ -195,7 +195,8 @@ class Watch {
     if (const SeriesRow* const loss = named(series, "train/loss"))
       if (const auto seconds = seconds_left(run, cache_.values(store_, loss->id)))
         seen.progress.push_back({"ETA " + time_span(*seconds), 2});
-    const Criterion criterion = recorded_criterion(store_, {{run, {}, {}, {}}});
+    if (!criterion_) criterion_ = recorded_criterion(store_, {{run, {}, {}, {}}});
+    const Criterion& criterion = *criterion_;
     seen.facts = {metric_facts(series, metrics_, criterion), system_facts(series)};
     seen.log = last_lines(folder_.run(run.folder).log(run.attempt, 0), kLogLines);
     Words usual = {"train/loss", "val/loss"};
@@ -215,7 +216,7 @@ class Watch {
     const auto trials = static_cast<int64_t>(sweep.trials.size());
     const int finished = sweep.count("finished"), running = sweep.count("running");
     const int waiting = sweep.count("waiting");
-    seen.fraction = part(trials - running - waiting, trials);
+    seen.fraction = done(sweep);
     seen.progress = {{std::to_string(finished) + " of " + std::to_string(trials) + " finished"}};
     for (const auto& [count, word] : {std::pair(running, "running"), std::pair(waiting, "waiting"),
                                       std::pair(sweep.count("failed"), "failed"),
@@ -226,6 +227,21 @@ class Watch {
     seen.panels =
         panels(plotted_trials(sweep), metrics_.empty() ? Words{sweep.plan.metric} : metrics_);
     return seen;
+  }
+
+  // A trial that has ended for good is done, another as far as its run has come.
+  static double done(const StoredSweep& sweep) {
+    double sum = 0;
+    for (const StoredTrial& trial : sweep.trials) {
+      const bool goes_on = trial.state == "running" || trial.state == "interrupted" ||
+                           trial.state == "preempted" || trial.state == "killed" ||
+                           trial.state == "crashed";
+      if (goes_on && trial.run)
+        sum += part(trial.run->last_step, trial.run->steps);
+      else if (trial.state != "waiting")
+        sum += 1;
+    }
+    return sweep.trials.empty() ? 0 : sum / static_cast<double>(sweep.trials.size());
   }
 
   // Those that run first, then those that have ended, the best first.
@@ -283,6 +299,7 @@ class Watch {
 
   const Store& store_;
   const StoreFolder& folder_;
+  std::optional<Criterion> criterion_;  // of a run: what its recipe says does not change
   Watched what_;
   Words metrics_;
   MetricCache cache_;

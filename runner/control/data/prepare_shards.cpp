@@ -1,5 +1,7 @@
 #include "control/data/prepare_shards.h"
 
+#include <set>
+
 #include "base/diagnostic.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
@@ -38,18 +40,32 @@ std::string fingerprint_of(const PreparedData& data) {
   return content_hash(parts);
 }
 
-// As the set says that the first training file belongs to.
-void take_tokenizer_of_set(const Section& dataset, PreparedData& data) {
-  if (data.train.empty()) return;  // said already
-  const fs::path folder = fs::path(data.train[0].path).parent_path();
+PreparedData set_in(const fs::path& folder, const Section& dataset) {
   if (std::error_code ignored; !fs::exists(folder / kDataDescription, ignored))
     throw dataset.error("tokenizer", "there is no " + std::string(kDataDescription) + " in '" +
                                          folder.string() +
                                          "' that says which tokenizer made the tokens; "
                                          "exprun data prepare --out writes one");
-  PreparedData set = load_set(folder);
-  data.tokenizer = std::move(set.tokenizer);
-  data.vocab_size = set.vocab_size;
+  return load_set(folder);
+}
+
+// As the sets say that the files belong to.
+void take_tokenizer_of_sets(const Section& dataset, PreparedData& data) {
+  std::set<fs::path> folders;
+  for (const auto* shards : {&data.train, &data.validation})
+    for (const TokenShard& shard : *shards) folders.insert(fs::path(shard.path).parent_path());
+  for (const fs::path& folder : folders) {
+    PreparedData set = set_in(folder, dataset);
+    const auto kind = [](const PreparedData& of) {
+      return std::pair(of.tokenizer.value("type", ""), of.vocab_size);
+    };
+    if (folder != *folders.begin() && kind(set) != kind(data))
+      throw dataset.error("tokenizer", "the tokens in '" + folder.string() + "' and in '" +
+                                           folders.begin()->string() +
+                                           "' were made by different tokenizers");
+    data.tokenizer = std::move(set.tokenizer);
+    data.vocab_size = set.vocab_size;
+  }
 }
 
 // What made the tokens, where the recipe says so.
@@ -57,7 +73,7 @@ void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, P
   const Section dataset = recipe.section("dataset");
   const auto name = dataset.get<std::string>("tokenizer");
   if (name == "none") return;
-  if (name == "prepared") return take_tokenizer_of_set(dataset, data);
+  if (name == "prepared") return take_tokenizer_of_sets(dataset, data);
   fs::path path;
   try {
     path = fs::absolute(expand_path(dataset.get<std::string>("vocabulary"), libtorch));

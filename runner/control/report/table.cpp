@@ -138,6 +138,9 @@ std::string latex_escaped(const std::string& text) {
 
 // "3.000e-5" and "(1.24 ± 0.31)e8 (3)" with their powers of ten; any other text as it is.
 std::string latex_number(const std::string& text) {
+  if (const size_t sign = text.find(kPlusMinus); sign != text.npos && text.find('e') < sign)
+    return latex_number(text.substr(0, sign - 1)) + " $\\pm$ " +
+           latex_number(text.substr(sign + kPlusMinus.size() + 1));
   const size_t e = text.find('e'), end = std::min(text.find(' ', e), text.size());
   if (e == text.npos) return latex_escaped(text);
   const auto exponent = parse_number<int64_t>(std::string_view(text).substr(e + 1, end - e - 1));

@@ -130,8 +130,8 @@ void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (!longer_than_run(input, "schedule.warmup")) return;
   Period tenth = *run_length(input.root);
-  tenth.count = std::max(tenth.unit == PeriodUnit::epochs ? 0.1 : 1, tenth.count / 10);
-  if (tenth.unit != PeriodUnit::epochs) tenth.count = std::floor(tenth.count);
+  tenth.count /= 10;
+  if (tenth.unit != PeriodUnit::epochs) tenth.count = std::max(1.0, std::floor(tenth.count));
   diagnostics.push_back(clash(
       input.root, {"schedule.warmup", "run.steps", "run.length"}, "'warmup' is longer than the run",
       length_of_run(input.root) + ", a tenth of which is warmup=\"" + to_string(tenth) + '"'));

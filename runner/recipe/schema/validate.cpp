@@ -117,25 +117,32 @@ std::string description_of(const TablePlace& place, const std::string& key) {
   return schema->value("description", "") + (unit.empty() ? "" : " (" + unit + ")");
 }
 
-void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
-  for (const std::string& key : place.schema.required())
-    if (place.table.find(key) == nullptr)
-      diagnostics.push_back(
-          {place.header, title(place) + " needs '" + key + "'", description_of(place, key)});
+// What is there under another name, or misspelt, is reported as that, and not as missing too.
+bool is_meant(const TablePlace& place, const std::string& key) {
+  const std::vector<std::string> names = place.schema.names();
+  const std::string path = join_path(place.path, key);
+  const auto means_it = [&](const Entry& entry) {
+    if (place.schema.find(entry.key) != nullptr) return false;
+    if (const auto table = table_synonym(entry.key); table && place.path.empty())
+      return *table == key;
+    const KeySynonym* synonym = key_synonym(entry.key);
+    return synonym ? synonym->path == path : nearest(entry.key, names) == key;
+  };
+  const auto& entries = place.table.entries();
+  return std::any_of(entries.begin(), entries.end(), means_it);
 }
 
-// A misspelt header is reported as that.
-bool is_misspelt(const TablePlace& recipe, const std::string& table) {
-  const std::vector<std::string> names = recipe.schema.names();
-  for (const Entry& entry : recipe.table.entries())
-    if (recipe.schema.find(entry.key) == nullptr && nearest(entry.key, names) == table) return true;
-  return false;
+void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
+  for (const std::string& key : place.schema.required())
+    if (place.table.find(key) == nullptr && !is_meant(place, key))
+      diagnostics.push_back(
+          {place.header, title(place) + " needs '" + key + "'", description_of(place, key)});
 }
 
 void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
                            Diagnostics& diagnostics) {
   for (const std::string table : kNeededTables) {
-    if (recipe.table.find(table) != nullptr || is_misspelt(recipe, table)) continue;
+    if (recipe.table.find(table) != nullptr || is_meant(recipe, table)) continue;
     const auto schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
     diagnostics.push_back({{recipe.table.where.file, 1, 1, 1},
                            "the recipe needs a table [" + table + "]",

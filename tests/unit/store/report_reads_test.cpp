@@ -104,7 +104,7 @@ TEST_CASE("store: the runs of a sweep by its id, name or uid") {
         }).ends_with("'; did you mean 'lr'?"));
   CHECK(refusal(ExitCode::no_such_run, [&] {
           store.runs_of_sweep(store.find_sweep("77").id);
-        }).ends_with("'; there are lr"));
+        }).ends_with("'; `exprun sweep ls` lists its sweeps"));
 }
 
 TEST_CASE("store: the paths of the parameters that a run has changed") {

@@ -51,7 +51,7 @@ double entropy(const std::vector<Cell>& cells) {
 
 constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
 constexpr int kSignificant = 2;                     // digits of a deviation
-constexpr int kMostDecimals = 15;                   // that a double has
+constexpr int kMostDigits = 15;                     // that a double has
 
 // Of the value as it is written with so many digits: 0.0996 is 1.0e-1 with two.
 int exponent_of(double value, int digits) {
@@ -60,11 +60,19 @@ int exponent_of(double value, int digits) {
   return std::atoi(std::strchr(text, 'e') + 1);
 }
 
+// Without the sign of a number that is rounded to 0.
+std::string fixed_unsigned_zero(double value, int decimals) {
+  const std::string text = fixed(value, decimals);
+  return text.starts_with('-') && text.find_first_not_of("-0.") == text.npos ? text.substr(1)
+                                                                             : text;
+}
+
 // "1.915 ± 0.012"; nothing where the deviation is too small to be written beside the mean.
 std::optional<std::string> with_deviation(double mean, double deviation) {
   const int decimals = std::max(0, kSignificant - 1 - exponent_of(deviation, kSignificant));
-  if (decimals > kMostDecimals) return std::nullopt;
-  return fixed(mean, decimals) + " ± " + fixed(deviation, decimals);
+  const int before_point = mean == 0 ? 0 : std::max(0, exponent_of(mean, kSignificant));
+  if (before_point + decimals > kMostDigits) return std::nullopt;
+  return fixed_unsigned_zero(mean, decimals) + " ± " + fixed(deviation, decimals);
 }
 
 // "(1.24 ± 0.31)e8": both by the exponent of the larger one.

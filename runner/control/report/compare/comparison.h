@@ -90,8 +90,8 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-// "1.915 ± 0.012", "(1.24 ± 0.31)e8"; two significant digits of the deviation, as many decimals of
-// the mean.
+// "1.915 ± 0.012", "(1.24 ± 0.31)e8"; two significant digits of the deviation, or those before the
+// point where it has more, and as many decimals of the mean.
 std::string mean_text(const Spread& spread);
 // "1.915 ± 0.012 (3)"; empty for no values.
 std::string to_string(const Spread& spread);

@@ -200,7 +200,8 @@ std::string shortened(const std::string& text, size_t columns) {
   return columns == 0 ? "" : clipped(text, columns - 1) + "…";
 }
 
-// Of the labels that differ, as many bytes of their beginning as all share, in whole characters.
+// Of the labels that differ, as many bytes of their beginning as all share: whole words, or within
+// the first one whole characters, and never a whole label.
 size_t common_start(const std::vector<PlotCurve>& curves) {
   const std::string& first = curves.front().label;
   size_t size = first.size();
@@ -211,7 +212,13 @@ size_t common_start(const std::vector<PlotCurve>& curves) {
     size = std::min(size, static_cast<size_t>(end.first - first.begin()));
     differ = differ || curve.label != first;
   }
-  return differ ? first_bytes(first, size).size() : 0;
+  if (!differ || size == 0) return 0;
+  const size_t blank = first.find_last_of(" /", size - 1);
+  if (blank != first.npos) return blank + 1;
+  const bool is_whole = std::any_of(curves.begin(), curves.end(), [&](const PlotCurve& curve) {
+    return curve.label.size() == size;
+  });
+  return is_whole ? 0 : first_bytes(first, size).size();
 }
 
 // A line for each curve. Where one has no room, what all labels begin with is cut first: it tells
