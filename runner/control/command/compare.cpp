@@ -264,7 +264,8 @@ int run_compare(const Words& words, const Globals& globals) {
       "code and machine, results, the step at which the losses diverge, and curves.");
   arguments
       .words("RUN RUN...", asked.runs,
-             "folders, ids, names (all runs of it), @last, @best; at most 8 runs", offer::runs)
+             "folders, ids, names (all runs with that name), @last, @best; at most 8 runs",
+             offer::runs)
       .option("--sweep", "ID", asked.sweep, "the runs of a small sweep: its id, name or @last",
               offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
@@ -274,8 +275,8 @@ int run_compare(const Words& words, const Globals& globals) {
       .flag("--json", asked.json, "print a JSON object with an array for each table")
       .flag("--markdown", asked.markdown, "print Markdown tables")
       .note(
-          "Every other run is compared with the first. Values differ when their bits do: runs of "
-          "one recipe, seed, machine and version have no first difference.")
+          "Every other run is compared with the first. Values are different if any bit differs: "
+          "runs with the same recipe, seed, machine and version never part.")
       .exit_codes(kReadsRuns)
       .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",

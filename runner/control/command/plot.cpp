@@ -82,7 +82,7 @@ int run_plot(const Words& words, const Globals& globals) {
   Arguments arguments("plot RUN...|--sweep ID",
                       "Plots series of runs as curves, in the terminal or a file.");
   arguments
-      .words("RUN...", asked.runs, "folders, ids, names (all runs of it), @last, @best",
+      .words("RUN...", asked.runs, "folders, ids, names (all runs with that name), @last, @best",
              offer::runs)
       .option("--sweep", "ID", asked.sweep, "all runs of a sweep: its id, name or @last",
               offer::sweeps)

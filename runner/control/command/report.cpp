@@ -61,7 +61,7 @@ void declare(Asked& asked, Arguments& arguments) {
               "a row for all runs with the same values of these parameters, with mean ± standard "
               "deviation (number of runs) of the metrics")
       .flag("--over-seeds", asked.over_seeds,
-            "a row for all runs that differ in run.seed only; --sweep does so by itself")
+            "one row for all runs that differ only in run.seed; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")
       .flag("--sparkline", asked.curves,
             "add the curve of the first metric (default on a terminal with room for it)");

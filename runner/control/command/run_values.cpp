@@ -172,14 +172,16 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
 
 void Where::declare(Arguments& arguments) {
   arguments
-      .option("--where", "EXPRESSION", expressions,
-              "only runs for which it is true: compare parameters (lr, optimizer.type), series "
-              "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or a "
-              "pattern (~); join with and, or, not and brackets; if repeated, all must be true")
+      .option(
+          "--where", "EXPRESSION", expressions,
+          "only runs for which EXPRESSION is true: compare parameters (lr, optimizer.type), series "
+          "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or a "
+          "pattern (~); combine with and, or, not and parentheses; if repeated, all must be true")
       .note(
-          "In EXPRESSION, a series is its last value; min(val/loss), max(val/loss), last(lr) and "
-          "at(val/loss, 100) are others. tag(WORD) asks for a tag, has(NAME) for any value. A "
-          "parameter comes before a series of the same name. A comparison with a value that a run "
+          "In EXPRESSION, the name of a series means its last value; for other values, write "
+          "min(val/loss), max(val/loss), last(lr) or at(val/loss, 100). tag(WORD) is true if the "
+          "run has that tag, has(NAME) if it has any value of NAME. If a parameter and a series "
+          "have the same name, the parameter is used. A comparison with a value that a run "
           "does not have is false.");
 }
 

@@ -169,7 +169,8 @@ int run_sweep(const Words& words, const Globals& globals) {
       .option("--points", "FILE", search.points, "a CSV or TOML file of points")
       .number("--seeds", search.seeds, "run each point with N values of run.seed", 1)
       .number("--trials", search.trials, "search at random, N trials in all", 1)
-      .number("--random-seed", search.random_seed, "draw other points (default: 0)")
+      .number("--random-seed", search.random_seed,
+              "seed of the random search: another N draws other points (default: 0)")
       .flag("--yes", yes, "do not ask before more than 100 trials start")
       .flag("--detach", detach, "run in the background; `exprun sweep stop` ends it")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
@@ -178,10 +179,11 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"asha", "median", "none"}))
       .number("--reduction", search.reduction,
               "asha: one in N trials continues at each rung (default: 4)", 2)
-      .number("--min-steps", search.min_steps,
-              "stop no trial before; asha's first rung (default: steps / reduction^2, or the "
-              "evaluation's `every` where that is longer)",
-              1)
+      .number(
+          "--min-steps", search.min_steps,
+          "stop no trial before step N; asha's first rung (default: steps / reduction^2, or the "
+          "evaluation's `every` where that is longer)",
+          1)
       .option("--summary", "WORD", search.summary,
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))

@@ -156,9 +156,9 @@ int run_sweep_show(const Words& words, const Globals& globals) {
   format.declare(arguments);
   arguments
       .note(
-          "The variance explained by an axis is the share of the variance of the metric among "
-          "finished trials that its values account for beside the other axes, adjusted for their "
-          "number.")
+          "The variance explained by an axis is the share of the metric's variance across finished "
+          "trials that its values account for in addition to the other axes, adjusted for the "
+          "number of its values.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");
