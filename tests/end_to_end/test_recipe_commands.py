@@ -30,7 +30,6 @@ class Check(ExprunTest):
         found = [(item["severity"], item["where"]["file"], item["where"]["line"], item["message"])
                  for item in report["diagnostics"]]
         self.assertEqual(found, [
-            ("error", "tiny.toml", 7, "[model] needs 'num_heads'"),
             ("error", "tiny.toml", 10, "unknown key 'num_head' in [model]"),
             ("warning", "tiny.toml", 16, "'nothing.txt' does not exist"),
             ("error", "tiny.toml", 24, "'lr' must be a float, got a string"),

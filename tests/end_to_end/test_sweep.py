@@ -389,7 +389,7 @@ class Sweep(SweepCrashes):
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))
         self.assertIn("packed.jsonl.gz", self.exprun("sweep", "show", "@last").out)
         self.assertEqual(self.exprun("sweep", "show", "7", code=4).err,
-                         f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; there are other and tiny\n")
+                         f"exprun: error: store: no sweep '7' in '{self.folder}/runs/exprun.db'; `exprun sweep ls` lists its sweeps\n")
 
     def test_a_sweep_in_the_background_goes_on_alone_and_can_be_stopped(self):
         said = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", "--detach").err

@@ -86,7 +86,7 @@ SourceSpan place_of(const Table& root, std::string_view path) {
   const Entry* table = root.entry(split_path(path).front());
   const std::string parent = parent_path(path);
   if (split_path(parent).size() > 1)
-    if (const Value* outer = find_path(root, parent_path(parent)))
+    if (const Value* outer = find_path(root, parent_path(parent)); outer && outer->as<Table>())
       if (const Entry* named = outer->as<Table>()->entry(last_part(parent)))
         if (named->where) return named->where;
   if (table != nullptr && table->where) return table->where;
