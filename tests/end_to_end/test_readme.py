@@ -94,9 +94,9 @@ class Readme(ExprunTest):
         """A source and a schema are all that is added for one, the README's schedule and a copy of another kind each;
         both programs are linked anew from the built objects."""
         (source,) = blocks("cpp", SOURCE)
-        schedule = re.search(r"schemas/schedule/(\w+)\.schema\.json`, is a copy", SOURCE)[1]
+        schedule, of = re.search(r"schemas/schedule/(\w+)\.schema\.json`, is a copy of `(\w+)\.schema\.json`", SOURCE).groups()
         self.schemas = shutil.copytree(ROOT / "schemas", self.folder / "schemas_with_them")
-        sources = [self.added("schedule", "constant", schedule, source)]
+        sources = [self.added("schedule", of, schedule, source)]
         for kind, of in (("model", "mlp"), ("optimizer", "sgd"), ("dataset", "token_shards")):
             text = (ROOT / f"runner/trainer/{kind}/{of}.cpp").read_text()
             sources.append(self.added(kind, of, f"my_{of}", text.replace(f'registration{{"{of}"', f'registration{{"my_{of}"')))
