@@ -13,7 +13,6 @@
 #include "base/process/signals.h"
 #include "base/utf8.h"
 #include "control/command/criterion.h"
-#include "control/report/html/page_room.h"
 
 namespace exprun {
 namespace {

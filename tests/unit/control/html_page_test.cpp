@@ -6,8 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "control/report/html/page_room.h"
-
 using namespace exprun;
 
 namespace {

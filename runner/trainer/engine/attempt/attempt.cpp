@@ -207,7 +207,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
   if (rendezvous) prepare_together(*rendezvous, pipeline);
-  keep_threads(run.folder, {attempt.machine().threads, place.world_size});
+  if (place.rank == 0) keep_threads(run.folder, {attempt.machine().threads, place.world_size});
 
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   Recording recording(run, attempt);
