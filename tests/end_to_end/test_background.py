@@ -1,12 +1,11 @@
 """Runs in the background: --detach starts one, logs shows what it says, stop ends it."""
 import os
 import re
-import signal
 import sqlite3
 import time
 import unittest
 
-from support import TIMEOUT, ExprunTest, children
+from support import TIMEOUT, ExprunTest
 
 ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every=1000000 steps")
 
@@ -15,7 +14,6 @@ class Background(ExprunTest):
     def detach(self, *words):
         said = self.exprun(*(words or ENDLESS), "--detach").err
         (name, process) = re.search(r"^exprun: (\S+) runs in the background \(process (\d+)\)$", said, re.M).groups()
-        self.addCleanup(self.end_process, int(process))
         # A run that is stopped earlier has nothing to save, and says so in other words.
         self.await_step(name)
         return name, int(process), said
@@ -25,16 +23,6 @@ class Background(ExprunTest):
         while self.rows(f"SELECT last_step FROM runs WHERE folder = '{name}' AND last_step > 0") == []:
             self.assertLess(time.monotonic(), late)
             time.sleep(0.05)
-
-    def end_process(self, process):
-        """With its trainer, which would save, and make the folder of the test anew."""
-        pids = [*children(process), process]
-        for pid in pids:
-            if self.lives(pid):
-                os.kill(pid, signal.SIGKILL)
-        late = time.monotonic() + TIMEOUT
-        while any(map(self.lives, pids)) and time.monotonic() < late:
-            time.sleep(0.02)
 
     @staticmethod
     def lives(process):

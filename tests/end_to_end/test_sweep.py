@@ -393,8 +393,6 @@ class Sweep(SweepCrashes):
 
     def test_a_sweep_in_the_background_goes_on_alone_and_can_be_stopped(self):
         said = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", "--detach").err
-        for process in re.findall(r"\(process (\d+)\)", said):
-            self.addCleanup(self.end_in_background, int(process))
         process, log = re.search(r"\nexprun: sweep 1 runs in the background \(process (\d+)\), its log is (runs/sweeps/\w+\.log)\n"
                                  r"  exprun sweep show 1   shows its trials\n"
                                  r"  exprun sweep stop 1   saves and ends them\n\Z", said).groups()
@@ -415,18 +413,12 @@ class Sweep(SweepCrashes):
         for steps in (20, 40):
             said = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=100000000", "checkpoint.every='1000000 steps'", "--detach").err
             process, log = re.search(r"\(process (\d+)\), its log is (runs/sweeps/\w+\.log)\n", said).groups()
-            self.addCleanup(self.end_in_background, int(process))
             self.wait_for(lambda steps=steps: self.last_step() >= steps)
             self.exprun("sweep", "stop", "1")
             texts.append((self.folder / log).read_text())
             shown = said.partition("exprun: sweep 1 runs")[0]
             self.assertTrue(shown.startswith("exprun: sweep of 2 trials (2 seeds)"), shown)
             self.assertTrue(texts[-1].startswith(texts[-2] + shown), (shown, texts))
-
-    @staticmethod
-    def end_in_background(process):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGTERM)
 
     def test_a_sweep_is_stopped_from_elsewhere(self):
         process = self.begin("-j", "2")

@@ -11,10 +11,6 @@ LONG = ("steps=1000000", "evaluation.val_loss.every='100 steps'", "evaluation.va
 
 
 class Watch(ExprunTest):
-    def begin(self):
-        self.exprun("tiny.toml", *LONG, "--detach")
-        self.addCleanup(self.exprun, "stop", "tiny")
-
     def test_once_of_a_finished_run(self):
         self.exprun("tiny.toml", "evaluation.val_loss.every='10 steps'", "evaluation.val_loss.tokens=64")
         lines = self.exprun("watch", "--once").out.splitlines()
@@ -27,7 +23,7 @@ class Watch(ExprunTest):
         self.assertTrue(all(len(line) <= 100 for line in lines), lines)
 
     def test_live_until_q(self):
-        self.begin()
+        self.exprun("tiny.toml", *LONG, "--detach")
         terminal = Terminal(self, "watch")
         terminal.wait_for(r"tiny-\w{8}: running")
         terminal.wait_for(r"ETA \d")
