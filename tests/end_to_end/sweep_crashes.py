@@ -8,6 +8,7 @@ import sqlite3
 import time
 
 from support import ExprunTest, children, tensors
+from temporary_folder import processes_in
 
 STEPS = 160  # of a trial that may be stopped early
 # Trials that a kill may hit at any step, with something to go on from.
@@ -89,15 +90,9 @@ class SweepCrashes(ExprunTest):
     def wait_for_the_end_of_trials(self):
         """The trials of a scheduler that was killed save their state before they end."""
         end = time.monotonic() + self.timeout
-        while any(map(self.works_here, filter(str.isdigit, os.listdir("/proc")))):
+        while any(processes_in(self.folder)):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
-
-    def works_here(self, process):
-        try:
-            return os.readlink(f"/proc/{process}/cwd").startswith(str(self.folder))
-        except OSError:  # it has just ended
-            return False
 
     def assert_each_done_once(self, trials):
         self.assertEqual(self.rows("SELECT count(*), count(DISTINCT run) FROM trials WHERE state = 'finished'"), [(trials, trials)])
@@ -156,7 +151,7 @@ class SweepCrashes(ExprunTest):
                 seen |= self.known_trainers()
             scheduler.kill()
             scheduler.wait()
-            while any(map(self.works_here, filter(str.isdigit, os.listdir("/proc")))):
+            while any(processes_in(self.folder)):
                 seen |= self.known_trainers()
         self.assertTrue(seen, "no look has seen a trainer")
 
@@ -173,9 +168,7 @@ class SweepCrashes(ExprunTest):
     def living_trainers(self):
         """The runs of the trainers of this folder."""
         runs = set()
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            if not self.works_here(process):
-                continue
+        for process in processes_in(self.folder):
             with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline", encoding="utf-8") as file:
                 words = file.read().split("\0")
                 if words[0].endswith("exprun-trainer") and "--run-id" in words:

@@ -110,7 +110,8 @@ bool only_there(const Tried& tried, const Diagnostics& diagnostics) {
 
 }  // namespace
 
-TEST_CASE("every key: any value is taken, or refused without a follow-on") {
+TEST_CASE("every key: any value is taken, or refused without a follow-on" *
+          doctest::test_suite("exhaustive")) {
   size_t refused = 0, taken = 0;
   for_every_key([&](const Tried& tried) {
     for (const std::string& value : kValues) {

@@ -192,6 +192,8 @@ TEST_CASE("shipped recipes: those of a sweep are recipes without their [sweep]")
     CHECK_MESSAGE(resolve(read_recipe(file, {"~sweep"})).warnings().empty(), file.string());
 }
 
+TEST_SUITE_BEGIN("exhaustive");
+
 TEST_CASE("shipped recipes: a renamed key is reported with the right suggestion") {
   for_every_key([](const RecipeText& text, const Key& key) {
     const std::string& name = key.entry.key;
@@ -271,3 +273,5 @@ TEST_CASE("shipped recipes: a deleted key is its default, or reported at its tab
   });
   CHECK(required > 10);
 }
+
+TEST_SUITE_END();
