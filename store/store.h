@@ -157,6 +157,7 @@ class Store {
   // ExitCode::no_such_run that names the nearest, or those that there are.
   SweepRow find_sweep(const std::string& reference) const;
   std::vector<int64_t> runs_of_sweep(int64_t sweep) const;  // by trial; removed ones are left out
+  std::vector<int64_t> sweeps_with_run(int64_t run) const;  // a run may be a trial of several
   void record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem);
   std::vector<TrialRow> trials(int64_t sweep) const;  // by number
 

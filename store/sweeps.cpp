@@ -137,6 +137,16 @@ std::vector<int64_t> Store::runs_of_sweep(int64_t sweep) const {
   });
 }
 
+std::vector<int64_t> Store::sweeps_with_run(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<int64_t> sweeps;
+    Query query(connection, "SELECT DISTINCT sweep FROM trial WHERE run = ? ORDER BY sweep", run);
+    while (query.step()) sweeps.push_back(query.integer(0));
+    return sweeps;
+  });
+}
+
 std::vector<TrialRow> Store::trials(int64_t sweep) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {

@@ -159,7 +159,14 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", "--where", 'name=="tiny"', "--where", "seed<3")
         self.assertEqual(self.names(), folders[:1])
         self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,4")
-        self.exprun("rm", "--sweep", "@last")
+        self.exprun("sweep", "tiny.toml", "steps=2", "seed=4,5")
+        ((shared,),) = self.rows("SELECT r.folder FROM trials JOIN runs AS r USING (run) WHERE sweep_name = 'tiny' GROUP BY run "
+                                 "HAVING count(*) = 2")
+        said = self.exprun("rm", "--sweep", "1").err.splitlines()
+        self.assertEqual(said[0], f"exprun: kept {shared}, which is also a trial of sweep 2; exprun rm {shared} removes it")
+        self.assertEqual(len(said), 2)
+        self.exprun("rm", shared)
+        self.exprun("rm", "--sweep", "2")
         self.assertEqual(self.names(), folders[:1])
 
     def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):

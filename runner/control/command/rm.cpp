@@ -46,6 +46,21 @@ struct Removal {
   Where where;
 };
 
+// What another sweep has as a trial too is not the sweep's alone to take along.
+void keep_shared(const Store& store, const std::string& sweep, std::vector<ReportedRun>& runs) {
+  const int64_t removed = store.find_sweep(sweep).id;
+  std::erase_if(runs, [&](const ReportedRun& reported) {
+    for (const int64_t other : store.sweeps_with_run(reported.run.id)) {
+      if (other == removed) continue;
+      const std::string& folder = reported.run.folder;
+      log_info("kept " + folder + ", which is also a trial of sweep " + std::to_string(other) +
+               "; exprun rm " + folder + " removes it");
+      return true;
+    }
+    return false;
+  });
+}
+
 std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder,
                                    const Removal& asked) {
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
@@ -53,6 +68,7 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
   for (const std::string& reference : asked.references) require_one_run(store, reference);
   auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
   asked.where.keep_matching(store, runs);
+  if (!asked.sweep.empty()) keep_shared(store, asked.sweep, runs);
   std::vector<RunRow> rows;
   for (ReportedRun& reported : runs) rows.push_back(std::move(reported.run));
   return rows;
@@ -97,7 +113,8 @@ int run_rm(const Words& words, const Globals& globals) {
                       "brings them back until exprun gc deletes them.");
   arguments
       .words("RUN...", asked.references, "folders, ids, uids, names of one run, @last", offer::runs)
-      .option("--sweep", "ID", asked.sweep, "the runs of a sweep: its id, name or @last",
+      .option("--sweep", "ID", asked.sweep,
+              "the runs of this sweep (id, name or @last), but for those that another has too",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)

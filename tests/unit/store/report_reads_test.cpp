@@ -97,6 +97,9 @@ TEST_CASE("store: the runs of a sweep by its id, name or uid") {
         std::vector<int64_t>{third});
   CHECK(store.runs_of_sweep(store.find_sweep(older.uid.substr(0, 8)).id) ==
         std::vector<int64_t>{third});
+  store.record_trials(older.id, {{2, "h3", "a=3", first}});
+  CHECK(store.sweeps_with_run(first) == std::vector<int64_t>{older.id, newer.id});
+  CHECK(store.sweeps_with_run(second) == std::vector<int64_t>{newer.id});
   store.remove_run(second);
   CHECK(store.runs_of_sweep(store.find_sweep(newer.uid).id) == std::vector<int64_t>{first});
   CHECK(refusal(ExitCode::no_such_run, [&] {
