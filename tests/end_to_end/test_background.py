@@ -15,12 +15,12 @@ class Background(ExprunTest):
         said = self.exprun(*(words or ENDLESS), "--detach").err
         (name, process) = re.search(r"^exprun: (\S+) runs in the background \(process (\d+)\)$", said, re.M).groups()
         # A run that is stopped earlier has nothing to save, and says so in other words.
-        self.await_step(name)
+        self.await_row(f"SELECT 1 FROM runs WHERE folder = '{name}' AND last_step > 0")
         return name, int(process), said
 
-    def await_step(self, name):
+    def await_row(self, sql):
         late = time.monotonic() + TIMEOUT
-        while self.rows(f"SELECT last_step FROM runs WHERE folder = '{name}' AND last_step > 0") == []:
+        while self.rows(sql) == []:
             self.assertLess(time.monotonic(), late)
             time.sleep(0.05)
 
@@ -61,6 +61,7 @@ class Background(ExprunTest):
     def test_a_checkpoint_that_is_read_stays_while_the_run_replaces_its_old_ones(self):
         often = ("tiny.toml", "steps=100000000", "checkpoint.every=2 steps", "keep_last=2", "checkpoint.keep_best=none")
         name, _, _ = self.detach(*often)
+        self.await_row("SELECT 1 FROM checkpoint")
         for _ in range(3):
             self.assertRegex(self.exprun("eval", name).out, r"step \d+: val/loss ")
             self.exprun("fork", name, "seed=5", "run.steps=100000000", "--detach", "name=forked")
