@@ -263,7 +263,8 @@ struct Simulation {
 
 }  // namespace
 
-TEST_CASE("asha: of 256 trials one of the best 3 % is found with 30 % of the steps at most") {
+TEST_CASE("asha: of 256 trials one of the best 3 % is found with 30 % of the steps at most" *
+          doctest::test_suite("exhaustive")) {
   constexpr EarlyStop rule{EarlyStop::Rule::asha, 4, 16};
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const auto benchmark = tasks(seed);

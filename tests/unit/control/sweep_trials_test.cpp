@@ -93,7 +93,8 @@ TEST_CASE("sweep: how often a trial records the metric is its own") {
   CHECK(plan.trials[1].every == 40);
 }
 
-TEST_CASE("sweep: of far too many points some are checked, and none is a trial") {
+TEST_CASE("sweep: of far too many points some are checked, and none is a trial" *
+          doctest::test_suite("exhaustive")) {
   const SweepSurvey survey =
       survey_sweep(recipe(), {"lr=linspace(0.1,1,100000)", "weight_decay=linspace(0.1,1,100000)"});
   CHECK(survey.plan.trials.empty());

@@ -49,7 +49,8 @@ void check_word(const BpeTables& tables, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("long word: random words and merges give the tokens of the whole") {
+TEST_CASE("long word: random words and merges give the tokens of the whole" *
+          doctest::test_suite("exhaustive")) {
   for (const uint64_t letters : {1, 2, 3, 4})
     for (uint64_t seed = 0; seed < 20; ++seed) {
       CAPTURE(letters);
