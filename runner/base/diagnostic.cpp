@@ -115,10 +115,10 @@ std::string place(const SourceSpan& where) {
   return text;
 }
 
-// The recipe, its parents, then the overrides in their order.
+// The recipe, its parents, then the overrides in their order, those that the user typed first.
 auto order(const Diagnostic& d) {
   const std::string name = d.where ? d.where.file->name : "";
-  const bool override_text = name.starts_with("<override ");
+  const bool override_text = name.starts_with('<') && name.find("override ") != name.npos;
   return std::tuple(override_text, d.also.size(), override_text ? name.size() : 0, name,
                     d.where.line, d.where.column);
 }

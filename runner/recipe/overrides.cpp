@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -171,9 +172,10 @@ std::optional<std::string> form_problem(const Override& override_, bool has_valu
   return std::nullopt;
 }
 
-std::optional<Override> split(const std::string& text, size_t number, Diagnostics& diagnostics) {
+std::optional<Override> split(const File& file, size_t number, Diagnostics& diagnostics) {
+  const std::string& text = file->text;
   Override result;
-  result.file = override_file(number + 1, text);
+  result.file = file;
   result.number = number;
   if (const auto broken = first_invalid_byte(text)) {
     diagnostics.push_back({span_of(result.file, *broken, 1), "this is not UTF-8"});
@@ -355,13 +357,39 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
+// Only the last counts: a script may put changes behind its own, a person hardly means it. Tables
+// are merged, and what follows a ~key is not in vain.
+void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeText& text,
+                      const std::vector<Override>& parsed, const std::vector<std::string>& whole,
+                      Diagnostics& diagnostics) {
+  std::map<std::string, const Override*> known;  // by path
+  const size_t first = text.stored + text.implied;
+  for (const Override& next : parsed) {
+    if (next.number < first || next.number >= first + text.typed) continue;
+    if (next.form == Override::Form::removes) continue;
+    const size_t sign = next.form == Override::Form::adds ? 1 : 0;
+    const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
+    const Schema* schema = schema_at(schemas, root, path);
+    if (schema == nullptr || is_table(*schema)) continue;
+    const auto [before, is_new] = known.try_emplace(path, &next);
+    if (!is_new)
+      diagnostics.push_back({next.key_where,
+                             "'" + next.key + "' is given twice, and this one counts",
+                             "'" + before->second->file->text + "' has no effect",
+                             {},
+                             Severity::warning});
+    before->second = &next;
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
                                          const RecipeText& text, Diagnostics& diagnostics) {
   std::vector<Override> parsed;
   for (size_t i = 0; i < text.overrides.size(); ++i)
-    if (auto next = split(text.overrides[i], i, diagnostics)) parsed.push_back(std::move(*next));
+    if (auto next = split(text.override_source(i), i, diagnostics))
+      parsed.push_back(std::move(*next));
   std::vector<std::string> all = text.overrides;
   const auto keep = [&](const Override& next, std::optional<std::string> whole) {
     if (whole) all[next.number] = std::move(*whole);
@@ -369,6 +397,7 @@ std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
   for (const Override& next : parsed) keep(next, apply_types(schemas, root, next, diagnostics));
   for (const Override& next : parsed)
     if (!is_type_alone(next)) keep(next, apply(schemas, root, next, Part::rest, diagnostics));
+  warn_of_repeated(schemas, root, text, parsed, all, diagnostics);
   return all;
 }
 

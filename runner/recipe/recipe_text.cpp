@@ -160,17 +160,28 @@ bool take_extends(LoadedFile& loaded, Diagnostics& diagnostics) {
   return true;
 }
 
+std::shared_ptr<const SourceFile> numbered_file(const std::string& kind, size_t number,
+                                                const std::string& text) {
+  return std::make_shared<SourceFile>(
+      SourceFile{"<" + kind + " " + std::to_string(number) + ">", text});
+}
+
 }  // namespace
 
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text) {
-  return std::make_shared<SourceFile>(
-      SourceFile{"<override " + std::to_string(number) + ">", text});
+  return numbered_file("override", number, text);
+}
+
+std::shared_ptr<const SourceFile> RecipeText::override_source(size_t index) const {
+  const std::string& text = overrides[index];
+  if (index < stored) return numbered_file("stored override", index + 1, text);
+  if (index < stored + implied) return numbered_file("implied override", index - stored + 1, text);
+  return override_file(index - stored - implied + 1, text);
 }
 
 std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
   std::vector<std::shared_ptr<const SourceFile>> sources = files;
-  for (size_t i = 0; i < overrides.size(); ++i)
-    sources.push_back(override_file(i + 1, overrides[i]));
+  for (size_t i = 0; i < overrides.size(); ++i) sources.push_back(override_source(i));
   return sources;
 }
 
@@ -180,6 +191,8 @@ std::string RecipeText::to_json() const {
   for (const auto& file : files)
     json["files"].push_back({{"name", file->name}, {"text", file->text}});
   json["overrides"] = overrides;
+  if (stored > 0) json["stored"] = stored;
+  if (implied > 0) json["implied"] = implied;
   // A recipe is UTF-8; an override is whatever the shell passed.
   return json_text(json, 2, NotUtf8::replaced) + "\n";
 }
@@ -192,6 +205,8 @@ RecipeText RecipeText::from_json(const std::string& text) {
       recipe.files.push_back(std::make_shared<SourceFile>(
           SourceFile{file.at("name").get<std::string>(), file.at("text").get<std::string>()}));
     recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
+    recipe.stored = json.value("stored", size_t{0});
+    recipe.implied = json.value("implied", size_t{0});
     if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
     return recipe;
   } catch (const nlohmann::json::exception& error) {
@@ -214,6 +229,7 @@ RecipeText read_recipe(const fs::path& file, std::vector<std::string> overrides)
     throw Error("command line: the name of the recipe is empty", ExitCode::bad_recipe);
   Reading reading;
   reading.text.overrides = std::move(overrides);
+  reading.text.typed = reading.text.overrides.size();
   for (fs::path next = file; !next.empty();) next = read_one(reading, next);
   return std::move(reading.text);
 }

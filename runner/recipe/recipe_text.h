@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -19,14 +20,25 @@ struct RecipeText {
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
 
-  // All texts that a diagnostic may point into: the files, and each override as one of its own.
+  // The first of the overrides were stored with a run, and the next are what a command adds for its
+  // options. The user typed the rest, and counts only those.
+  size_t stored = 0, implied = 0;
+  // So many of the rest stand on one command line, where a key is hardly meant to be given twice.
+  size_t typed = 0;
+
+  // An override as a text of its own: "<override 2>" is the second one that the user typed.
+  std::shared_ptr<const SourceFile> override_source(size_t index) const;
+  // All texts that a diagnostic may point into: the files, then the overrides.
   std::vector<std::shared_ptr<const SourceFile>> sources() const;
 
   std::string to_json() const;
   static RecipeText from_json(const std::string& json);  // throws Error
 };
 
-// "<override 2>": the override with this number, from 1, as a text of its own.
+// What the name of a typed override begins with.
+inline constexpr std::string_view kTypedOverride = "<override ";
+
+// "<override 2>": the typed override with this number, from 1, as a text of its own.
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text);
 
 // Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too

@@ -76,7 +76,8 @@ Resolution try_resolve(const RecipeText& text, const DatasetInfo& dataset_info =
 // parsed and merged once.
 class Resolver {
  public:
-  // The overrides of the text play no part. Throws RecipeError for a file that is no TOML.
+  // The overrides of the text play no part, but how many of them the user has not typed does.
+  // Throws RecipeError for a file that is no TOML.
   explicit Resolver(RecipeText text, const SchemaSet& schemas = SchemaSet::embedded());
   ~Resolver();
 

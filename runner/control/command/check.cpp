@@ -181,6 +181,7 @@ void check_sweep(Report& report, const RecipeText& recipe, const Words& override
 }
 
 Report check(const std::string& recipe, const Words& overrides, const Options& options,
+      text.typed = 0;
              const StoreFolder& folder) {
   Report report;
   try {

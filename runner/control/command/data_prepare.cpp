@@ -24,8 +24,10 @@ constexpr const char* kAround =
     "sequences = 1\n[optimizer]\ntype = \"adamw\"\nlr = 1.0\n[evaluation]\n";
 
 RecipeText around(Words overrides) {
-  return {{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})},
-          std::move(overrides)};
+  RecipeText text{{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})},
+                  std::move(overrides)};
+  text.typed = text.overrides.size();
+  return text;
 }
 
 ResolvedRecipe recipe_of(Words words, const Globals& globals) {

@@ -153,7 +153,7 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!name.empty() && !weights.run())
     throw Error("eval: --as is for the results of a run; those of a HuggingFace folder are printed",
                 ExitCode::bad_recipe);
-  const RecipeText text = weights.recipe(overrides);
+  const RecipeText text = weights.recipe({}, overrides);
   const WorkingDirectory there(weights.run());
   const ResolvedRecipe recipe = resolved_aloud(text, globals);
   require_evaluation_keys(recipe, overrides);

@@ -6,6 +6,8 @@
 #include "base/suggest.h"
 #include "base/terminal/console.h"
 #include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/ranks.h"
+#include "recipe/schema/key_lookup.h"
 
 namespace exprun {
 
@@ -51,11 +53,23 @@ LaunchRequest request_for(RecipeText text, const Globals& globals) {
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
 }
 
+namespace {
+
+// "lr", "optimizer.lr": a key that a recipe can have.
+bool is_key(const std::string& word) {
+  return !matching_paths(SchemaSet::embedded(), {}, word).empty();
+}
+
+}  // namespace
+
 std::string without_blanks(const Words& words, size_t i) {
   if (words[i].find('=') != std::string::npos) return "";
   const bool is_last = i + 1 == words.size();
   if (i > 0 && words[i - 1].ends_with('=')) return words[i - 1] + words[i];
-  if (is_last || !words[i + 1].starts_with('=')) return "";
+  if (is_last) return "";
+  if (words[i + 1].find('=') == std::string::npos && is_key(words[i]))
+    return words[i] + '=' + words[i + 1];
+  if (!words[i + 1].starts_with('=')) return "";
   const bool alone = words[i + 1] == "=" && i + 2 < words.size();
   return words[i] + words[i + 1] + (alone ? words[i + 2] : "");
 }
@@ -128,8 +142,7 @@ std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
     machines.rdzv_endpoint = "localhost:1";
   const JoinedRank joined = ranks_of_machine(machines);
   if (machines.nnodes > 1) return joined;
-  if (nproc_per_node_)
-    overrides.push_back("parallelism.world_size=" + std::to_string(*nproc_per_node_));
+  if (nproc_per_node_) set_world_size(overrides, *nproc_per_node_);
   return std::nullopt;
 }
 

@@ -42,8 +42,8 @@ ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals);
 
 LaunchRequest request_for(RecipeText text, const Globals& globals);
 
-// "lr=3e-4" of "lr = 3e-4" and "lr= 3e-4", of which words[i] is the first word without its "=";
-// empty where it is something else.
+// "lr=3e-4" of "lr = 3e-4", "lr= 3e-4" and "lr 3e-4", of which words[i] is the first word without
+// its "="; empty where it is something else.
 std::string without_blanks(const Words& words, size_t i);
 
 // A recipe that lies there, for a word that is none: "mine.toml" for "mine" and "mine.tml". May be

@@ -73,6 +73,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   const RecipeText text_before = text;
   const ResolvedRecipe before = resolve_stored(text, "resume", reference);
   text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
+  text.typed = overrides.size();
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;

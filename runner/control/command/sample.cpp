@@ -84,14 +84,13 @@ void require_sample_keys(const RecipeText& text, const Words& settings) {
   if (!unknown.empty()) throw RecipeError(std::move(unknown));
 }
 
-// What there is to say about `text`, whose last overrides are the settings as changes of the table:
-// at the places of what was typed.
+// What there is to say about `text`, whose typed overrides are the settings as changes of the
+// table: at the places of what was typed.
 Diagnostics judged_as_typed(const RecipeText& text, const Words& settings) {
   Diagnostics diagnostics = try_resolve(text).diagnostics;
-  const size_t before = text.overrides.size() - settings.size();
   for (Diagnostic& diagnostic : diagnostics)
     for (size_t i = 0; diagnostic.where && i < settings.size(); ++i) {
-      if (diagnostic.where.file->name != override_file(before + i + 1, "")->name) continue;
+      if (diagnostic.where.file->name != override_file(i + 1, "")->name) continue;
       diagnostic.where = in_setting(diagnostic.where, i + 1, settings[i]);
       break;
     }
@@ -392,8 +391,9 @@ int run_sample(const Words& words, const Globals& globals) {
   const Value* written = base.find(kPrefix + "end_of_text");
   if (!written || written->origin == Origin::default_value)
     overrides.push_back(kPrefix + "end_of_text=stop");
-  for (const std::string& setting : settings) overrides.push_back(change_in(kSampleTable, setting));
-  const RecipeText text = weights.recipe(overrides);
+  Words changes;
+  for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
+  const RecipeText text = weights.recipe(overrides, changes);
   const WorkingDirectory there(weights.run());
   refuse_mistakes(text, settings);
   const bool interactive =

@@ -57,6 +57,8 @@ RecipeText read_stored(const Store& store, const RunRow& run, const std::string&
   RecipeText text = RecipeText::from_json(json);
   const std::vector<ParameterRow> parameters = store.parameters(run.id);
   for (std::string& change : text.overrides) change = with_path(change, parameters);
+  text.stored = text.overrides.size();
+  text.implied = 0;
   return text;
 }
 
@@ -85,6 +87,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {
   RecipeText text = read_stored(store, run, store.recipe_json(run.id));
   text.overrides.insert(text.overrides.end(), changes.begin(), changes.end());
+  text.typed = changes.size();
   return text;
 }
 

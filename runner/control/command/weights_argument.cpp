@@ -72,15 +72,20 @@ void WeightsArgument::require_no_tokenizer() const {
                 ExitCode::bad_recipe);
 }
 
-RecipeText WeightsArgument::recipe(const Words& changes) const {
-  if (!run_) return recipe_of(word_, changes);
-  Words all = changes;
-  if (!tokenizer_.empty()) {
+RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) const {
+  Words all = implied;
+  if (run_ && !tokenizer_.empty()) {
     const bool is_json = vocabulary_files(tokenizer_).front().filename() == "tokenizer.json";
     all.insert(all.begin(), {std::string("dataset.tokenizer=") + (is_json ? "huggingface" : "gpt2"),
                              "dataset.vocabulary=" + toml_quoted(tokenizer_.string())});
   }
-  return understood_recipe(*store_, *run_, all, command_.c_str(), word_);
+  const size_t not_typed = all.size();
+  all.insert(all.end(), typed.begin(), typed.end());
+  RecipeText text = run_ ? understood_recipe(*store_, *run_, all, command_.c_str(), word_)
+                         : recipe_of(word_, all);
+  text.implied = not_typed;
+  text.typed = typed.size();
+  return text;
 }
 
 EvaluatedWeights WeightsArgument::located(RecipeText text) {

@@ -26,8 +26,9 @@ class WeightsArgument {
   WeightsArgument(const std::string& command, const std::string& word, const std::string& step,
                   const std::string& tokenizer, const Globals& globals);
 
-  // Its recipe with changes. Throws RecipeError.
-  RecipeText recipe(const Words& changes) const;
+  // Its recipe with the changes that options imply and those that the user typed. Throws
+  // RecipeError.
+  RecipeText recipe(const Words& implied, const Words& typed = {}) const;
 
   const std::optional<RunRow>& run() const { return run_; }
 

@@ -221,13 +221,14 @@ void move_settings(std::vector<std::string>& arguments, std::vector<std::string>
   arguments.erase(settings, arguments.end());
 }
 
-// Diagnostics point at the overrides that were made of a point, from number `first` on: what the
-// user wrote is an axis and one of its values.
-Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, size_t first) {
+// Diagnostics point at the overrides that were made of a point, the last of `text`: what the user
+// wrote is an axis and one of its values.
+Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, const RecipeText& text) {
+  const size_t first = text.overrides.size() - point.size();
   for (Diagnostic& diagnostic : diagnostics)
     for (size_t i = 0; diagnostic.where && i < point.size(); ++i) {
       const SweepChange& change = point[i];
-      if (diagnostic.where.file->name != override_file(first + i, "")->name) continue;
+      if (diagnostic.where.file->name != text.override_source(first + i)->name) continue;
       const bool at_value = diagnostic.where.column > change.override.find('=') + 1;
       diagnostic.where = at_value ? change.value : change.key;
       break;
@@ -249,7 +250,10 @@ class Survey {
          const SearchOptions& options)
       : recipe_(recipe), glance_(glance) {
     const bool in_recipe = has_sweep(recipe);
-    if (in_recipe) recipe_.overrides.push_back("~sweep");
+    if (in_recipe) {
+      recipe_.overrides.insert(recipe_.overrides.begin(), "~sweep");
+      ++recipe_.implied;
+    }
     const Resolver resolver(recipe_);
     const Resolution base = resolver(recipe_.overrides);
     move_settings(arguments, recipe.overrides, base.recipe.root());
@@ -425,7 +429,7 @@ class Survey {
     }
     const Diagnostics& more = result.resolution.diagnostics;
     result.said.insert(result.said.end(), more.begin(), more.end());
-    result.said = at_axes(std::move(result.said), point, recipe_.overrides.size() + 1);
+    result.said = at_axes(std::move(result.said), point, result.text);
     return result;
   }
 
@@ -552,8 +556,7 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
     if (!has_errors(problems) && has_weights_to_fit(recipe) &&
         asked.insert(model_of(recipe)).second)
       add(problems_of_weights(trial->text));
-    const size_t first = trial->text.overrides.size() - trial->point.size() + 1;
-    for (Diagnostic& problem : at_axes(std::move(problems), trial->point, first))
+    for (Diagnostic& problem : at_axes(std::move(problems), trial->point, trial->text))
       if (problem.severity == Severity::error && said_before.insert(said(problem)).second)
         mistakes.push_back(std::move(problem));
   }

@@ -106,6 +106,19 @@ TEST_CASE("load: what is stored resolves to the same recipe without the files") 
   CHECK(stored.overrides == std::vector<std::string>{"lr=1e-2"});
 }
 
+TEST_CASE("load: overrides are numbered as they were typed, behind those of a run and of options") {
+  RecipeText text;
+  text.files = {std::make_shared<SourceFile>(SourceFile{"mine.toml", ""})};
+  text.overrides = {"steps=1", "seed=2", "precision.compute=bf16", "lr=1", "num_layers=3"};
+  text.stored = 2;
+  text.implied = 1;
+  std::vector<std::string> names;
+  for (const auto& source : RecipeText::from_json(text.to_json()).sources())
+    names.push_back(source->name);
+  CHECK(names == std::vector<std::string>{"mine.toml", "<stored override 1>", "<stored override 2>",
+                                          "<implied override 1>", "<override 1>", "<override 2>"});
+}
+
 TEST_CASE("load: a damaged stored recipe says so") {
   CHECK_THROWS_WITH_AS(RecipeText::from_json("{\"files\": [], \"overrides\": []}"),
                        "recipe: the stored recipe has no file", Error);

@@ -55,12 +55,20 @@ int world_size(const ResolvedRecipe& resolved) {
   return size ? static_cast<int>(*size) : 1;
 }
 
-RecipeText with_world_size(RecipeText text, int ranks) {
-  std::erase_if(text.overrides, [](const std::string& word) {
+void set_world_size(std::vector<std::string>& overrides, int64_t ranks) {
+  const std::string wanted = "parallelism.world_size=" + std::to_string(ranks);
+  bool is_set = false;
+  for (std::string& word : overrides) {
     const std::string key = word.substr(0, word.find('='));
-    return key == "world_size" || key == "parallelism.world_size";
-  });
-  text.overrides.push_back("parallelism.world_size=" + std::to_string(ranks));
+    if (key != "world_size" && key != "parallelism.world_size") continue;
+    word = wanted;
+    is_set = true;
+  }
+  if (!is_set) overrides.push_back(wanted);
+}
+
+RecipeText with_world_size(RecipeText text, int ranks) {
+  set_world_size(text.overrides, ranks);
   return text;
 }
 

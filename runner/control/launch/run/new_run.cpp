@@ -62,7 +62,7 @@ std::vector<ParameterRow> parameter_rows(const ResolvedRecipe& resolved) {
 
 std::string stored_text(const LaunchRequest& request) {
   RecipeText text = request.text;
-  text.overrides = request.resolved.overrides();
+  text.overrides = request.resolved.overrides();  // as many, with the whole paths of their keys
   return text.to_json();
 }
 
