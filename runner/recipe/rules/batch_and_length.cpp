@@ -88,12 +88,14 @@ void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) 
   const auto tokens = batch_tokens(input.root);
   if (epoch == 0 || !tokens || *tokens <= epoch) return;
   const bool sequences = integer_at(input.root, "batch.sequences").has_value();
-  diagnostics.push_back(
-      {place_of(input.root, sequences ? "batch.sequences" : "batch.tokens"),
-       "one step takes " + std::to_string(*tokens) + " tokens, more than the training data have",
-       "an epoch is " + std::to_string(epoch) + " tokens",
-       {},
-       Severity::warning});
+  const std::string key = sequences ? "batch.sequences" : "batch.tokens";
+  const int64_t most = sequences ? epoch / *sequence_length(input.root) : epoch;
+  diagnostics.push_back(clash(
+      input.root, {key, "batch.sequence_length", "model.context_length", "dataset.path"},
+      "one step takes " + std::to_string(*tokens) + " tokens, more than the training data have",
+      "an epoch is " + std::to_string(epoch) + " tokens: use more data, or " + key + " = " +
+          std::to_string(most) + " or less",
+      Severity::warning));
 }
 
 void sequence_fits_context(const RuleInput& input, Diagnostics& diagnostics) {
@@ -120,11 +122,12 @@ void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = run_length(input.root);
   const auto steps = length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
   if (!steps || *steps >= 1 || *steps <= 0) return;
-  diagnostics.push_back({place_of(input.root, "run.length"),
-                         "the run is shorter than one step",
-                         "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens",
-                         {},
-                         Severity::warning});
+  diagnostics.push_back(clash(
+      input.root,
+      {"run.length", "batch.sequences", "batch.tokens", "batch.sequence_length",
+       "model.context_length"},
+      "the run is shorter than one step",
+      "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens", Severity::warning));
 }
 
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
@@ -150,30 +153,30 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = period_at(input.root, "schedule.decay_length");
   if (!warmup || !until) return;
   if (is_written(input.root, "schedule.decay_until") && longer(input, *warmup, *until))
-    diagnostics.push_back({place_of(input.root, "schedule.decay_until"),
-                           "'decay_until' is within the warm-up",
-                           "the warm-up takes " + to_string(*warmup)});
+    diagnostics.push_back(clash(input.root, {"schedule.decay_until", "schedule.warmup"},
+                                "'decay_until' is within the warm-up",
+                                "the warm-up takes " + to_string(*warmup)));
   const auto warmup_steps = in_steps(input.root, input.dataset_info, *warmup);
   const auto until_steps = in_steps(input.root, input.dataset_info, *until);
   const auto length_steps =
       length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
   if (!warmup_steps || !until_steps || !length_steps) return;
   if (*warmup_steps <= *until_steps && *warmup_steps + *length_steps > *until_steps)
-    diagnostics.push_back({place_of(input.root, "schedule.decay_length"),
-                           "'decay_length' of " + to_string(*length) + " begins within the warm-up",
-                           "the decay ends after " + to_string(*until)});
+    diagnostics.push_back(
+        clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
+              "'decay_length' of " + to_string(*length) + " begins within the warm-up",
+              "the decay ends after " + to_string(*until)));
 }
 
 void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnostics) {
   const std::string path = "schedule.decay_until";
   const Schema* schema = schema_at(input.schemas, input.root, path);
   if (!schema || !schema->value("x-no-effect", false) || !is_written(input.root, path)) return;
-  diagnostics.push_back({place_of(input.root, path),
-                         "'decay_until' has no effect on schedule \"" +
-                             text_at(input.root, "schedule.type").value_or("") + "\"",
-                         "\"linear\", \"cosine\" and \"wsd\" end their decay there",
-                         {},
-                         Severity::warning});
+  diagnostics.push_back(clash(input.root, {path, "schedule.type"},
+                              "'decay_until' has no effect on schedule \"" +
+                                  text_at(input.root, "schedule.type").value_or("") + "\"",
+                              "\"linear\", \"cosine\" and \"wsd\" end their decay there",
+                              Severity::warning));
 }
 
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
@@ -185,8 +188,8 @@ void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
     const auto period = period_at(input.root, path);
     if (!period || period->unit != PeriodUnit::epochs || !is_written(input.root, path)) continue;
     diagnostics.push_back(
-        {place_of(input.root, path), "'" + last_part(path) + "' cannot count epochs",
-         "dataset.order = \"random_offsets\" has no epochs: use steps or tokens"});
+        clash(input.root, {path, "dataset.order"}, "'" + last_part(path) + "' cannot count epochs",
+              "dataset.order = \"random_offsets\" has no epochs: use steps or tokens"));
   }
 }
 

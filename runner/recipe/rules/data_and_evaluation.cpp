@@ -32,10 +32,11 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
   if (!none || !text_at(input.root, "dataset.type")) return;
   const bool text = is_made_of_text(*text_at(input.root, "dataset.type"));
   for (const std::string& path : evaluations_of(input.root, "val_loss"))
-    diagnostics.push_back({place_of(input.root, join_path(path, "type")),
-                           "[" + path + "] has no validation data",
-                           text ? "set dataset.validation_fraction to more than 0"
-                                : "set dataset.validation, or remove this table"});
+    diagnostics.push_back(clash(
+        input.root, {join_path(path, "type"), "dataset.validation_fraction", "dataset.validation"},
+        "[" + path + "] has no validation data",
+        text ? "set dataset.validation_fraction to more than 0"
+             : "set dataset.validation, or remove this table"));
 }
 
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
@@ -49,11 +50,11 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
     const std::string key = join_path(path, "tokens");
     const auto tokens = integer_at(input.root, key);
     if (!tokens || *tokens <= predicted) continue;
-    diagnostics.push_back({place_of(input.root, key),
-                           "'tokens' must be <= " + std::to_string(predicted) +
-                               ": the validation split has " + std::to_string(size) +
-                               " tokens, and " + first + " is not predicted",
-                           "\"auto\" takes the whole split"});
+    diagnostics.push_back(clash(input.root, {key, "dataset.validation_fraction", "dataset.path"},
+                                "'tokens' must be <= " + std::to_string(predicted) +
+                                    ": the validation split has " + std::to_string(size) +
+                                    " tokens, and " + first + " is not predicted",
+                                "\"auto\" takes the whole split"));
   }
 }
 
@@ -89,22 +90,31 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
 
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
+  if (!length) return;
   const bool separate = blocks_are_separate(input.root);
-  const auto complain = [&](const char* split, std::optional<int64_t> prepared,
-                            std::optional<int64_t> most) {
+  std::string short_splits;
+  int64_t longest = *length;
+  const auto compare = [&](const char* split, std::optional<int64_t> prepared,
+                           std::optional<int64_t> most) {
     const auto tokens = prepared ? prepared : most;
-    if (!length || !tokens || *tokens - !separate >= *length) return;
-    diagnostics.push_back({place_of(input.root, "batch.sequence_length"),
-                           "'sequence_length' is " + std::to_string(*length) + ", but the " +
-                               split + " data have " + (prepared ? "only " : "at most ") +
-                               pluralize(*tokens, "token"),
-                           separate ? "use more data or shorter sequences"
-                                    : "a sequence needs one token more than its length"});
+    if (!tokens || *tokens - !separate >= *length) return;
+    short_splits += std::string(short_splits.empty() ? "the " : ", and the ") + split +
+                    " data have " + (prepared ? "only " : "at most ") + pluralize(*tokens, "token");
+    longest = std::min(longest, *tokens - !separate);
   };
   const DatasetInfo& dataset_info = input.dataset_info;
-  complain("training", dataset_info.train_tokens, dataset_info.most_train_tokens);
+  compare("training", dataset_info.train_tokens, dataset_info.most_train_tokens);
   if (dataset_info.validation_tokens != 0)
-    complain("validation", dataset_info.validation_tokens, dataset_info.most_validation_tokens);
+    compare("validation", dataset_info.validation_tokens, dataset_info.most_validation_tokens);
+  if (short_splits.empty()) return;
+  const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
+                                                                          : "model.context_length";
+  std::string help = "use more data";
+  if (longest > 0) help += ", or a length of at most " + std::to_string(longest);
+  if (!separate) help += "; a sequence needs one token more than its length";
+  diagnostics.push_back(clash(
+      input.root, {key, "dataset.path", "dataset.validation_fraction"},
+      "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " + short_splits, help));
 }
 
 // Else the border would divide a block, and shift all that follow.
@@ -165,11 +175,11 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
   for (const char* type : {"sample", "hellaswag", "perplexity", "completion"})
     for (const std::string& path : evaluations_of(input.root, type))
-      diagnostics.push_back(
-          {place_of(input.root, join_path(path, "type")),
-           "[" + path + "] needs a tokenizer, but token_shards has none",
-           "name the tokenizer that made the tokens (dataset.tokenizer; `exprun eval` and `exprun "
-           "sample` have --tokenizer), or remove this table"});
+      diagnostics.push_back(clash(
+          input.root, {join_path(path, "type"), "dataset.type", "dataset.tokenizer"},
+          "[" + path + "] needs a tokenizer, but token_shards has none",
+          "name the tokenizer that made the tokens (dataset.tokenizer; `exprun eval` and `exprun "
+          "sample` have --tokenizer), or remove this table"));
 }
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
@@ -180,9 +190,9 @@ void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
     for (const CodePoint& c : code_points(prompt)) {
       if (input.dataset_info.characters->find(c.value) != std::u32string::npos) continue;
       diagnostics.push_back(
-          {place_of(input.root, key),
-           "the prompt has '" + std::string(c.bytes) + "', which does not occur in the text",
-           "a character tokenizer knows only the characters of its text"});
+          clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
+                "the prompt has '" + std::string(c.bytes) + "', which does not occur in the text",
+                "a character tokenizer knows only the characters of its text"));
       break;
     }
   }

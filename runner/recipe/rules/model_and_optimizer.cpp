@@ -181,11 +181,9 @@ void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostic
     const bool decays = number_at(input.root, key).value_or(0) > 0;
     const bool nothing = text_at(input.root, join_path(path, "decay")) == "none";
     if (decays && nothing && is_written(input.root, key))
-      diagnostics.push_back({place_of(input.root, key),
-                             "'weight_decay' has no effect with decay = \"none\"",
-                             "remove one of them",
-                             {},
-                             Severity::warning});
+      diagnostics.push_back(clash(input.root, {key, join_path(path, "decay")},
+                                  "'weight_decay' has no effect with decay = \"none\"",
+                                  "remove one of them", Severity::warning));
   }
 }
 
@@ -195,9 +193,10 @@ void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics
   const bool* is_on = rounds == nullptr ? nullptr : rounds->as<bool>();
   if (is_on == nullptr || !*is_on) return;
   if (text_at(input.root, "precision.optimizer_state") != "bf16") return;
-  diagnostics.push_back({place_of(input.root, "precision.optimizer_state"),
-                         "'stochastic_rounding' needs optimizer_state = \"fp32\"",
-                         "an update computed in bf16 is already rounded to nearest"});
+  diagnostics.push_back(clash(input.root,
+                              {"precision.optimizer_state", "precision.stochastic_rounding"},
+                              "'stochastic_rounding' needs optimizer_state = \"fp32\"",
+                              "an update computed in bf16 is already rounded to nearest"));
 }
 
 }  // namespace exprun

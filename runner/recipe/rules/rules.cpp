@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "recipe/key_path.h"
+#include "recipe/recipe_text.h"
 
 namespace exprun {
 namespace {
@@ -100,19 +101,22 @@ bool is_written(const Table& root, std::string_view path) {
 }
 
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
-                 std::string help) {
-  const auto is_changed = [&](const std::string& path) {
+                 std::string help, Severity severity) {
+  const auto newness = [&](const std::string& path) {
     const Value* value = find_path(root, path);
-    return value != nullptr && value->where && value->origin == Origin::command_line;
+    if (value == nullptr || !value->where || value->origin != Origin::command_line) return 0;
+    return value->where.file->name.starts_with(kTypedOverride) ? 2 : 1;
   };
   const SourceSpan first = place_of(root, paths.front());
-  const auto changed = std::find_if(paths.begin(), paths.end(), is_changed);
-  if (changed == paths.begin() || changed == paths.end())
-    return {first, std::move(message), std::move(help)};
+  const auto changed =
+      std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
+        return newness(a) < newness(b);
+      });  // the first of several
+  if (changed == paths.begin()) return {first, std::move(message), std::move(help), {}, severity};
   if (is_written(root, paths.front()))
     help += (help.empty() ? "'" : "; '") + last_part(paths.front()) + "' is set in " +
             first.file->name + ":" + std::to_string(first.line);
-  return {place_of(root, *changed), std::move(message), std::move(help)};
+  return {place_of(root, *changed), std::move(message), std::move(help), {}, severity};
 }
 
 bool has_table(const Table& root, std::string_view table) {

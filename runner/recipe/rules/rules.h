@@ -29,9 +29,10 @@ SourceSpan place_of(const Table& root, std::string_view path);
 bool is_written(const Table& root, std::string_view path);
 
 // A mistake between keys, of which the message names the first: at its place, or at that of another
-// which the command line has changed while the first stands in a file.
+// which the command line has changed while the first stands in a file. What the user typed counts
+// more than what was stored with a run.
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
-                 std::string help = "");
+                 std::string help = "", Severity severity = Severity::error);
 
 // Whether a top-level table is; its absence is reported by the validator.
 bool has_table(const Table& root, std::string_view table);
