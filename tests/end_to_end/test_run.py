@@ -157,7 +157,7 @@ class Run(ExprunTest):
         self.assertEqual(said, f"<override 2>:1:11: error: {message}")
         checked = self.exprun("check", "tiny.toml", "init_from=nothing")
         self.assertIn(f"<override 1>:1:11: warning: {message}", checked.err)
-        self.assertIn("tiny.toml: no mistakes, but a run would not start here\n", checked.out)
+        self.assertIn("tiny.toml: no mistakes, but a run would not start here (--strict makes that an error)\n", checked.out)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
         weights = self.folder / "runs" / run.name / "checkpoints/step_00000002"
         self.exprun("tiny.toml", "steps=3", "seed=5", f"init_from={weights.relative_to(self.folder)}", "checkpoint.every=1 steps")

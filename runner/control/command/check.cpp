@@ -114,14 +114,7 @@ class DataLook {
 
   // What is missing here is a warning.
   DataGlance operator()(const Resolution& resolution) {
-    DataGlance glance;
-    if (resolution.is_valid("dataset")) glance = glances_.of(resolution.recipe);
-    if (resolution.is_valid("evaluation"))
-      for (Diagnostic& problem : evaluation_file_problems(resolution.recipe))
-        glance.problems.push_back(std::move(problem));
-    if (resolution.is_valid("model"))
-      for (Diagnostic& problem : initial_weights_problems(resolution.recipe, folder_))
-        glance.problems.push_back(std::move(problem));
+    DataGlance glance = glance_at_files(resolution, folder_, glances_);
     lacks_files_ = lacks_files_ || has_errors(glance.problems);
     glance.problems = as_warnings(std::move(glance.problems));
     return glance;
@@ -181,7 +174,6 @@ void check_sweep(Report& report, const RecipeText& recipe, const Words& override
 }
 
 Report check(const std::string& recipe, const Words& overrides, const Options& options,
-      text.typed = 0;
              const StoreFolder& folder) {
   Report report;
   try {
@@ -189,6 +181,7 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some
+      text.typed = 0;
       check_sweep(report, text, overrides, options, folder);
     } else {
       check_run(report, text, std::move(resolution), options, folder);
@@ -218,7 +211,9 @@ void print_plain(const std::string& recipe, const Report& report) {
   if (report.trials == 1) sweep = "; a sweep of 1 trial:";
   if (report.trials > 1)
     sweep = "; a sweep of " + std::to_string(report.trials) + " trials, the first of them:";
-  print(recipe + ": no mistakes" + (report.lacks_files ? ", but a run would not start here" : "") +
+  print(recipe + ": no mistakes" +
+        (report.lacks_files ? ", but a run would not start here (--strict makes that an error)"
+                            : "") +
         sweep + '\n');
   if (!report.plan.is_null()) print(plan_text(report.plan));
   if (report.needs_data && !report.lacks_files)

@@ -51,8 +51,19 @@ Performed answer(const Store& store, const StoreFolder& folder, const Launch& la
   return performed(launched);
 }
 
+// Throws RecipeError with the mistakes of the recipe and the files that are missing beside them.
+void require_sound(const RecipeText& text, const Globals& globals) {
+  const Resolution resolution = try_resolve(text);
+  if (!has_errors(resolution.diagnostics)) return;
+  DatasetGlances glances(globals.store.data());
+  Diagnostics problems = glance_at_files(resolution, globals.store, glances).problems;
+  problems.insert(problems.begin(), resolution.diagnostics.begin(), resolution.diagnostics.end());
+  throw RecipeError(first_of(std::move(problems)));
+}
+
 Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
                    const AttemptBegun& begun, const Globals& globals) {
+  require_sound(text, globals);
   LaunchRequest request = request_for(std::move(text), globals);
   request.joined = joined;
   request.begun = begun;
@@ -122,7 +133,7 @@ int run_recipe(const Words& words, const Globals& globals) {
   };
   if (!detach) return run({});
   refuse_detached_machines(joined);
-  resolve(read_recipe(recipe, overrides));  // mistakes are shown here
+  require_sound(read_recipe(recipe, overrides), globals);  // mistakes are shown here
   return launch_in_background(globals.store, run);
 }
 

@@ -48,6 +48,18 @@ void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& req
 
 }  // namespace
 
+DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& folder,
+                           DatasetGlances& glances) {
+  DataGlance glance;
+  const auto add = [&](const Diagnostics& more) {
+    glance.problems.insert(glance.problems.end(), more.begin(), more.end());
+  };
+  if (resolution.is_valid("dataset")) glance = glances.of(resolution.recipe);
+  if (resolution.is_valid("evaluation")) add(evaluation_file_problems(resolution.recipe));
+  if (resolution.is_valid("model")) add(initial_weights_problems(resolution.recipe, folder));
+  return glance;
+}
+
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   bool is_new) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());

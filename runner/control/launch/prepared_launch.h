@@ -27,6 +27,11 @@ struct PreparedLaunch {
 PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
                               const std::optional<RunRow>& run);
 
+// Of the data, the examples of evaluations and the weights to begin with that a recipe names: what
+// is missing, and what the data tell. Of tables with mistakes of their own, nothing.
+DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& folder,
+                           DatasetGlances& glances);
+
 // What is wrong with the recipe or its data at first sight, for a new run also with the weights
 // that it begins with, and GPUs that it wants and this machine has not, before anything is prepared
 // or written. Returns what it saw of the data. Throws RecipeError.
