@@ -72,7 +72,7 @@ class FineTuning(ExprunTest):
         self.exprun("tiny.toml", "optimizer.type=sgd", "optimizer.ema=0.9", "steps=6")
         said = self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "frozen=[\"blocks.*\"]", code=2).err
         self.assertIn("\noptimizer state:\n  average of blocks.0.", said)
-        self.assertIn("--fresh-optimizer takes only the weights", said)
+        self.assertIn("add --fresh-optimizer to take only the weights", said)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(1,)])
 
     def test_check_compares_the_weights_with_the_model(self):

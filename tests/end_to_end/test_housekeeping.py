@@ -254,3 +254,5 @@ class Housekeeping(ExprunTest):
 
 if __name__ == "__main__":
     unittest.main()
+        said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained
+        self.assertRegex(said, r"  train/loss: [\d.]+ at step 20, as before\n")

@@ -233,6 +233,25 @@ bool same_bits(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
+struct ValueInBoth {
+  int64_t step;
+  double value, before;
+};
+
+// At the last step at which both have one: either may have ended early.
+std::optional<ValueInBoth> last_in_both(const Store& store, const SeriesRow& now,
+                                        const SeriesRow& before) {
+  if (now.last_step == before.last_step) return ValueInBoth{now.last_step, now.last, before.last};
+  const auto known = store.metrics(before.id);
+  std::map<int64_t, double> values;
+  for (const MetricRow& row : known) values[row.step] = row.value;
+  std::optional<ValueInBoth> last;
+  for (const MetricRow& row : store.metrics(now.id))
+    if (const auto old = values.find(row.step); old != values.end())
+      last = ValueInBoth{row.step, row.value, old->second};
+  return last;
+}
+
 }  // namespace
 
 std::vector<DifferentValue> different_parameters(const Store& store,
@@ -261,13 +280,15 @@ std::vector<std::string> result_differences(const Store& store, const RunRow& be
   for (const SeriesRow& row : store.series(now.id)) {
     const auto old = old_series.find(row.name);
     if (row.timing || row.count == 0 || old == old_series.end() || old->second.count == 0) continue;
-    const std::string what =
-        row.name + ": " + shortest(row.last) + " at step " + std::to_string(row.last_step);
-    const bool same =
-        same_bits(row.last, old->second.last) && row.last_step == old->second.last_step;
-    lines.push_back(what + (same ? ", as before"
-                                 : " (was " + shortest(old->second.last) + " at step " +
-                                       std::to_string(old->second.last_step) + ")"));
+    const auto both = last_in_both(store, row, old->second);
+    if (!both) {
+      lines.push_back(row.name + ": no step has a value in both");
+      continue;
+    }
+    lines.push_back(
+        row.name + ": " + shortest(both->value) + " at step " + std::to_string(both->step) +
+        (same_bits(both->value, both->before) ? ", as before"
+                                              : " (was " + shortest(both->before) + ")"));
   }
   return lines;
 }

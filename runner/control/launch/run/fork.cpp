@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr size_t kMostShown = 12;
+constexpr size_t kMostShown = 4;
 
 void add(std::string& text, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += "\n  " + lines[i];
@@ -27,10 +27,12 @@ void add(std::string& text, const std::vector<std::string>& lines) {
     text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
 }
 
+// Those of what decides which tensors there are; the length of the run is no reason.
 std::string changes_between(const ResolvedRecipe& before, const ResolvedRecipe& now) {
   std::vector<std::string> lines;
   for (const Difference& difference : differences(before, now))
-    lines.push_back(difference.path + ": " + difference.a + " -> " + difference.b);
+    if (!difference.path.starts_with("run."))
+      lines.push_back(difference.path + ": " + difference.a + " -> " + difference.b);
   std::string text;
   add(text, lines);
   return text;
@@ -100,15 +102,18 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
     said += "\nparameters:";
     add(said, of_model);
     throw Error(said +
-                    "\nmodel.init_from with model.init_partial=true begins a new run with the "
-                    "weights that fit: see exprun schema model",
+                    "\na fork keeps the model; for a new run that begins with the weights that "
+                    "fit, add model.init_from=" +
+                    shell_quoted(origin.run.folder) +
+                    " model.init_partial=true to the command that runs the recipe",
                 ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) return;
   said += "\noptimizer state:";
   add(said, of_optimizer);
   throw Error(
-      said + "\n--fresh-optimizer takes only the weights, and starts with a fresh optimizer state",
+      said +
+          "\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state",
       ExitCode::bad_recipe);
 }
 

@@ -159,10 +159,10 @@ void load_average(const fs::path& folder, WeightAverage& average) {
   stored.require_count(averages.size());
 }
 
-std::string text_of(at::IntArrayRef shape, at::ScalarType dtype) {
+std::string text_of(at::IntArrayRef shape) {
   std::string text = "[";
   for (const int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "] " + c10::toString(dtype);
+  return text + "]";
 }
 
 // What a file has otherwise than what is looked up in it, a line each.
@@ -174,14 +174,17 @@ class TensorComparison {
 
   void look_up(const std::string& name, at::IntArrayRef shape, at::ScalarType dtype) {
     unused_.erase(name);
-    const std::string wanted = text_of(shape, dtype);
     if (!stored_.has(name)) {
-      lines_.push_back(name + ": " + wanted + " here, not in the checkpoint");
+      lines_.push_back(name + ": " + text_of(shape) + " in the recipe, not in the checkpoint");
       return;
     }
     const at::Tensor found = stored_.tensor(name);
-    const std::string there = text_of(found.sizes(), found.scalar_type());
-    if (there != wanted) lines_.push_back(name + ": " + wanted + " here, " + there + " there");
+    if (found.sizes() != shape)
+      lines_.push_back(name + ": " + text_of(shape) + " in the recipe, " + text_of(found.sizes()) +
+                       " in the checkpoint");
+    else if (found.scalar_type() != dtype)
+      lines_.push_back(name + ": " + c10::toString(dtype) + " in the recipe, " +
+                       c10::toString(found.scalar_type()) + " in the checkpoint");
   }
 
   std::vector<std::string> lines() const {
