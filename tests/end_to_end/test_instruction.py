@@ -30,6 +30,16 @@ class Instruction(ExprunTest):
         self.assertLess(losses[-1], losses[0] - 1)
         self.assertEqual(self.state(), "finished")
 
+    def test_a_first_recipe_has_room_for_the_examples(self):
+        for length, context, sequences in (20, 128, 16), (300, 512, 4), (5000, 2048, 4):
+            self.write_records([{"instruction": "Say it.", "output": "x" * length}] * 40)
+            self.exprun("new", f"for_{length}", "--data", "instruction", "--path", "examples.jsonl")
+            shown = self.exprun("show", f"for_{length}.toml").out
+            self.assertIn(f"\ncontext_length = {context}\n", shown)
+            self.assertIn(f"\nsequences = {sequences}\n", shown)
+        self.exprun("new", "elsewhere", "--data", "instruction", "--path", "nothing.jsonl")
+        self.assertIn("\ncontext_length = 1024", (self.folder / "elsewhere.toml").read_text())
+
     def test_the_examples_of_a_step_are_shown(self):
         self.exprun("ft.toml", "steps=2", "validation_fraction=0", "sequences=50")
         shown = self.exprun("data", "head", "--run", "tiny", "--step", "1").out

@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/data/example_lengths.h"
 #include "control/data/prepared_set.h"
 #include "control/data/sources.h"
 #include "control/launch/run/huggingface_model.h"
@@ -34,7 +35,8 @@ struct StarterRequest {
   std::string path;              // of the data; empty takes what is on every machine
   std::string from;              // a folder of HuggingFace's whose weights it begins with; or empty
   std::optional<int64_t> bytes;  // of the data, if they are there
-  std::string schema;            // path of recipe.schema.json from the recipe; empty leaves it out
+  std::optional<int64_t> context_length;  // that the data ask for; else the model's example
+  std::string schema;  // path of recipe.schema.json from the recipe; empty leaves it out
 };
 
 constexpr const char* kTextEverywhere = "${libtorch}/include/ATen/**/*.h";
@@ -180,21 +182,47 @@ bool has_tokenizer(const SchemaSet& schemas, const StarterRequest& request) {
 // Nor do they say how many different ones there are.
 Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
   if (!request.from.empty()) return model_keys_of(request.from);
-  const bool asks =
-      type_schema(schemas, "model", request.model)["properties"].contains("vocab_size");
-  if (has_tokenizer(schemas, request) || !asks) return {};
-  return {{"vocab_size", std::to_string(kGpt2Vocabulary)}};
+  const Schema& keys = type_schema(schemas, "model", request.model)["properties"];
+  Given given;
+  if (request.context_length && keys.contains("context_length"))
+    given.emplace("context_length", std::to_string(*request.context_length));
+  if (!has_tokenizer(schemas, request) && keys.contains("vocab_size"))
+    given.emplace("vocab_size", std::to_string(kGpt2Vocabulary));
+  return given;
 }
 
 constexpr int64_t kSteps = 200, kSequences = 16, kEvaluations = 11;  // one is before the first step
+
+// Examples of instructions are whole in a sequence or are cut: so long that nearly all fit, as a
+// power of two. They are read as bytes, as the recipe does.
+std::optional<int64_t> length_for_examples(const std::string& path) {
+  constexpr int64_t kShortest = 128, kUsual = 1024, kLongest = 2048;
+  std::optional<int64_t> bytes;
+  try {
+    bytes = usual_example_bytes(find_sources(Value(path, {}, Origin::default_value), ""));
+  } catch (const std::exception&) {  // checking the recipe says why
+  }
+  if (!bytes) return kUsual;
+  int64_t length = kShortest;
+  while (length < *bytes + 1 && length < kLongest) length *= 2;  // one for the end of the text
+  return length;
+}
+
+// Fewer of long ones, so that a step takes about as long.
+int64_t sequences_of(const StarterRequest& request) {
+  constexpr int64_t kShort = 128, kFewest = 4;
+  const int64_t length = request.context_length.value_or(kShort);
+  return std::max(kFewest, kSequences * kShort / std::max(kShort, length));
+}
 
 // So many tokens that the evaluations take little of the run; nothing where all of the validation
 // data are no more, or are not known to be text.
 Given evaluation_given(const SchemaSet& schemas, const StarterRequest& request) {
   const Schema& model = type_schema(schemas, "model", request.model)["properties"];
   if (!model.contains("context_length")) return {};
-  const auto length = model["context_length"]["examples"].back().get<int64_t>();
-  const int64_t tokens = modest_evaluation(kSteps * kSequences * length, kEvaluations);
+  const int64_t length =
+      request.context_length.value_or(model["context_length"]["examples"].back().get<int64_t>());
+  const int64_t tokens = modest_evaluation(kSteps * sequences_of(request) * length, kEvaluations);
   if (const auto folder = prepared_folder(request))
     return facts_of(*described_set(*folder)).validation_tokens.value_or(0) > tokens
                ? Given{{"tokens", std::to_string(tokens)}}
@@ -230,7 +258,7 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
   const Given model = model_given(schemas, request);
   text += component(schemas, "model", request.model, model);
   text += component(schemas, "dataset", request.data, data_given(schemas, request));
-  Given batch = {{"sequences", std::to_string(kSequences)}};
+  Given batch = {{"sequences", std::to_string(sequences_of(request))}};
   if (!request.from.empty()) batch.emplace("sequence_length", modest_length(model));
   text += table(schemas, "batch", batch);
   text += component(schemas, "optimizer", "adamw",
@@ -300,7 +328,7 @@ Offer types_of(const char* kind) {
 
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
-  StarterRequest request{"gpt", "text", "", "", {}, ""};
+  StarterRequest request{"gpt", "text", "", "", {}, {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a first recipe that you can run as it is, with every key explained.");
   arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
@@ -348,6 +376,8 @@ int run_new(const Words& words, const Globals&) {
   if (request.path.empty() && request.data == "text" && !request.from.empty())
     request.path = data_of_export(request.from);
   if (!request.path.empty()) request.bytes = bytes_of(request.path);
+  if (request.data == "instruction" && request.from.empty())
+    request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);

@@ -121,7 +121,8 @@ class InstructionDataset final : public Dataset {
       throw section.error("path",
                           "no example has a response within sequence_length, " +
                               std::to_string(length_) + " tokens, so there is nothing to learn",
-                          "use longer sequences (batch.sequence_length)");
+                          "use longer sequences (model.context_length, and "
+                          "batch.sequence_length if it is set)");
   }
 
   Batch batch(Split split, int64_t first_sample, int64_t count) const override {
@@ -156,7 +157,8 @@ class InstructionDataset final : public Dataset {
     if (dropped * kFew <= list.all) return "";
     return with_thousands(dropped) + " of " + pluralize(list.all, "example") +
            " are dropped: they do not fit into sequences of " + std::to_string(length_) +
-           " tokens; use longer ones (batch.sequence_length)" +
+           " tokens; use longer ones (model.context_length, and batch.sequence_length if it is "
+           "set)" +
            (truncates_ ? "" : ", or too_long = \"truncate\"");
   }
 
