@@ -178,6 +178,9 @@ constexpr KeySynonym kKeys[] = {
     {"bf16", "precision.compute", ", as in \"bf16\""},
     {"max_new_tokens", "evaluation.sample.tokens"},
     {"max_tokens", "evaluation.sample.tokens"},
+    {"num_tokens", "evaluation.sample.tokens"},
+    {"num_return_sequences", "evaluation.sample.samples"},
+    {"num_samples", "evaluation.sample.samples"},
     {"mixed_precision", "precision.compute"},
     {"accelerator", "run.device", ", as in \"cuda\""},
     {"gpus", "parallelism.world_size", kRanks},
@@ -217,11 +220,23 @@ constexpr Pair kCommands[] = {
 };
 
 constexpr Pair kOptions[] = {
-    {"--top", "--limit"},          {"--limit", "--top"},         {"--head", "--limit"},
-    {"--tail", "--lines"},         {"--filter", "--where"},      {"--order-by", "--sort"},
-    {"--parallel", "--jobs"},      {"--workers", "--jobs"},      {"--n-trials", "--trials"},
-    {"--num-samples", "--trials"}, {"--hf", "--huggingface"},    {"--overwrite", "--new"},
-    {"--force", "--new"},          {"--background", "--detach"},
+    {"--top", "--limit"},
+    {"--limit", "--top"},
+    {"--head", "--limit"},
+    {"-n", "--limit"},
+    {"-n", "--top"},
+    {"-n", "--lines"},
+    {"--tail", "--lines"},
+    {"--filter", "--where"},
+    {"--order-by", "--sort"},
+    {"--parallel", "--jobs"},
+    {"--workers", "--jobs"},
+    {"--n-trials", "--trials"},
+    {"--num-samples", "--trials"},
+    {"--hf", "--huggingface"},
+    {"--overwrite", "--new"},
+    {"--force", "--new"},
+    {"--background", "--detach"},
 };
 
 // What needs no option.
@@ -232,6 +247,11 @@ constexpr Pair kOptionNotes[] = {
     {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
     {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
 };
+
+// Models that are a choice of keys here.
+constexpr std::string_view kArchitectures[] = {
+    "llama", "llama2", "llama3",  "mistral", "qwen",    "qwen2",      "qwen3",
+    "olmo",  "olmo2",  "gpt-neo", "gptneo",  "decoder", "transformer"};
 
 constexpr std::string_view kRanges[] = {
     "loguniform", "log_uniform", "uniform",  "quniform", "randint", "normal",    "logspace",
@@ -277,6 +297,15 @@ std::optional<std::string> value_synonym(std::string_view word,
   if (!ours || std::find(choices.begin(), choices.end(), ours) == choices.end())
     return std::nullopt;
   return ours;
+}
+
+std::string model_note(std::string_view word) {
+  const bool known = std::find(std::begin(kArchitectures), std::end(kArchitectures), word) !=
+                     std::end(kArchitectures);
+  return known ? "write \"gpt\" and keys such as position.type, norm.type and activation; `exprun "
+                 "new "
+                 "--from DIR` writes those of a HuggingFace folder"
+               : "";
 }
 
 bool means_training(std::string_view word) {

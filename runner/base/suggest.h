@@ -32,6 +32,9 @@ std::optional<std::string> table_synonym(std::string_view word);
 std::optional<std::string> value_synonym(std::string_view word,
                                          const std::vector<std::string>& choices);
 
+// What to write for a model that is no type of its own here, such as "llama"; empty for any other.
+std::string model_note(std::string_view word);
+
 // Whether it is another tool's command that trains: "train".
 bool means_training(std::string_view word);
 

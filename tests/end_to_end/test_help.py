@@ -64,6 +64,12 @@ class Help(ExprunTest):
         for command in ("RECIPE", "resume"):
             self.assertIn("ten minutes", self.exprun("help", command).out)
 
+    def test_the_version_by_all_its_names(self):
+        said = self.exprun("version").out
+        self.assertRegex(said, r"\Aexprun \d+\.\d+\.\d+")
+        for word in "--version", "-V":
+            self.assertEqual(self.exprun(word).out, said)
+
     def test_help_of_what_is_no_command(self):
         for words, message in ((("data", "prepar"), "data: there is no command 'prepar', did you mean 'prepare'?"),
                                (("chek",), "help: there is no command 'chek', did you mean 'check'?"),

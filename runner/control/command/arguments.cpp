@@ -142,12 +142,25 @@ struct Arguments::Impl {
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
     const std::string option = extra.substr(0, extra.find('='));
     auto near = option_synonym(option, places.option_names());
+    if (const std::string meant = subcommand_for(option); !near && !meant.empty())
+      refuse("unknown option '" + extra + "', did you mean '" + meant + "'?");
     const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
     if (const std::string note = reads_recipe ? option_note(option) : ""; !near && !note.empty())
       refuse("unknown option '" + extra + "'" + note);
     if (!near && usage.find("key=") != std::string::npos) near = change_for(option, extra);
     if (!near) near = nearest(option, places.option_names());
     refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
+  }
+
+  // "exprun sweep ls" of "--list"; empty where the command has none like it.
+  std::string subcommand_for(const std::string& option) const {
+    const Command* parent = find_command(commands(), command());
+    if (!parent || !parent->subcommands) return "";
+    const std::string word = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+    for (const Command& each : parent->subcommands())
+      if (word == each.name || command_synonym(word, {each.name}) != "")
+        return "exprun " + command() + ' ' + each.name;
+    return "";
   }
 
   // "device=cpu" of "--device=cpu", and "weight_decay=VALUE" of "--weight-decay"; nothing where no
@@ -157,11 +170,14 @@ struct Arguments::Impl {
     std::replace(key.begin(), key.end(), '-', '_');
     const SchemaSet& schemas = SchemaSet::embedded();
     const std::string value = extra == option ? "=VALUE" : extra.substr(option.size());
+    const KeySynonym* synonym = key_synonym(key);
     if (command() == "sample" || command() == "eval") {
-      const bool known = schema_at(schemas, {}, "evaluation.sample." + key) != nullptr;
+      constexpr std::string_view kTable = "evaluation.sample.";
+      if (synonym && std::string_view(synonym->path).starts_with(kTable))
+        key = synonym->path + kTable.size();
+      const bool known = schema_at(schemas, {}, std::string(kTable) + key) != nullptr;
       return known && command() == "sample" ? std::optional(key + value) : std::nullopt;
     }
-    const KeySynonym* synonym = key_synonym(key);
     if (!matching_paths(schemas, {}, key).empty()) return key + value;
     return synonym && *synonym->path ? std::optional(synonym->path + value) : std::nullopt;
   }

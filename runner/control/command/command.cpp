@@ -1,5 +1,7 @@
 #include "control/command/command.h"
 
+#include <algorithm>
+
 #include "base/diagnostic.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
@@ -13,15 +15,19 @@ int dispatch(Words words) {
   const Globals globals = take_globals(words);
   set_log_level(globals.level);
   if (words.empty() || words[0] == "-h" || words[0] == "--help") return run_help({}, globals);
-  if (words[0] == "--version") return run_version({words.begin() + 1, words.end()}, globals);
+  if (words[0] == "--version" || words[0] == "-V")
+    return run_version({words.begin() + 1, words.end()}, globals);
   if (const Command* command = find_command(commands(), words[0]))
     return command->run({words.begin() + 1, words.end()}, globals);
-  if (words[0].starts_with('-') || !names_recipe(words[0]))
-    throw Error("'" + words[0] + "' is neither a command nor a recipe" +
-                    (means_training(words[0])
-                         ? "; `exprun RECIPE` trains, where RECIPE is a .toml file"
-                         : meant_command_or_recipe(commands(), words[0], "exprun --help")),
-                ExitCode::bad_recipe);
+  if (words[0].starts_with('-') || !names_recipe(words[0])) {
+    const std::string bare =  // "--list" may mean what "list" does
+        words[0].substr(std::min(words[0].size(), words[0].find_first_not_of('-')));
+    throw Error(
+        "'" + words[0] + "' is neither a command nor a recipe" +
+            (means_training(bare) ? "; `exprun RECIPE` trains, where RECIPE is a .toml file"
+                                  : meant_command_or_recipe(commands(), bare, "exprun --help")),
+        ExitCode::bad_recipe);
+  }
   return run_recipe(words, globals);
 }
 

@@ -102,8 +102,11 @@ Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const
   for (const std::string& choice : schemas.types(kind)) choices.push_back("\"" + choice + "\"");
   const std::string name = *type.as<std::string>();
   const auto near = nearest(name, schemas.types(kind));
+  const std::string note = model_note(name);
   return {type.where, "unknown " + kind + " \"" + name + "\": it can be " + alternatives(choices),
-          near ? "did you mean \"" + *near + "\"?" : ""};
+          kind == "model" && !note.empty() ? note
+          : near                           ? "did you mean \"" + *near + "\"?"
+                                           : ""};
 }
 
 std::string title(const TablePlace& place) {
