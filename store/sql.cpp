@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include "base/format_units.h"
+#include "base/strings.h"
 #include "store/store_impl.h"
 
 namespace exprun {
@@ -18,10 +19,25 @@ constexpr const char* kOnlyReads = "only statements that read are allowed, as SE
   throw Error("query: " + reason, ExitCode::bad_recipe);
 }
 
+// What queries are written on: their columns stay as they are, those of tables may not.
+std::string views(sqlite3* database) {
+  sqlite3_stmt* found = nullptr;
+  sqlite3_prepare_v2(database, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name",
+                     -1, &found, nullptr);
+  const Statement statement(found);
+  std::vector<std::string> names;
+  while (found && sqlite3_step(found) == SQLITE_ROW)
+    names.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(found, 0)));
+  return listed(names);
+}
+
 Statement prepare(sqlite3* database, const std::string& sql, const char** rest) {
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, rest) != SQLITE_OK) {
-    const std::string problem = sqlite3_errmsg(database);
+    std::string problem = sqlite3_errmsg(database);
+    if (problem.starts_with("no such table")) problem += "; the views are " + views(database);
+    if (problem.starts_with("no such column"))
+      problem += "; SELECT * FROM a view shows its columns, and texts stand in single quotes";
     refuse(problem.starts_with("cannot modify ") ? kOnlyReads : problem);  // of a view
   }
   return Statement(statement);

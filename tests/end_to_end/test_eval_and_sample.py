@@ -28,7 +28,7 @@ class EvalAndSample(ExprunTest):
         results = json.loads(self.exprun("eval", "@last", "--json").out)
         self.assertEqual(results["step"], 150)
         self.assertEqual(results["metrics"], {"val/loss": recorded})
-        self.assertEqual(self.exprun("eval", "@last").out, f"step 150: val/loss {recorded!r}\n")
+        self.assertEqual(self.exprun("eval", "@last").out, f"step 150: val/loss {recorded:.4f}\n")
 
     def test_results_of_eval_are_series_of_their_own(self):
         own = self.rows("SELECT * FROM metrics WHERE name = 'val/loss'")

@@ -159,6 +159,7 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", "--where", 'name=="tiny"', "--where", "seed<3")
         self.assertEqual(self.names(), folders[:1])
         self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,4")
+        trials = self.names()[:2]
         self.exprun("sweep", "tiny.toml", "steps=2", "seed=4,5")
         ((shared,),) = self.rows("SELECT r.folder FROM trials JOIN runs AS r USING (run) WHERE sweep_name = 'tiny' GROUP BY run "
                                  "HAVING count(*) = 2")
@@ -168,6 +169,16 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", shared)
         self.exprun("rm", "--sweep", "2")
         self.assertEqual(self.names(), folders[:1])
+        self.assertEqual(self.exprun("restore", "--where", "seed>7").err, "exprun: restore: no removed run matches\n")
+        self.exprun("restore", "--where", "seed=2")
+        self.assertEqual(self.names(), folders[:2])
+        self.exprun("restore", "--sweep", "1", "--where", "seed=4")
+        self.assertEqual(self.names(), [trials[0], *folders[:2]])
+        self.exprun("restore", "--sweep", "1")
+        self.assertEqual(self.names(), [*trials, *folders[:2]])
+        self.assertEqual(self.exprun("restore", "--sweep", "1").err, "exprun: restore: no removed run matches\n")
+        self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
+                         "exprun: error: restore: give names of runs or --sweep\n")
 
     def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):
         """Who continues a run holds its lock before the row says that it is running."""
@@ -194,6 +205,10 @@ class Housekeeping(ExprunTest):
         objects = [json.loads(line) for line in self.exprun("export", "@last", "--jsonl", "--attempts").out.splitlines()]
         self.assertEqual([(each["name"], each["step"], each["value"]) for each in objects], stored)
         self.assertEqual({each["attempt"] for each in objects}, {0})
+        for options in ("--metric", "lr"), ("--metric", "lr", "--metric=train/loss"):
+            lines = csv.DictReader(io.StringIO(self.exprun("export", "@last", *options).out))
+            self.assertEqual([(each["name"], int(each["step"]), float(each["value"])) for each in lines],
+                             [row for row in stored if row[0] in " ".join(options).replace("=", " ").split()])
 
     def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
         self.exprun("tiny.toml", "name=resumed")
@@ -250,9 +265,9 @@ class Housekeeping(ExprunTest):
         self.assertIn("code, machine, libraries, data and environment are those of tiny-", said)
         self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
         self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"different from tiny-\w+:\n(  .*\n)*  optimizer\.lr: 0\.01 -> 1e-5\n")
+        said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained
+        self.assertRegex(said, r"  train/loss: [\d.]+ at step 20, as before\n")
 
 
 if __name__ == "__main__":
     unittest.main()
-        said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained
-        self.assertRegex(said, r"  train/loss: [\d.]+ at step 20, as before\n")

@@ -54,6 +54,8 @@ class HuggingFaceModels(ExprunTest):
         for part in ("library_name: transformers", "after 3 steps", "| val/loss |", "`text.txt`", "```toml\n", "\n[model]\n",
                      "exprun export tuned --huggingface models/again"):
             self.assertIn(part, card)
+        results = self.exprun("eval", "models/again", "evaluation.perplexity.path=text.txt").out
+        self.assertRegex(results, r"\A(perplexity/\w+ \d+\.\d{4}\n)+\Z")  # rounded, and of no step
 
     def test_what_is_written_comes_back_to_the_bit(self):
         self.exprun("tiny.toml", "steps=2", "tokenizer=byte")

@@ -28,6 +28,21 @@ class Sample(ExprunTest):
         alone = [self.greedy(prompt) for prompt in prompts]
         self.assertEqual(several, "---\n".join(text for text in alone for _ in range(2)))
 
+    def test_text_at_standard_input_is_prompts_only_where_it_is_asked_for(self):
+        hint = "exprun: sample: standard input is not read; to take prompts from it, add --prompts -\n"
+        alone = self.exprun("sample", "@last", *GREEDY)
+        self.assertEqual(alone.err, "")
+        beside = self.exprun("sample", "@last", *GREEDY, stdin="7 little \n")
+        self.assertEqual((beside.out, beside.err), (alone.out, hint))
+        asked = self.exprun("sample", "@last", "--prompts", "-", *GREEDY, stdin="7 little \n")
+        self.assertEqual((asked.out, asked.err), (self.greedy("7 little "), ""))
+        reading, writing = os.pipe()
+        os.write(writing, b"7 little ")  # and nobody closes it
+        piped = self.finish(self.start("sample", "@last", *GREEDY, stdin=reading))
+        self.assertEqual((piped.out, piped.err), (alone.out, hint))
+        os.close(reading)
+        os.close(writing)
+
     def test_texts_that_are_drawn_differ_from_each_other_and_not_from_run_to_run(self):
         words = ("sample", "@last", "--prompt=1", "temperature=1.5", "tokens=30", "samples=3")
         text = self.exprun(*words).out

@@ -50,12 +50,13 @@ std::string changed_evaluations(const ResolvedRecipe& own, const ResolvedRecipe&
   return text;
 }
 
-std::string as_text(const nlohmann::ordered_json& results) {
-  const std::string step = "step " + json_text(results.at("step")) + ": ";
+// As the log of a run has it; JSON has every digit. A folder has no steps.
+std::string as_text(const nlohmann::ordered_json& results, bool is_run) {
+  const std::string step = is_run ? "step " + json_text(results.at("step")) + ": " : "";
   std::string text;
   for (const auto& [metric, value] : results.at("metrics").items())
     text +=
-        step + metric + " " + (value.is_number() ? shortest(value.get<double>()) : "nan") + "\n";
+        step + metric + " " + (value.is_number() ? fixed(value.get<double>(), 4) : "nan") + "\n";
   for (const auto& [name, written] : results.at("texts").items())
     text += step + name + ":\n" + written.get<std::string>() + "\n";
   return text;
@@ -135,7 +136,7 @@ int run_eval(const Words& words, const Globals& globals) {
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option("--as", "NAME", name, "record the results as eval/NAME/METRIC")
       .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
-      .flag("--json", json, "print JSON")
+      .flag("--json", json, "print JSON, with every digit")
       .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
       .example("exprun eval @last", "all evaluations of its recipe")
@@ -176,7 +177,8 @@ int run_eval(const Words& words, const Globals& globals) {
                "); to record the results as eval/NAME/METRIC, add --as NAME");
   }
   results->erase("problems");
-  json ? print(results->dump() + "\n") : print_foreign(as_text(*results));
+  json ? print(results->dump() + "\n")
+       : print_foreign(as_text(*results, weights.run().has_value()));
   return 0;
 }
 

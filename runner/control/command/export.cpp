@@ -1,4 +1,5 @@
 // exprun export RUN...: its metrics, or its model.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/data/read/example_template.h"
@@ -44,6 +46,19 @@ std::string json_line(const std::string& run, const ValueRow& row, bool attempts
                                            : nlohmann::ordered_json(shortest(row.value));
   json["seconds"] = row.seconds;
   return json_text(json) + '\n';
+}
+
+// Throws Error for a name that is no series of any run.
+void require_series(const Store& store, const Words& metrics) {
+  if (metrics.empty()) return;
+  const std::vector<std::string> known = store.series_names();
+  for (const std::string& name : metrics) {
+    if (std::ranges::count(known, name)) continue;
+    const auto near = nearest(name, known);
+    throw Error("export: no run has a series '" + name + "'" +
+                    (near ? ", did you mean '" + *near + "'?" : "; there are " + listed(known)),
+                ExitCode::bad_recipe);
+  }
 }
 
 // fp32 and its like, as transformers calls them.
@@ -195,7 +210,7 @@ void export_folder(const std::string& reference, const FolderRequest& request,
 }  // namespace
 
 int run_export(const Words& words, const Globals& globals) {
-  Words references;
+  Words references, metrics;
   std::string tensorboard;
   FolderRequest folder;
   bool csv = false, jsonl = false, attempts = false;
@@ -206,6 +221,8 @@ int run_export(const Words& words, const Globals& globals) {
   arguments
       .words("RUN...", references, "folders, ids, names (all runs with that name), @last, @best",
              offer::runs)
+      .option("--metric", "NAME", metrics, "only this series, such as val/loss; may be repeated",
+              offer::series)
       .flag("--csv", csv, "comma-separated values with a header (default)")
       .flag("--jsonl", jsonl, "one JSON object per line")
       .flag("--attempts", attempts,
@@ -239,6 +256,9 @@ int run_export(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);
+  const bool prints = tensorboard.empty() && folder.folder.empty() && folder.llmc.empty();
+  if (!metrics.empty() && !prints)
+    throw Error("export: --metric goes with --csv and --jsonl", ExitCode::bad_recipe);
   if (folder.adapter_only && folder.folder.empty())
     throw Error("export: --adapter goes with --huggingface DIR", ExitCode::bad_recipe);
   if (!folder.folder.empty() && !folder.llmc.empty())
@@ -258,11 +278,13 @@ int run_export(const Words& words, const Globals& globals) {
                         std::filesystem::path(tensorboard) / reported.run.folder);
     return 0;
   }
+  require_series(store, metrics);
   std::string text =
       jsonl ? "" : std::string("run,") + (attempts ? "attempt," : "") + "name,step,value,seconds\n";
   for (const ReportedRun& reported : reported_runs(store, globals.store, references)) {
     const std::string& run = reported.run.folder;
     store.each_value(reported.run.id, attempts, [&](const ValueRow& row) {
+      if (!metrics.empty() && !std::ranges::count(metrics, row.name)) return;
       text += jsonl ? json_line(run, row, attempts) : csv_line(run, row, attempts);
       if (text.size() < kChunkBytes) return;
       print(text);

@@ -1,26 +1,69 @@
-// exprun restore RUN...
+// exprun restore RUN...|--sweep ID|--where EXPR
+#include <algorithm>
+
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 
 namespace exprun {
+namespace {
+
+struct Restoration {
+  Words references;
+  std::string sweep;
+  Where where;
+};
+
+// Of the runs that are named, or of a sweep, or of all that are removed.
+std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folder,
+                                    const Restoration& asked) {
+  if (!asked.sweep.empty() && !asked.references.empty())
+    throw Error("restore: give names of runs or --sweep", ExitCode::bad_recipe);
+  std::vector<RunRow> rows;
+  for (const std::string& reference : asked.references)
+    rows.push_back(store.find_run(reference, Store::Among::removed));
+  if (asked.references.empty()) rows = store.removed_runs();
+  if (!asked.sweep.empty()) {
+    const int64_t sweep = store.find_sweep(asked.sweep).id;
+    std::erase_if(rows, [&](const RunRow& run) {
+      const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
+      return std::find(sweeps.begin(), sweeps.end(), sweep) == sweeps.end();
+    });
+  }
+  if (asked.where.expressions.empty()) return rows;
+  auto runs = all_runs(store, folder, std::move(rows));
+  asked.where.keep_matching(store, runs);
+  std::vector<RunRow> matching;
+  for (ReportedRun& reported : runs) matching.push_back(std::move(reported.run));
+  return matching;
+}
+
+}  // namespace
 
 int run_restore(const Words& words, const Globals& globals) {
-  Words references;
-  Arguments arguments("restore RUN...", "Restores removed runs.");
+  Restoration asked;
+  Arguments arguments("restore RUN...|--sweep ID|--where EXPR", "Restores removed runs.");
   arguments
-      .words("RUN...", references, "folders, ids or uids of removed runs (exprun ls --removed)",
-             offer::removed_runs)
-      .exit_codes(kReadsRuns)
-      .example("exprun restore 1", "the run with id 1");
+      .words("RUN...", asked.references,
+             "folders, ids or uids of removed runs (exprun ls --removed)", offer::removed_runs)
+      .option("--sweep", "ID", asked.sweep, "the removed runs of a sweep: its id, name or @last",
+              offer::sweeps);
+  asked.where.declare(arguments);
+  arguments.exit_codes(kReadsRuns)
+      .example("exprun restore 1", "the run with id 1")
+      .example("exprun restore --where 'lr<1e-3'", "all removed runs with a low learning rate");
   if (!arguments.parse(words)) return 0;
-  if (references.empty())
-    throw Error("restore: say which run; `exprun ls --removed` lists the runs that can be restored",
-                ExitCode::bad_recipe);
+  if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
+    throw Error(
+        "restore: say which runs: by name, --sweep ID or --where EXPR; `exprun ls --removed` lists "
+        "the runs that can be restored",
+        ExitCode::bad_recipe);
   Store store = open_store_to_change(globals.store);
-  for (const std::string& reference : references) {
-    const RunRow run = store.find_run(reference, Store::Among::removed);
+  const std::vector<RunRow> runs = runs_to_restore(store, globals.store, asked);
+  if (runs.empty()) log_info("restore: no removed run matches");
+  for (const RunRow& run : runs) {
     if (!store.restore_run(run.id))
       throw Error("restore: exprun gc has begun to take " + run.folder +
                   " off the disk; run exprun gc again to finish that");

@@ -1,4 +1,6 @@
 // exprun sample
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -258,6 +260,15 @@ class PromptSource {
   size_t next_ = 0;
 };
 
+// Text behind a '|' or a '<' is not read unasked: a script's loop may read its own list there.
+bool has_waiting_input() {
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) != 0) return false;
+  if (S_ISREG(status.st_mode)) return status.st_size > ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  int bytes = 0;
+  return S_ISFIFO(status.st_mode) && ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 int code_of(bool accepted) {
   return accepted ? 0 : static_cast<int>(ExitCode::bad_recipe);
 }
@@ -340,7 +351,9 @@ int run_sample(const Words& words, const Globals& globals) {
       .option("--prompt", "TEXT", prompts,
               "the start of the text; may be repeated (default when not at a terminal: the "
               "recipe's prompt)")
-      .option("--prompts", "FILE", file, "a prompt on each line of this file; - is standard input")
+      .option(
+          "--prompts", "FILE", file,
+          "a prompt on each line of this file; - is standard input, which is not read otherwise")
       .flag("--instruction", instruction,
             "prompts are instructions: wrap each in the template that the run was trained with, "
             "and stop at the end of the response")
@@ -396,6 +409,8 @@ int run_sample(const Words& words, const Globals& globals) {
   const RecipeText text = weights.recipe(overrides, changes);
   const WorkingDirectory there(weights.run());
   refuse_mistakes(text, settings);
+  if (prompts.empty() && has_waiting_input())
+    log_info("sample: standard input is not read; to take prompts from it, add --prompts -");
   const bool interactive =
       prompts.empty() && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (prompts.empty())

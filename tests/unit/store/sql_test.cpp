@@ -72,7 +72,12 @@ TEST_CASE("query: only one statement, and only one that reads") {
         "query: only statements that read are allowed, as SELECT");
   CHECK(refusal(store, "SELECT 1; DELETE FROM metric") == "query: give one statement at a time");
   CHECK(refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
-  CHECK(refusal(store, "SELECT nonsense FROM runs") == "query: no such column: nonsense");
+  CHECK(refusal(store, "SELECT nonsense FROM runs") ==
+        "query: no such column: nonsense; SELECT * FROM a view shows its columns, and texts stand "
+        "in single quotes");
+  CHECK(refusal(store, "SELECT 1 FROM losses") ==
+        "query: no such table: losses; the views are all_runs, metrics, metrics_archived, "
+        "parameters, removed_runs, runs, sweeps and trials");
   CHECK(refusal(store, "SELEC 1") == "query: near \"SELEC\": syntax error");
   CHECK(store.query("SELECT 1; -- done\n").rows.size() == 1);
   CHECK(store.runs().size() == 1);
