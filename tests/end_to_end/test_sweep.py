@@ -76,6 +76,11 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM runs"), [("interrupted",)] * 2)
         self.assertEqual(self.rows("SELECT count(*) FROM checkpoint JOIN runs USING (run) WHERE step = last_step"), [(2,)])
 
+    def test_what_keeps_a_trial_from_beginning_is_at_the_change_as_it_was_typed(self):
+        axes = self.write("axes.toml", (self.folder / "tiny.toml").read_text() + "[sweep.axes]\n'run.seed' = [1, 2]\n").name
+        self.assertIn("[1/2] run.seed=1: could not begin: evaluation.sample.prompt=Ä:1:26: error: the prompt has 'Ä'",
+                      self.exprun("sweep", axes, "steps=2", "evaluation.sample.prompt=Ä", code=6).err)
+
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
         self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")

@@ -425,7 +425,16 @@ class Scheduler {
                  folder_.shown / run.folder / "logs" / log.filename());
   }
 
-  void fail_to_begin(const Trial& trial, const std::string& why) {
+  // The changes of a trial stand in no order that anyone typed: each is called by its text.
+  static std::string by_text(std::string why, const RecipeText& text) {
+    for (const auto& source : text.sources())
+      if (source->name.starts_with(kTypedOverride) && why.starts_with(source->name + ':'))
+        return source->text + why.substr(source->name.size());
+    return why;
+  }
+
+  void fail_to_begin(const Trial& trial, std::string why) {
+    why = by_text(std::move(why), trial.text);
     store_.record_trial_problem(sweep_, trial.number, why);
     show_failure(trial, "could not begin: " + why, {}, {});
   }
