@@ -34,6 +34,16 @@ def by_numpy(test, groups):
 
 
 class Groups(MadeRuns):
+    def test_what_rows_are_sorted_by_is_shown(self):
+        self.make_store(*(run_rows(run, f"slow-{run:08x}", parameters={"optimizer.lr": f"{run}e-3", "model.hidden_size": "16"},
+                                   series={"val/loss": {300: run}}) for run in (1, 2, 3)))
+        for words in (("report", "--sort", "lr", "--top", "1"), ("ls", "--sort", "lr", "--limit", "1")):
+            titles, row = self.exprun(*words).out.splitlines()
+            self.assertRegex(titles, r"\blr\b")
+            self.assertRegex(row, r"\b0\.001\b")
+        self.assertIn("hidden_size", self.exprun("report", "--sort", "hidden_size").out)
+        self.assertNotIn("lr", self.exprun("ls", "--sort", "lr", "--columns", "run,state").out)
+
     def test_mean_and_deviation_are_those_of_numpy(self):
         random.seed(24)
         groups = [[random.lognormvariate(0, 6) * random.choice((-1, 1)) for _ in range(random.randint(2, 9))] for _ in range(200)]

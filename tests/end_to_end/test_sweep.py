@@ -413,6 +413,16 @@ class Sweep(SweepCrashes):
         refused = self.exprun("sweep", "tiny.toml", "seed=1,2", "steps=3,x", "--detach", code=2)
         self.assertIn("'steps' must be an integer", refused.err)
 
+    def test_nothing_is_left_to_the_background_where_nothing_is_to_run(self):
+        line = ("sweep", "tiny.toml", "lr=1e-2,1e-3", "steps=2", "evaluation.val_loss.every='1 steps'")
+        self.exprun(*line)
+        said = self.exprun(*line, "--detach").err
+        self.assertTrue(said.startswith("exprun: sweep of 2 trials, all finished\nexprun: 2 of 2 trials finished\n"), said)
+        self.assertNotIn("in the background", said)
+        self.assertRegex(said, r"\nexprun: the trials that finished, best first:\n *lr  val/loss  at step  +time  run\n")
+        ahead = self.exprun(*line[:2], "lr=1e-2,1e-3,1e-4", *line[3:], "--dry-run").err
+        self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them to run, about [^ ]+ (ms|s)\n\Z")
+
     def test_a_sweep_that_goes_on_in_the_background_shows_what_is_new_in_its_log(self):
         texts = [""]
         for steps in (20, 40):

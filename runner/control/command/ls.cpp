@@ -103,11 +103,14 @@ int run_ls(const Words& words, const Globals& globals) {
   auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
   wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
-  const Words shown =
+  Words shown =
       columns.empty() ? ls_columns(runs) : add_columns(table, store, runs, "--columns", columns);
   if (!sort.empty()) {
     add_column(table, store, runs, source_of("--sort", sort), {0, sort.size()});
     sort_rows(table, sort, reverse);
+    const std::string key = table.columns[*find_column(table.columns, sort)].key;
+    if (columns.empty() && std::find(shown.begin(), shown.end(), key) == shown.end())
+      shown.push_back(key);
   }
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, shown);

@@ -262,6 +262,10 @@ std::vector<size_t> order_of(const Store& store, const std::vector<ReportedRun>&
                       ? first_metric(rows.columns)
                       : column_named(store, runs, rows, source_of("--sort", asked.sort),
                                      {0, asked.sort.size()});
+  if (!asked.sort.empty()) {  // what the rows are in the order of is shown
+    size_t& rank = rows.columns[*by].column.rank;
+    rank = std::min<size_t>(rank, kRankAsked);
+  }
   const size_t count = rows.columns.front().cells.size();
   const std::vector<Cell> equal(by ? 0 : count);
   const std::vector<Cell>& cells = by ? rows.columns[*by].cells : equal;

@@ -85,11 +85,10 @@ std::optional<Store> store_if_any(const StoreFolder& folder) {
   return open_store(folder);
 }
 
-void say_what_is_to_run(const SweepPlan& plan, const StoreFolder& folder,
-                        const SweepOptions& options) {
+Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,
+                     const SweepOptions& options) {
   const std::optional<Store> store = store_if_any(folder);
-  log_info(forecast_text(
-      plan, forecast(store ? &*store : nullptr, plan, options.retry_failed, options.jobs)));
+  return forecast(store ? &*store : nullptr, plan, options.retry_failed, options.jobs);
 }
 
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
@@ -230,12 +229,12 @@ int run_sweep(const Words& words, const Globals& globals) {
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest, search);
   show_warnings(plan.warnings, globals);
-  if (detach)
+  if (detach && forecast_of(plan, globals.store, options).to_run > 0)
     return sweep_in_background(globals.store, [&](const SweepBegun& begun) {
       options.begun = begun;
       return run_all(plan, globals, options, base.recipe, yes);
     });
-  if (dry_run) say_what_is_to_run(plan, globals.store, options);
+  if (dry_run) log_info(forecast_text(plan, forecast_of(plan, globals.store, options)));
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "base/terminal/terminal.h"
 #include "control/command/sweep.h"
+#include "control/command/table_format.h"
 #include "control/report/table.h"
 #include "control/sweep/analysis.h"
 #include "control/sweep/stored_sweeps.h"
@@ -50,8 +51,8 @@ ResultTable finished_trials(const StoredSweep& sweep) {
 }
 
 // With one for seeds the points are what is compared.
-void show_best(const StoredSweep& sweep) {
-  constexpr size_t kWorthATable = 3;
+void show_best(const StoredSweep& sweep, const std::string& shown_by) {
+  constexpr size_t kWorthATable = 2;
   const bool by_means = sweep.means().size() > 1;
   ResultTable table = by_means ? means_table(sweep) : finished_trials(sweep);
   const size_t all = table.rows.size();
@@ -62,8 +63,11 @@ void show_best(const StoredSweep& sweep) {
                      : by_means       ? "the points, best first"
                                       : "the trials that finished, best first";
   text += by_means ? " (mean ± standard deviation over seeds):\n" : ":\n";
-  text += to_plain(std::move(table), {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)});
+  std::vector<std::string> left_out;
+  text += to_plain(std::move(table), {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)},
+                   &left_out);
   log_info(text.substr(0, text.size() - 1));
+  if (!left_out.empty()) log_info(left_out_text(left_out, shown_by + " has them"));
 }
 
 // "steps=80" or "length='2 epochs'"
@@ -94,12 +98,19 @@ std::string longer_command(const std::string& recipe, const Trial& trial, const 
   return text + ' ' + twice_as_long(trial);
 }
 
-std::string next_commands(const StoreFolder& folder, const std::string& longer, int64_t sweep) {
-  const std::string where = store_option(folder), number = std::to_string(sweep);
-  return "next:\n  " + longer + where +
-         "   trains the best point again, for twice as long\n  exprun sweep show " + number +
-         where + "   shows every trial, and how much each axis matters\n  exprun report --sweep " +
-         number + where + "   compares the runs";
+struct SweepCommands {
+  std::string show, report;
+};
+
+SweepCommands commands_of(const StoreFolder& folder, int64_t sweep) {
+  const std::string words = std::to_string(sweep) + store_option(folder);
+  return {"exprun sweep show " + words, "exprun report --sweep " + words};
+}
+
+std::string next_commands(const SweepCommands& commands, const std::string& longer) {
+  return "next:\n  " + longer + "   trains the best point again, for twice as long\n  " +
+         commands.show + "   shows every trial, and how much each axis matters\n  " +
+         commands.report + "   compares the runs";
 }
 
 }  // namespace
@@ -108,12 +119,13 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
                       const SweepEnd& end, const std::string& recipe) {
   log_info(tally(end, plan.trials.size()));
   const StoredSweep sweep = stored_sweep(store, folder, store.sweep(end.sweep).value());
-  show_best(sweep);
+  const SweepCommands commands = commands_of(folder, end.sweep);
+  show_best(sweep, commands.report + " --csv");
   const auto best = sweep.best_point();
   if (!best) return;
   log_info(best_text(sweep, *best));
   const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
-  log_info(next_commands(folder, longer_command(recipe, trial, *best), end.sweep));
+  log_info(next_commands(commands, longer_command(recipe, trial, *best) + store_option(folder)));
 }
 
 }  // namespace exprun

@@ -6,14 +6,18 @@
 
 namespace exprun {
 
+std::string left_out_text(const std::vector<std::string>& columns, const std::string& remedy) {
+  std::string names;
+  for (const std::string& name : columns) names += (names.empty() ? "" : ", ") + name;
+  return "left out, the terminal is too narrow: " + names + " (" + remedy + ")";
+}
+
 void print_plain(ResultTable table, const std::string& remedy) {
   std::vector<std::string> left_out;
   exprun::print(to_plain(std::move(table), {terminal_width(), wants_colours()}, &left_out));
   if (left_out.empty()) return;
-  std::string names;
-  for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
   std::fflush(stdout);
-  log_info("left out, the terminal is too narrow: " + names + " (" + remedy + ")");
+  log_info(left_out_text(left_out, remedy));
 }
 
 void TableFormat::declare(Arguments& arguments) {

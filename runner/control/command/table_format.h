@@ -10,6 +10,9 @@ namespace exprun {
 // standard error with `remedy`, which says where they are.
 void print_plain(ResultTable table, const std::string& remedy = "--csv and --json have them");
 
+// That these columns had no room, and where they are.
+std::string left_out_text(const std::vector<std::string>& columns, const std::string& remedy);
+
 struct TableFormat {
   bool json = false, csv = false, markdown = false, latex = false;
 

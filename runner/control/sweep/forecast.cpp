@@ -106,10 +106,10 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
     text += only_finished ? ", all finished" : ", none to run" + others;
   else if (to_run < trials)
     text += ", " + with_thousands(to_run) + " of them to run" + others;
-  if (to_run > 0 && forecast.seconds)
-    text +=
-        ", about " + time_span(*forecast.seconds) + " if run " +
-        (forecast.jobs == 1 ? "one after another" : std::to_string(forecast.jobs) + " at a time");
+  if (to_run > 0 && forecast.seconds) text += ", about " + time_span(*forecast.seconds);
+  if (to_run > 1 && forecast.seconds)
+    text += forecast.jobs == 1 ? " if run one after another"
+                               : " if run " + std::to_string(forecast.jobs) + " at a time";
   if (forecast.ended.contains(RunState::pruned))
     text += "; `exprun resume RUN` continues a pruned trial";
   if (forecast.ended.contains(RunState::failed) || forecast.ended.contains(RunState::diverged))
