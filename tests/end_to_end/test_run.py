@@ -44,6 +44,12 @@ class Run(ExprunTest):
         self.assertLess(last, first - 0.2)
         self.assertTrue((self.run_folder() / "checkpoints/step_00000040/MANIFEST.json").exists())
 
+    def test_overrides_are_stored_with_the_whole_paths_of_their_keys(self):
+        """So that no change that comes later gives a short key another meaning."""
+        self.exprun("tiny.toml", "steps=1", "lr=0.5", "~seed", "keep_last=2")
+        self.assertEqual(json.loads((self.run_folder() / "recipe.json").read_text())["overrides"],
+                         ["run.steps=1", "optimizer.lr=0.5", "~run.seed", "checkpoint.keep_last=2"])
+
     def test_a_file_name_of_any_language_names_the_run(self):
         (self.folder / "tiny.toml").rename(self.folder / "größe ☕.toml")
         self.exprun("größe ☕.toml", "~run.name", "steps=2")

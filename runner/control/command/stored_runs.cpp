@@ -13,7 +13,6 @@
 #include "control/launch/run/which_run.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
-#include "recipe/key_path.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -38,25 +37,8 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
-// Overrides are stored with the whole paths of their keys, but once were as they were typed: a
-// short key was the one key of the run that ends in it.
-std::string with_path(const std::string& change, const std::vector<ParameterRow>& parameters) {
-  const std::string sign = sign_of(change);
-  const size_t end = std::min(change.find('='), change.size());
-  const std::string key(trimmed(change.substr(sign.size(), end - sign.size())));
-  std::string path;
-  for (const ParameterRow& parameter : parameters) {
-    const bool is_whole = parameter.path == key, ends_in_it = parameter.path.ends_with('.' + key);
-    if (is_whole || (ends_in_it && !path.empty())) return change;
-    if (ends_in_it) path = parameter.path;
-  }
-  return path.empty() ? change : sign + path + change.substr(end);
-}
-
-RecipeText read_stored(const Store& store, const RunRow& run, const std::string& json) {
+RecipeText read_stored(const std::string& json) {
   RecipeText text = RecipeText::from_json(json);
-  const std::vector<ParameterRow> parameters = store.parameters(run.id);
-  for (std::string& change : text.overrides) change = with_path(change, parameters);
   text.stored = text.overrides.size();
   text.implied = 0;
   return text;
@@ -85,7 +67,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 }
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {
-  RecipeText text = read_stored(store, run, store.recipe_json(run.id));
+  RecipeText text = read_stored(store.recipe_json(run.id));
   text.overrides.insert(text.overrides.end(), changes.begin(), changes.end());
   text.typed = changes.size();
   return text;
@@ -95,7 +77,7 @@ RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const Ru
   const auto file = folder.run(run.folder).recipe();
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return stored_recipe(store, run);
-  return read_stored(store, run, read_file(file));
+  return read_stored(read_file(file));
 }
 
 ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
