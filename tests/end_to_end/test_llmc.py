@@ -1,5 +1,6 @@
 """Models of llm.c, read by `init_from` and written by `exprun export --llmc`, beside a writer of the format of our own."""
 import array
+import hashlib
 import json
 import struct
 import unittest
@@ -14,6 +15,11 @@ STILL = ("optimizer.frozen=['blocks.*', 'final_norm.*', 'token_embedding.*']", "
 OF_A_BLOCK = (("ln_1.weight", False), ("ln_1.bias", False), ("attn.c_attn.weight", True), ("attn.c_attn.bias", False),
               ("attn.c_proj.weight", True), ("attn.c_proj.bias", False), ("ln_2.weight", False), ("ln_2.bias", False),
               ("mlp.c_fc.weight", True), ("mlp.c_fc.bias", False), ("mlp.c_proj.weight", True), ("mlp.c_proj.bias", False))
+
+
+# Of the files that llm.c's own write_model (train_gpt2.py, commit f1e2ace) makes of parity/hf_gpt2, by their version.
+OF_LLMC = {3: "659ec0b98d4395d827875c26634d1b725569213f39b2e9da3eb8031df46557b7",
+           5: "15a4e3778d1b4d6d465d7607db830c4b90cddfbca6081a10f769adbf6cc4d875"}
 
 
 def transposed(data, rows):
@@ -51,6 +57,10 @@ class Llmc(ExprunTest):
         self.source = fixture(self, "parity/hf_gpt2/model")
         self.exprun("new", "tuned", "--from", self.source, "--path", "text.txt")
         self.file = self.folder / "model.bin"
+
+    def test_the_writer_of_these_tests_writes_what_llmc_does(self):
+        for version, encode in (3, lambda data: data), (5, bf16):
+            self.assertEqual(hashlib.sha256(llmc_file(self.source, encode, version)).hexdigest(), OF_LLMC[version])
 
     def test_a_model_comes_in_and_goes_out_to_the_bit(self):
         self.file.write_bytes(llmc_file(self.source))
