@@ -83,6 +83,25 @@ std::map<std::string, std::string> other_files(const fs::path& folder) {
 
 }  // namespace
 
+std::vector<uint64_t> TokenizerSettings::end_ids() const {
+  constexpr const char* kEnd = "eos_token_id";
+  std::vector<uint64_t> ids;
+  const auto add = [&](const json& value) {
+    if (value.is_array()) ids.insert(ids.end(), value.begin(), value.end());
+    if (is_id(value)) ids.push_back(value.get<uint64_t>());
+  };
+  if (generation_config.contains(kEnd)) add(generation_config[kEnd]);
+  if (const auto found = this->ids.find(kEnd); found != this->ids.end()) add(found->second);
+  return ids;
+}
+
+std::string TokenizerSettings::end_token() const {
+  const json named =
+      tokenizer_config.is_object() ? tokenizer_config.value("eos_token", json()) : json();
+  const json& text = named.is_object() && named.contains("content") ? named["content"] : named;
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
 std::optional<TokenizerSettings> tokenizer_settings(const fs::path& folder) {
   TokenizerSettings settings{object_in(folder / "tokenizer_config.json"),
                              object_in(folder / kGenerationConfig),

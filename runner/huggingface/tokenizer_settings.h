@@ -2,11 +2,13 @@
 // JSON and text, to be copied. Nothing of it is run.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace exprun {
 
@@ -22,6 +24,12 @@ struct TokenizerSettings {
   // Others by name, as they are: special_tokens_map.json, added_tokens.json, chat_template.jinja of
   // at most 1 MB.
   std::map<std::string, std::string> files;
+
+  // The tokens at any of which a text ends: the eos_token_id of generation_config.json and of
+  // config.json.
+  std::vector<uint64_t> end_ids() const;
+  // The eos_token of tokenizer_config.json; empty where it names none.
+  std::string end_token() const;
 };
 
 // Nothing where the folder has none of these files. Throws Error that names a damaged one.

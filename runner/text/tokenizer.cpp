@@ -58,9 +58,22 @@ Tokens Tokenizer::encode_with_special(std::string_view text) const {
   }
 }
 
+std::optional<uint32_t> Tokenizer::special_token(std::string_view text) const {
+  for (const auto& [special, token] : special_tokens())
+    if (special == text) return token;
+  return std::nullopt;
+}
+
+TextBounds Tokenizer::bounds() const {
+  if (bounds_) return *bounds_;
+  TextBounds bounds{begin_of_text(), {}, ""};
+  if (const auto end = end_of_text()) bounds.ends.push_back(*end);
+  return bounds;
+}
+
 Tokens Tokenizer::encode_prompt(std::string_view text) const {
   Tokens tokens = encode_with_special(text);
-  if (const auto begin = begin_of_text(); begin && (tokens.empty() || tokens.front() != *begin))
+  if (const auto begin = bounds().begin; begin && (tokens.empty() || tokens.front() != *begin))
     tokens.insert(tokens.begin(), *begin);
   return tokens;
 }

@@ -37,6 +37,15 @@ class TokenList final : public TokenSink {
   Tokens& tokens_;
 };
 
+// Where the texts of a model begin and end, as it has learned them from its data.
+struct TextBounds {
+  std::optional<uint32_t> begin;  // before every text
+  std::vector<uint32_t> ends;     // each of them ends a text
+  std::string end_marker;         // a text that does so too, where it is no token; or empty
+
+  bool operator==(const TextBounds&) const = default;
+};
+
 // One thread's encoder: it may remember what it has met.
 class Encoder {
  public:
@@ -70,15 +79,24 @@ class Tokenizer {
   // (text, token) of those that no ordinary text becomes.
   virtual std::vector<std::pair<std::string, uint32_t>> special_tokens() const { return {}; }
 
+  // The token of a special token's text; nothing where it has no such token.
+  std::optional<uint32_t> special_token(std::string_view text) const;
+
+  // What data have said of their texts; else begin_of_text() and end_of_text().
+  TextBounds bounds() const;
+  void set_bounds(TextBounds bounds) { bounds_ = std::move(bounds); }
+
   // A small text, by an encoder that is kept for the purpose (any thread, one at a time). What
   // looks like a special token is text.
   Tokens encode(std::string_view text) const;
   // "<|endoftext|>" is the token.
   Tokens encode_with_special(std::string_view text) const;
-  // The same behind begin_of_text(), unless the text itself begins with it.
+  // The same as a text of the data begins: behind the begin of bounds(), unless the text itself
+  // begins with it.
   Tokens encode_prompt(std::string_view text) const;
 
  private:
+  std::optional<TextBounds> bounds_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<Encoder> encoder_;
 };

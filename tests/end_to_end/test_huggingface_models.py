@@ -167,12 +167,12 @@ class HuggingFaceModels(ExprunTest):
         self.write("text.jsonl", "".join(json.dumps({"prompt": str(n), "response": str(n)}) + "\n" for n in range(40)))
         source, _, _ = self.exported_chat_model()
         vocabulary = json.dumps(str(source / "tokenizer.json"))
-        for template, code in ("plain", 1), ("llama3", 0):
+        for template, code in ("plain", 2), ("llama3", 0):
             self.exported_chat_model(
                 "--new", f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='huggingface', "
                 f"vocabulary={vocabulary}}}")
             said = self.exprun("sample", "@last", "--instruction", "--prompt", "", "tokens=1", code=code).err
-            self.assertEqual("the prompt is empty" in said, template == "plain")  # without a token before it
+            self.assertEqual("a prompt is empty" in said, template == "plain")  # without a token before it
 
     def test_without_its_folder_a_tokenizer_speaks_for_itself(self):
         source, out, _ = self.exported_chat_model()
@@ -200,6 +200,50 @@ class HuggingFaceModels(ExprunTest):
                     "--new", f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='huggingface', "
                     f"vocabulary={vocabulary}}}")
                 self.assertEqual(json.loads((out / "generation_config.json").read_text())["eos_token_id"], ends)
+
+    def test_a_text_ends_at_every_token_that_the_folder_says(self):
+        self.write("text.jsonl", (json.dumps({"prompt": "Hi", "response": "red"}) + "\n") * 20)
+        source, out, _ = self.exported_chat_model()
+        _, out, _ = self.exported_chat_model(
+            "--new", "dataset={type='instruction', path='text.jsonl', template='llama3', tokenizer='huggingface', "
+            f"vocabulary={json.dumps(str(source / 'tokenizer.json'))}}}", "steps=100", "lr=3e-3")
+        prompt = "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
+        words = (f"--prompt={prompt}", "temperature=0", "tokens=8", "--json")
+
+        def found(*more):
+            (text,) = json.loads(self.exprun("sample", *more, *words).out)
+            return text["text"].split("<|eot_id|>")[0], text["end"]
+
+        self.assertEqual(found("@last"), ("red", "end_of_text"))
+        self.assertEqual(found("@last", "end_of_text=continue"), ("red", "tokens"))
+        files = {name: json.loads((out / name).read_text()) for name in ("generation_config.json", "config.json", "tokenizer_config.json")}
+        places = {"generation_config.json": {"eos_token_id": [257, 260]}, "config.json": {"eos_token_id": 260},
+                  "tokenizer_config.json": {"eos_token": {"content": "<|eot_id|>"}}, "": {}}
+        for place, says in places.items():
+            for name, content in files.items():
+                rest = {key: value for key, value in content.items() if not key.startswith("eos_token")}
+                (out / name).write_text(json.dumps(rest | (says if name == place else {})))
+            with self.subTest(place=place):
+                self.assertEqual(found("out"), ("red", "end_of_text" if place else "tokens"))
+                if place == "generation_config.json":
+                    self.exprun("new", "more", "--from", "out", "--path", "text.txt")
+                    self.exprun("more.toml", "steps=1", "batch.sequences=1", "warmup=0 steps", "lr=1e-30", "weight_decay=0.0",
+                                "evaluation.val_loss.tokens=8", "evaluation.sample.tokens=1")
+                    self.assertEqual(found("more"), ("red", "end_of_text"))
+
+    def test_samples_of_a_training_run_begin_as_its_data_do(self):
+        self.write("text.jsonl", "".join(json.dumps({"prompt": str(n), "response": str(n)}) + "\n" for n in range(40)))
+        source, _, _ = self.exported_chat_model()
+        vocabulary = json.dumps(str(source / "tokenizer.json"))
+        for template in "plain", "llama3":
+            data = f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='huggingface', vocabulary={vocabulary}}}"
+            with self.subTest(template=template):
+                self.exported_chat_model("--new", data, "evaluation.sample.prompt=7", "evaluation.sample.temperature=1.0", "evaluation.sample.tokens=30")
+                (sample,) = (self.run_folder() / "samples").iterdir()
+                again = self.exprun("sample", "@last", "end_of_text=continue").out
+                self.assertEqual(sample.read_text().rstrip("\n"), again.rstrip("\n"))
+        said = self.exprun("tuned.toml", "--new", data.replace("llama3", "plain"), "evaluation.sample.prompt=", code=2).err
+        self.assertIn("the prompt is empty", said)
 
     def test_another_step_goes_out_than_the_last(self):
         self.exprun("tiny.toml", "steps=6", "tokenizer=byte", "checkpoint.every=2 steps", "checkpoint.keep_last=5",

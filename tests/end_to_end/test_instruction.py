@@ -55,7 +55,10 @@ class Instruction(ExprunTest):
             self.assertEqual(asked.out, f"Say {word}.\n{word}\n")
             prompt = f"<|im_start|>user\nSay {word}.<|im_end|>\n<|im_start|>assistant\n"
             whole = self.exprun(*words, "--prompt", prompt).out
+            self.assertEqual(whole, f"{prompt}{word}\n")
+            whole = self.exprun(*words, "--prompt", prompt, "end_of_text=continue").out
             self.assertTrue(whole.startswith(f"{prompt}{word}<|im_end|>"), whole)
+        self.exprun(*words, "--instruction", "--prompt", "")  # the template is not empty
         found = json.loads(self.exprun(*words, "--instruction", "--prompt=Say red.", "--json").out)
         self.assertEqual(found, [{"prompt": "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n", "text": "red",
                                   "end": "stop_text"}])

@@ -13,7 +13,6 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/data/read/example_template.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/huggingface_folder.h"
@@ -22,6 +21,7 @@
 #include "control/report/terminal.h"
 #include "huggingface/tensor_names.h"
 #include "recipe/paths.h"
+#include "text/example_template.h"
 
 namespace exprun {
 namespace {

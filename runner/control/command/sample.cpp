@@ -23,7 +23,6 @@
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/weights_argument.h"
-#include "control/data/read/example_template.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/launch/run_device.h"
@@ -33,6 +32,7 @@
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 #include "recipe/schema/key_lookup.h"
+#include "text/example_template.h"
 
 namespace exprun {
 namespace {
@@ -213,13 +213,6 @@ class PromptForm {
     return {is_typed ? "" : prompt + '\n', template_->prompt(prompt)};
   }
 
-  // Changes of the table that end a text behind a response.
-  Words changes() const {
-    const std::string end = template_ ? template_->end_of_response() : "";
-    if (end.empty()) return {};
-    return {std::string(kSampleTable) + ".stop=" + json_text(nlohmann::json{end})};
-  }
-
  private:
   std::optional<ExampleTemplate> template_;
 };
@@ -389,7 +382,7 @@ int run_sample(const Words& words, const Globals& globals) {
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   for (const std::string& prompt : prompts)
     if (const std::string problem =
-            prompt.empty() && !instruction
+            form(prompt, false).given.empty()
                 ? "a prompt is empty; the shortest is a line break: --prompt $'\\n'"
                 : problem_of(prompt);
         !problem.empty())
@@ -398,11 +391,10 @@ int run_sample(const Words& words, const Globals& globals) {
   overrides.push_back(kAsSample);
   if (!prompts.empty())
     overrides.push_back(std::string(kSampleTable) +
-                        ".prompt=" + json_text(nlohmann::json(prompts.front())));
-  for (std::string& change : form.changes()) overrides.push_back(std::move(change));
+                        ".prompt=" + json_text(nlohmann::json(form(prompts.front(), false).given)));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
   const Value* written = base.find(kPrefix + "end_of_text");
-  if (!written || written->origin == Origin::default_value)
+  if (instruction || !written || written->origin == Origin::default_value)
     overrides.push_back(kPrefix + "end_of_text=stop");
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
-#include "control/data/read/example_template.h"
 #include "control/data/read/records.h"
+#include "text/example_template.h"
 
 namespace exprun {
 namespace {

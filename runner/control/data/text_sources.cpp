@@ -19,10 +19,10 @@
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
 #include "control/data/read/document_chunks.h"
-#include "control/data/read/example_template.h"
 #include "control/data/sources.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
+#include "text/example_template.h"
 #include "text/pattern_split.h"
 
 namespace exprun {

@@ -18,10 +18,10 @@
 #include "control/data/byte_progress.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/document_chunks.h"
-#include "control/data/read/example_template.h"
 #include "control/data/read/record_template.h"
 #include "control/data/shard_set_writer.h"
 #include "control/data/text_sources.h"
+#include "text/example_template.h"
 #include "text/examples.h"
 #include "text/token_shard.h"
 #include "text/tokenizer.h"
@@ -95,7 +95,7 @@ ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form,
                                const EndOfTextRule& rule, Stretches stretches)
     : form_(form),
       rule_(rule),
-      begin_of_text_(tokenizer.begin_of_text()),
+      begin_of_text_(tokenizer.bounds().begin),
       end_of_text_(tokenizer.end_of_text()),
       token_bytes_(token_bytes_for(tokenizer.vocab_size())),
       stretches_(stretches),

@@ -112,12 +112,6 @@ struct TokenizerFiles {
   std::map<std::string, std::string> others;  // by name
 };
 
-std::optional<uint32_t> special_token(const Tokenizer& tokenizer, const std::string& text) {
-  for (const auto& [special, id] : tokenizer.special_tokens())
-    if (special == text) return id;
-  return std::nullopt;
-}
-
 std::optional<std::string> text_of(const Tokenizer& tokenizer, std::optional<uint32_t> token) {
   for (const auto& [text, id] : tokenizer.special_tokens())
     if (id == token) return text;
@@ -175,16 +169,7 @@ void add_end(ordered_json& generation, std::optional<uint32_t> token) {
 std::optional<uint32_t> end_of_response(const Tokenizer& tokenizer, const ExportedModel& model) {
   if (model.recipe.section("dataset").type() != "instruction") return std::nullopt;
   return model.end_of_response.empty() ? tokenizer.end_of_text()
-                                       : special_token(tokenizer, model.end_of_response);
-}
-
-bool are_same(const std::vector<fs::path>& files, const std::vector<fs::path>& others) {
-  std::error_code ignored;
-  if (files.size() != others.size()) return false;
-  for (size_t i = 0; i < files.size(); ++i)
-    if (!fs::is_regular_file(others[i], ignored) || read_file(files[i]) != read_file(others[i]))
-      return false;
-  return true;
+                                       : tokenizer.special_token(model.end_of_response);
 }
 
 // Nothing where the vocabulary's own folder says nothing. What `warnings` say: that it is another
@@ -193,13 +178,8 @@ std::optional<TokenizerSettings> settings_beside_vocabulary(
     const ExportedModel& model, std::vector<std::string>& warnings) try {
   const json kept = model.data.tokenizer.value("vocabulary", json());
   if (!model.vocabulary || !kept.is_string()) return std::nullopt;
-  std::vector<fs::path> there;
-  try {
-    there = vocabulary_files(*model.vocabulary);
-  } catch (const Error&) {  // the folder has none any more
-  }
-  if (are_same(vocabulary_files(kept.get<std::string>()), there))
-    return tokenizer_settings(fs::absolute(there.front()).parent_path());
+  if (is_same_vocabulary(kept.get<std::string>(), *model.vocabulary))
+    return tokenizer_settings(folder_of_vocabulary(*model.vocabulary));
   warnings.push_back("'" + model.vocabulary->string() +
                      "' is gone or has changed since the data were prepared: its chat template and "
                      "special tokens were not copied");

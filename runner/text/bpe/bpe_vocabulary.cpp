@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "text/bpe/vocabulary_readers.h"
 
 namespace exprun {
@@ -73,6 +74,26 @@ BpeVocabulary read(const std::vector<fs::path>& files) {
 std::vector<fs::path> vocabulary_files(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? files_in(path) : files_with(path);
+}
+
+bool is_same_vocabulary(const fs::path& kept, const fs::path& path) {
+  std::vector<fs::path> there;
+  try {
+    there = vocabulary_files(path);
+  } catch (const Error&) {  // the folder has none any more
+    return false;
+  }
+  const auto files = vocabulary_files(kept);
+  const auto is_same = [](const fs::path& file, const fs::path& other) {
+    std::error_code ignored;
+    return fs::equivalent(file, other, ignored) ||
+           (fs::is_regular_file(other, ignored) && read_file(file) == read_file(other));
+  };
+  return std::equal(files.begin(), files.end(), there.begin(), there.end(), is_same);
+}
+
+fs::path folder_of_vocabulary(const fs::path& path) {
+  return fs::absolute(vocabulary_files(path).front()).parent_path();
 }
 
 BpeVocabulary read_bpe_vocabulary(const std::vector<fs::path>& files) {

@@ -44,6 +44,12 @@ struct BpeVocabulary : BpeRules {
 // The files that `path` (a file or a folder) stands for. Throws Error that says what may be there.
 std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& path);
 
+// Whether `path` still stands for what was copied to, or named as, `kept`; not where it is gone.
+bool is_same_vocabulary(const std::filesystem::path& kept, const std::filesystem::path& path);
+
+// Where the files that `path` stands for lie. Throws as vocabulary_files().
+std::filesystem::path folder_of_vocabulary(const std::filesystem::path& path);
+
 // Of vocabulary_files(). Throws Error for files that are missing, damaged or of another kind of
 // tokenizer.
 BpeVocabulary read_bpe_vocabulary(const std::vector<std::filesystem::path>& files);

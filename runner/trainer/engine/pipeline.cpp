@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/data/text_bounds.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
 
@@ -106,6 +107,14 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
 
 namespace {
 
+// Null where the data have none; it knows how their texts begin and end.
+std::unique_ptr<Tokenizer> tokenizer_of(const PreparedData& data, const Section& dataset) {
+  if (data.tokenizer.is_null()) return nullptr;
+  auto tokenizer = load_tokenizer(data.tokenizer);
+  tokenizer->set_bounds(text_bounds(*tokenizer, dataset));
+  return tokenizer;
+}
+
 Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
                  const std::shared_ptr<ProcessGroup>& group, at::Device device,
                  TrainState train_state) {
@@ -121,7 +130,7 @@ Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
           group,
           std::move(train_state),
           std::move(dataset),
-          data.tokenizer.is_null() ? nullptr : load_tokenizer(data.tokenizer),
+          tokenizer_of(data, section),
           plan,
           Registry<Schedule>::instance().find(schedule.type())(schedule, plan.timeline),
           {}};

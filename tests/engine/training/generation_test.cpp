@@ -142,6 +142,25 @@ TEST_CASE("generation: the end-of-text token ends a text and is left out, unless
   }
 }
 
+TEST_CASE("generation: any token that ends texts of the data ends one, or the text that does") {
+  const at::NoGradGuard no_grad;
+  DollarEnds tokenizer;
+  tokenizer.set_bounds({std::nullopt, {'#', '%'}, "<end>"});
+  for (const auto& [written, text, end] :
+       {std::tuple("one%two", "one", GeneratedText::End::end_of_text),
+        {"$one#two", "$one", GeneratedText::End::end_of_text},
+        {"one<end>two", "one", GeneratedText::End::stop_text},
+        {"one$two<end", "one$two<end", GeneratedText::End::tokens}})
+    for (const bool stops : {true, false}) {
+      Reciter model(written);
+      const int64_t all = static_cast<int64_t>(std::string(written).size());
+      const auto generated =
+          generate_text(model, tokenizer, {'a'}, {all, 0, 0, 1, {}, stops}, {}, {});
+      CHECK(generated.text == (stops ? text : written));
+      CHECK(generated.end == (stops ? end : GeneratedText::End::tokens));
+    }
+}
+
 // The ranks of a run ask together: one that is done asks on.
 TEST_CASE("generation: a text asks for a stop once a token, however it ends") {
   CHECK(recited("one two", 7, {}).asked == 7);

@@ -3,10 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/data/read/example_template.h"
 #include "control/data/shard_set_writer.h"
+#include "support/byte_level.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
+#include "text/example_template.h"
 #include "text/examples.h"
 
 using namespace exprun;
@@ -88,6 +89,39 @@ TEST_CASE("instruction: a prompt is what an example has before its response") {
         "[2" + (is_special ? form.end_of_response() : std::string("$")) + "]"));
     CHECK(form.end_of_response().empty() != is_special);
   }
+}
+
+TEST_CASE(
+    "instruction: prompts begin with what its examples begin with, and texts end as they do") {
+  nlohmann::json vocabulary = small_tokenizer(byte_level());
+  const std::vector<std::string> special = {"<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"};
+  for (size_t i = 0; i < special.size(); ++i)
+    vocabulary["added_tokens"].push_back(
+        {{"content", special[i]}, {"id", 256 + i}, {"special", true}, {"normalized", false}});
+  const std::string begin = special[0];
+  vocabulary["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single",
+       {{{"SpecialToken", {{"id", begin}, {"type_id", 0}}}},
+        {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+      {"pair", nlohmann::json::array()},
+      {"special_tokens", {{begin, {{"id", begin}, {"ids", {256}}, {"tokens", {begin}}}}}}};
+  const TemporaryFolder folder;
+  const auto chat = load_vocabulary(folder.write("tokenizer.json", vocabulary.dump()));
+  const auto bytes = make_byte_tokenizer();
+  const auto bounds = [](const std::string& name, const Tokenizer& tokenizer) {
+    return ExampleTemplate(name).bounds(tokenizer);
+  };
+  CHECK(chat->bounds() == TextBounds{256, {257}, ""});
+  CHECK(bounds("llama3", *chat) == TextBounds{256, {257, 258}, ""});
+  CHECK(bounds("plain", *chat) == TextBounds{std::nullopt, {257}, ""});
+  CHECK(bounds("alpaca", *chat) == TextBounds{std::nullopt, {257}, ""});
+  CHECK(bounds("chatml", *chat) == TextBounds{std::nullopt, {257}, "<|im_end|>"});
+  CHECK(bounds("llama3", *bytes) == TextBounds{std::nullopt, {}, "<|eot_id|>"});
+  CHECK(bounds("plain", *bytes) == TextBounds{});
+  chat->set_bounds(bounds("plain", *chat));
+  CHECK(chat->encode_prompt("a") == Tokens{'a'});
+  CHECK(chat->encode_prompt("<|begin_of_text|>a") == Tokens{256, 'a'});
 }
 
 TEST_CASE("instruction: plain writes the contents and nothing else") {

@@ -48,6 +48,27 @@ TEST_CASE("tokenizer settings: an id is an id, a list of ids or null") {
   }
 }
 
+TEST_CASE(
+    "tokenizer settings: a text ends at every id that a file says, and at a token by its text") {
+  const TemporaryFolder folder;
+  using Ids = std::vector<uint64_t>;
+  folder.write("generation_config.json", R"({"eos_token_id": [3, 4]})");
+  CHECK(tokenizer_settings(folder.path())->end_ids() == Ids{3, 4});
+  folder.write("config.json", R"({"eos_token_id": 5})");
+  CHECK(tokenizer_settings(folder.path())->end_ids() == Ids{3, 4, 5});
+  folder.write("generation_config.json", R"({"eos_token_id": null})");
+  CHECK(tokenizer_settings(folder.path())->end_ids() == Ids{5});
+  CHECK(tokenizer_settings(folder.path())->end_token() == "");
+  for (const auto& [value, text] : {std::pair(R"("<e>")", "<e>"),
+                                    {R"({"content": "<e>"})", "<e>"},
+                                    {"null", ""},
+                                    {"3", ""},
+                                    {R"({"content": 3})", ""}}) {
+    folder.write("tokenizer_config.json", std::string(R"({"eos_token": )") + value + "}");
+    CHECK(tokenizer_settings(folder.path())->end_token() == text);
+  }
+}
+
 TEST_CASE("tokenizer settings: code goes, and the class that may be of it") {
   const TemporaryFolder folder;
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "Mine", "eos_token": "e"})");

@@ -14,14 +14,10 @@ namespace {
 using nlohmann::json;
 using Say = std::function<void(const json&)>;
 
-// Nothing, and why is said, for a prompt that there are no tokens for. Examples of instructions
-// begin as their template says, and so do the prompts of a model that was trained on them.
+// Nothing, and why is said, for a prompt that there are no tokens for.
 std::optional<Tokens> encoded(const LoadedModel& loaded, const std::string& prompt,
                               const Say& say) try {
-  const Tokenizer& tokenizer = *loaded.pipeline().tokenizer;
-  const bool is_whole = loaded.recipe().section("dataset").type() == "instruction";
-  Tokens tokens =
-      is_whole ? tokenizer.encode_with_special(prompt) : tokenizer.encode_prompt(prompt);
+  Tokens tokens = loaded.pipeline().tokenizer->encode_prompt(prompt);
   if (!tokens.empty()) return tokens;
   say({{"problem", "the prompt is empty"}});
   return std::nullopt;

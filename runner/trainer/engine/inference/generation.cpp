@@ -160,10 +160,17 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
   const FewThreads few(model);
   const KeptCasts casts;
   GeneratedText generated;
-  CertainText text(settings.stop, observer);
+  const TextBounds bounds = tokenizer.bounds();
+  std::vector<std::string> stop = settings.stop;
+  if (settings.stops_at_end_of_text && !bounds.end_marker.empty())
+    stop.push_back(bounds.end_marker);
+  CertainText text(stop, observer);
   std::vector<int64_t> tokens(prompt.begin(), prompt.end());
   NextLogits next_logits(model, static_cast<int64_t>(prompt.size()) + settings.tokens);
-  const int64_t end_of_text = tokenizer.end_of_text() ? int64_t{*tokenizer.end_of_text()} : -1;
+  const auto ends_text = [&](int64_t token) {
+    return settings.stops_at_end_of_text &&
+           std::find(bounds.ends.begin(), bounds.ends.end(), token) != bounds.ends.end();
+  };
   int64_t asked = 0;
   const auto stop_requested = [&] {
     ++asked;
@@ -183,7 +190,7 @@ GeneratedText generate_text(Model& model, const Tokenizer& tokenizer, const Toke
          static_cast<uint64_t>(seed.index), static_cast<uint64_t>(i)});
     tokens.push_back(draw_token(probabilities, uniform(bits)));
     ++i;
-    if (settings.stops_at_end_of_text && tokens.back() == end_of_text) {
+    if (ends_text(tokens.back())) {
       generated.end = GeneratedText::End::end_of_text;
       break;
     }

@@ -23,7 +23,7 @@ struct GenerationSettings {
   int64_t top_k = 0;
   double top_p = 1;
   std::vector<std::string> stop;     // a text ends before the first of them
-  bool stops_at_end_of_text = true;  // and before the tokenizer's end-of-text token
+  bool stops_at_end_of_text = true;  // and before what ends one in the tokenizer's bounds()
 
   // The keys of [evaluation.sample].
   static GenerationSettings from(const Section& section);

@@ -1,4 +1,4 @@
-#include "control/data/read/example_template.h"
+#include "text/example_template.h"
 
 #include <algorithm>
 #include <array>
@@ -205,6 +205,21 @@ std::string ExampleTemplate::end_of_response() const {
   for (const ExamplePart& part : parts)
     if (part.is_learned && part.kind == Kind::special) return part.text;
   return "";
+}
+
+TextBounds ExampleTemplate::bounds(const Tokenizer& tokenizer) const {
+  Parts parts;
+  form_({{{"user", "", ""}, {"assistant", "", ""}}}, parts);
+  TextBounds bounds = tokenizer.bounds();
+  const ExamplePart& first = parts.front();
+  if (first.kind != Kind::special || tokenizer.special_token(first.text) != bounds.begin)
+    bounds.begin.reset();
+  const std::string marker = end_of_response();
+  if (const auto end = tokenizer.special_token(marker))
+    bounds.ends.push_back(*end);
+  else
+    bounds.end_marker = marker;
+  return bounds;
 }
 
 std::vector<ExamplePart> ExampleTemplate::fill(std::string_view record) const {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/tokenizer.h"
+
 namespace exprun {
 
 // A stretch of an example.
@@ -38,6 +40,10 @@ class ExampleTemplate {
 
   // The special token behind a response, as text; empty where that is the end-of-text token.
   std::string end_of_response() const;
+
+  // Those of `tokenizer` for its examples, which begin with the token before every text only where
+  // the template writes it, and end behind a response.
+  TextBounds bounds(const Tokenizer& tokenizer) const;
 
  private:
   using Form = void (*)(const struct Conversation& conversation, std::vector<ExamplePart>& parts);
