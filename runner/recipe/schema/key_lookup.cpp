@@ -140,6 +140,9 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   const std::vector<std::string> paths = declared_paths(schemas, root);
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(last_part(path));
+  if (std::count(names.begin(), names.end(), last_part(key)) == 1)  // in another table
+    return "did you mean '" +
+           paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
   if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
   const auto near = nearest(last_part(key), names);
   if (!near) {
