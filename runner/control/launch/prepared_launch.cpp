@@ -8,8 +8,8 @@
 #include "base/strings.h"
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
-#include "control/launch/run/continued_run.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/newest_checkpoint.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -21,7 +21,7 @@ namespace {
 std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder& folder) {
   std::vector<std::string> passed_over;
   const bool diverged = run.state == RunState::diverged;
-  const auto checkpoint = newest_intact(folder, passed_over, /*finite=*/true);
+  const auto checkpoint = newest_to_continue_from(folder, passed_over);
   warn_of(passed_over);
   if (!checkpoint && !run.origin.empty())
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +

@@ -13,10 +13,8 @@
 #include "dist/rank_place.h"
 
 namespace c10d {
-class Store;
-}
-namespace c10d {
 class Backend;
+class Store;
 class Work;
 }  // namespace c10d
 

@@ -126,7 +126,7 @@ struct Membership::State {
   ProcessRing processes;
   milliseconds silence = kSilence;  // of the rendezvous, before it is taken to hang
   bool ended = false;               // nobody here wants to know any more
-  bool calls = false;               // this rank calls the roll
+  bool calls = false;               // this rank asks all to report
   bool answered = false;            // for this rank
   bool done = false;                // the thread has found what it can, and all know who can
   int waiting = 0;

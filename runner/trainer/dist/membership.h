@@ -18,16 +18,13 @@
 namespace c10d {
 class Store;
 }
-namespace c10d {
-class Store;
-}
 
 namespace exprun {
 
 // One a rank, of those that have met, from then on: until all_exchange() a rank without one is
-// taken to be gone. A thread of its own looks some times a second at the rendezvous whether a rank
-// calls the roll, answers for this rank, whatever that waits for, and hears who else answers: who
-// says nothing is the cause.
+// taken to be gone. A thread of its own looks at the rendezvous some times a second: when a rank
+// asks all ranks to report, it answers for this one, whatever that waits for, and reads the answers
+// of the others. A rank that does not answer is the cause.
 class Membership {
  public:
   Membership(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place);
@@ -91,7 +88,8 @@ class Membership {
     Membership& membership_;
   };
 
-  // When an exchange has failed here or there is trouble: calls the roll, if nobody has, and says
+  // When an exchange has failed here or there is trouble: asks all ranks to report, if nobody has,
+  // and says
   // "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it
   // hangs, or is gone", else which ranks live and have not come to the exchange; nothing where all
   // wait for each other. Where it cannot be known it says that. Takes less than eight seconds, for
@@ -124,7 +122,7 @@ struct MembershipReplies {
   // Whether nothing is left to wait for.
   bool settle_it() const;
 
-  // Who is the cause, as RollCall::cause says it.
+  // Who is the cause, as Membership::cause says it.
   std::string sentence() const;
 };
 

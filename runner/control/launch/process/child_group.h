@@ -20,7 +20,7 @@ struct GroupEnd {
 
 // How long the others live on behind the first that ended.
 struct GroupPatience {
-  // Longer than ranks take to find out which one is the cause (RollCall::cause).
+  // Longer than ranks take to find out which one is the cause (Membership::cause).
   std::chrono::milliseconds behind_failure{std::chrono::seconds(8)};
   std::chrono::milliseconds behind_loss{std::chrono::seconds(2)};  // who lost them has waited
   std::chrono::milliseconds behind_success{std::chrono::minutes(1)};

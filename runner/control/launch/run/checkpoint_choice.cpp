@@ -11,7 +11,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "control/launch/run/continued_run.h"
+#include "control/launch/run/newest_checkpoint.h"
 
 namespace exprun {
 namespace {

@@ -16,10 +16,10 @@ namespace exprun {
 Attempt begin_new_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                       const PreparedLaunch& prepared);
 
-// The files that the trainer reads: recipe.json and data.json.
 // The request's recipe as it is stored: with whole paths in its overrides.
 std::string stored_text(const LaunchRequest& request);
 
+// The files that the trainer reads: recipe.json and data.json.
 void write_hand_over(const RunFolder& folder, const LaunchRequest& request,
                      const PreparedData& data);
 

@@ -84,7 +84,7 @@ Optimizers::Optimizers(const Section& section, const std::vector<Parameter>& par
   std::vector<const ShardedBuffer*> buffers;
   for (const SteppedGroup& stepped_group : stepped_groups_)
     for (const ShardedBuffer& buffer : stepped_group.buffers) buffers.push_back(&buffer);
-  sync_ = std::make_unique<GradientReducer>(parallelism_.group, buffers, parameters);
+  reducer_ = std::make_unique<GradientReducer>(parallelism_.group, buffers, parameters);
   gather_ = std::make_unique<ParameterAllGather>(parallelism_.group, buffers, parameters);
 }
 

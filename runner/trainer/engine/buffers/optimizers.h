@@ -61,8 +61,8 @@ class Optimizers {
 
   void zero_gradients();
   // Around the last backward of a step: gradients become their sums over the ranks.
-  void begin_gradient_reduction() { sync_->begin(); }
-  void finish_gradient_reduction() { sync_->finish(); }
+  void begin_gradient_reduction() { reducer_->begin(); }
+  void finish_gradient_reduction() { reducer_->finish(); }
   // Whose sum over all ranks is the square of the gradients' norm (L2, over all parameters): this
   // rank's parts, 0-dim fp64 on the device, which still computes them.
   std::vector<at::Tensor> squared_gradients() const;
@@ -124,7 +124,7 @@ class Optimizers {
   std::vector<Parameter> frozen_;
   std::vector<OptimizerGroup> groups_;
   std::vector<SteppedGroup> stepped_groups_;  // one a group
-  std::unique_ptr<GradientReducer> sync_;
+  std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<ParameterAllGather> gather_;
 };
 

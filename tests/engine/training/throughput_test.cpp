@@ -1,6 +1,7 @@
+#include "engine/record/throughput.h"
+
 #include <doctest/doctest.h>
 
-#include "engine/record/throughput.h"
 #include "support/sections.h"
 
 using namespace exprun;

@@ -1,6 +1,7 @@
+#include "engine/attempt/rank_attempt.h"
+
 #include <doctest/doctest.h>
 
-#include "engine/attempt/rank_attempt.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

@@ -1,9 +1,10 @@
+#include "control/launch/ranks/external_launcher.h"
+
 #include <doctest/doctest.h>
 
 #include <map>
 
 #include "base/diagnostic.h"
-#include "control/launch/ranks/external_launcher.h"
 
 using namespace exprun;
 

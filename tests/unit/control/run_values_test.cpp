@@ -1,10 +1,11 @@
 // --where: expressions, and the values of runs that they ask for.
+#include "control/command/run_values.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <functional>
 
-#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"

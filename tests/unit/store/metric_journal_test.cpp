@@ -1,4 +1,6 @@
 // A store that cannot be written to while a run trains.
+#include "store/metrics/metric_journal.h"
+
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 
@@ -8,7 +10,6 @@
 
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
-#include "store/metrics/metric_journal.h"
 #include "store/metrics/metric_writer.h"
 #include "support/file_size_limit.h"
 #include "tests/unit/store/store_fixture.h"

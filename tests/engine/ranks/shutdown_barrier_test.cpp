@@ -1,11 +1,12 @@
 // How ranks leave when the run is trained.
+#include "engine/attempt/shutdown_barrier.h"
+
 #include <doctest/doctest.h>
 
 #include <latch>
 #include <optional>
 #include <thread>
 
-#include "engine/attempt/shutdown_barrier.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;

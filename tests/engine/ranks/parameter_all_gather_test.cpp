@@ -1,11 +1,12 @@
 // New values that come while a forward pass uses those that are there.
+#include "engine/buffers/parameter_all_gather.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <doctest/doctest.h>
 
 #include <limits>
 
-#include "engine/buffers/parameter_all_gather.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"
 

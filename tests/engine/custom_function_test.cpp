@@ -1,9 +1,9 @@
+#include "kernels/custom_function.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
-
-#include "kernels/custom_function.h"
 
 using namespace exprun;
 

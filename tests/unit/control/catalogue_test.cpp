@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "control/data/fetch/catalogue.h"
+
+#include <doctest/doctest.h>
 
 using exprun::command_to_get;
 

@@ -1,6 +1,7 @@
+#include "recipe/complete.h"
+
 #include <doctest/doctest.h>
 
-#include "recipe/complete.h"
 #include "recipe/toml/write.h"
 #include "recipes.h"
 

@@ -1,8 +1,8 @@
+#include "control/sweep/analysis.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
-
-#include "control/sweep/analysis.h"
 
 using namespace exprun;
 

@@ -1,9 +1,10 @@
+#include "control/data/sources.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "control/data/sources.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

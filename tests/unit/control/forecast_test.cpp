@@ -1,9 +1,10 @@
 // What is said before a sweep starts.
+#include "control/sweep/forecast.h"
+
 #include <doctest/doctest.h>
 
 #include "control/launch/plan_cache.h"
 #include "control/launch/run/new_run.h"
-#include "control/sweep/forecast.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"

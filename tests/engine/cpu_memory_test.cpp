@@ -1,4 +1,6 @@
 // Memory of large tensors: what is used again, and what goes back to the system.
+#include "engine/device/cpu_memory.h"
+
 #include <ATen/ops/full.h>
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/device/cpu_memory.h"
 #include "engine/tiny_run.h"
 
 using namespace exprun;

@@ -1,7 +1,8 @@
+#include "control/sweep/trials.h"
+
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/sweep/trials.h"
 #include "tests/unit/recipe/recipes.h"
 
 using namespace exprun;

@@ -1,10 +1,11 @@
+#include "engine/buffers/gradient_reducer.h"
+
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
 
-#include "engine/buffers/gradient_reducer.h"
 #include "engine/buffers/sharded_buffer.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"

@@ -1,3 +1,5 @@
+#include "control/launch/process/child_process.h"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -7,7 +9,6 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/process/child_group.h"
-#include "control/launch/process/child_process.h"
 #include "unit/control/shell_child.h"
 
 using namespace exprun;

@@ -1,5 +1,7 @@
 // How a rank notices that collectives of its device cannot end, with threads for ranks and
 // functions for collectives.
+#include "dist/watchdog.h"
+
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +16,6 @@
 #include "base/diagnostic.h"
 #include "dist/failure.h"
 #include "dist/gloo.h"
-#include "dist/watchdog.h"
 #include "support/rank_threads.h"
 
 using namespace exprun;
