@@ -15,7 +15,7 @@ inline constexpr const char* kCrashMessage = "its process ended without recordin
 // whose lock is free crashed: nobody was left to record its end. On another host the lock cannot be
 // asked, so the run stays "running" and `last_beat_ms` tells when it was last seen alive. A row
 // read before the run ended may be answered "crashed" by mistake: read it again before acting on
-// that, or use Store::settle, which does.
+// that, or use Store::reconcile_state, which does.
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 
 // Whether nobody here can tell if a run recorded as running still does. This host is the kernel

@@ -1,7 +1,7 @@
 // How fast GPT-2's BPE encodes: tokenize_speed VOCABULARY THREADS DOCUMENT_BYTES FILE...
 // From a text in memory to tokens in memory. One JSON object: tokens, seconds and processor seconds
 // (each the best of three), bytes, peak memory. Beside other tokenizers:
-// tools/bench/tokenizer_speed.
+// tools/bench/tokenizing.py.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 #include "control/command/stored_runs.h"
 #include "control/data/prepared_set.h"
 #include "control/launch/launch.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
-#include "control/launch/run/which_run.h"
 
 namespace exprun {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -11,7 +11,7 @@
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/extended_run.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
 
@@ -63,7 +63,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   const auto variable = [](const char* name) { return std::getenv(name); };
   const bool restarted = lives_before(variable) > 0;
   await_previous_life(restarted, [&] {
-    run = settled(store, *store.run(run.id));
+    run = reconciled(store, *store.run(run.id));
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });

@@ -8,8 +8,8 @@
 #include "control/command/arguments.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
-#include "control/launch/run/which_run.h"
 
 namespace exprun {
 namespace {

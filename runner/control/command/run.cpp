@@ -9,6 +9,7 @@
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"

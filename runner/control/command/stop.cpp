@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "store/run_state.h"
 
 namespace exprun {

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/recipe_words.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "store/rows.h"

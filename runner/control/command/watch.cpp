@@ -12,7 +12,7 @@
 #include "control/command/criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/command/sweep.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/supervise.h"
 #include "control/report/plot/run_curves.h"
 #include "control/report/terminal.h"

@@ -12,6 +12,8 @@
 #include "control/launch/run/continued_run.h"
 #include "control/launch/run/extended_run.h"
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/observed_run.h"
+#include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/which_run.h"
 #include "recipe/quantities.h"
 

@@ -13,6 +13,7 @@
 #include "base/terminal/progress_line.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/which_run.h"
 #include "control/sweep/outcomes.h"
 #include "recipe/quantities.h"

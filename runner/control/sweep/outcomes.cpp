@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/format_units.h"
+#include "control/launch/run/observed_run.h"
 
 namespace exprun {
 namespace {

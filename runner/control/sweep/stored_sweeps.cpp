@@ -6,6 +6,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "control/launch/run/observed_run.h"
 
 namespace exprun {
 namespace {

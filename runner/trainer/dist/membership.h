@@ -41,7 +41,7 @@ class Membership {
   // seconds at least, is trouble again.
   void all_part(std::chrono::milliseconds silence);
 
-  // Why no further exchange can succeed: another rank has called the roll, or the rendezvous is
+  // Why no further exchange can succeed: another rank has asked all to report, or the rendezvous is
   // lost or has not answered for too long. Else nothing; waits for nobody, but a second where the
   // machine of a silent rendezvous does not answer.
   std::string trouble() const;

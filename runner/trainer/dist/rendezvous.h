@@ -28,7 +28,7 @@ class Rendezvous {
 
   void set(const std::string& key, const std::string& text);
   // Waits until some rank has set it, as long as for the meeting if nothing else is said. Throws
-  // Error, also when the roll is called meanwhile.
+  // Error, also when a rank asks all to report meanwhile.
   std::string get(const std::string& key,
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
   bool has(const std::string& key);     // whether some rank has set it

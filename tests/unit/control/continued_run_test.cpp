@@ -4,7 +4,6 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/run/run_lock.h"
-#include "control/launch/run/which_run.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/recipe_difference.h"
 #include "control/launch/supervise.h"
 
 using namespace exprun;

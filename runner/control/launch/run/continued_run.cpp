@@ -14,7 +14,6 @@
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/run_lock.h"
-#include "control/launch/run/which_run.h"
 #include "store/end_record.h"
 
 namespace exprun {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/diagnostic.h"
-#include "control/launch/run/which_run.h"
+#include "control/launch/run/observed_run.h"
 #include "store/run_state.h"
 
 namespace exprun {

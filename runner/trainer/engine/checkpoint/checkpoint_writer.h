@@ -1,5 +1,6 @@
-// Writes checkpoints in the background, one at a time, and removes old ones: all but the newest,
-// the best, which stays until a better one is written, and the one that a divergence goes back to.
+// Writes checkpoints in the background, one at a time, and removes old ones: all but
+// the newest (checkpoint.keep_last), the best, which stays until a better one is written, and the
+// one that a divergence goes back to.
 //
 // A checkpoint that cannot be written (a full disk) is a warning and an event, and training goes
 // on: the one before is still there. The last of a process is different, because the run would be

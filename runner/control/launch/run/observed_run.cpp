@@ -1,0 +1,36 @@
+#include "control/launch/run/observed_run.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "store/run_state.h"
+
+namespace exprun {
+namespace {
+
+bool seems_over(const StoreFolder& folder, const RunRow& run) {
+  return run.state == RunState::running && as_observed(run, folder.path).state != RunState::running;
+}
+
+}  // namespace
+
+RunRow observed(const Store& store, const StoreFolder& folder, RunRow run) {
+  if (!seems_over(folder, run)) return run;
+  // It may have ended after the row was read: an end is recorded before the lock is let go.
+  return as_observed(store.run(run.id).value_or(run), folder.path);
+}
+
+RunRow reconciled(Store& store, const RunRow& run) {
+  if (run.state != RunState::running) return run;
+  store.reconcile_state(run);
+  return store.run(run.id).value_or(run);
+}
+
+std::string is_running(const RunRow& run) {
+  const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
+  if (!on_another_host(run)) return "is running (" + where + ")";
+  const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
+  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago)";
+}
+
+}  // namespace exprun

@@ -1,0 +1,56 @@
+#include "control/launch/run/recipe_difference.h"
+
+#include <algorithm>
+
+#include "control/launch/run/new_run.h"
+
+namespace exprun {
+namespace {
+
+constexpr size_t kMostNamed = 4;
+using Parameters = std::vector<ParameterRow>;
+
+std::string value_in(const Parameters& parameters, const std::string& path) {
+  for (const ParameterRow& parameter : parameters)
+    if (parameter.path == path) return parameter.toml;
+  return "not set";
+}
+
+std::vector<std::string> changed_in_either(const Parameters& now, const Parameters& before) {
+  std::vector<std::string> paths;
+  for (const Parameters* parameters : {&now, &before})
+    for (const auto& [path, toml, changed] : *parameters)
+      if (changed && std::find(paths.begin(), paths.end(), path) == paths.end())
+        paths.push_back(path);
+  return paths;
+}
+
+}  // namespace
+
+std::string differing_parameters(const Parameters& now, const Parameters& before) {
+  std::string text;
+  size_t different = 0;
+  for (const std::string& path : changed_in_either(now, before)) {
+    const std::string value = value_in(now, path), old = value_in(before, path);
+    if (value == old || ++different > kMostNamed) continue;
+    text += (text.empty() ? "" : ", ") + path + ": " + value + " (was " + old + ")";
+  }
+  if (different > kMostNamed) text += " and " + std::to_string(different - kMostNamed) + " more";
+  return text;
+}
+
+std::string describe_difference(const Parameters& now, const Parameters& before,
+                                const std::string& run) {
+  const std::string text = differing_parameters(now, before);
+  if (text.empty()) return "new run, with the same settings as " + run;
+  return "new run; differs from " + run + ": " + text;
+}
+
+std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved) {
+  const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
+  if (runs.empty()) return "";
+  return describe_difference(parameter_rows(resolved), store.parameters(runs.front().id),
+                             runs.front().folder);
+}
+
+}  // namespace exprun

@@ -1,0 +1,26 @@
+// What a run does otherwise than another, by the keys of their recipes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipe/resolved.h"
+#include "store/rows.h"
+#include "store/store.h"
+
+namespace exprun {
+
+// "optimizer.lr: 0.0003 (was 0.001)", of the keys that one of the two changed; a key that one does
+// not know is "not set" there. Empty where those are equal.
+std::string differing_parameters(const std::vector<ParameterRow>& now,
+                                 const std::vector<ParameterRow>& before);
+
+// "new run; differs from quickstart-1a2b3c4d: optimizer.lr: 0.0003 (was 0.001)", or that it has the
+// same settings.
+std::string describe_difference(const std::vector<ParameterRow>& now,
+                                const std::vector<ParameterRow>& before, const std::string& run);
+
+// That of the newest run of its name; empty if none has it.
+std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved);
+
+}  // namespace exprun
