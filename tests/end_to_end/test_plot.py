@@ -51,6 +51,14 @@ class Plot(ExprunTest):
         self.assertEqual(self.size_of_png("small.png"), (900, 600))
         self.assertIn('width="300" height="200"', (self.folder / "small.svg").read_text())
 
+    def test_a_png_says_that_its_font_lacks_characters(self):
+        self.exprun("tiny.toml", "steps=2", "name=größe-日本")
+        self.assertEqual(self.exprun("plot", "3", "2", "--png", "wide.png").err,
+                         "exprun: wrote wide.png\nexprun: warning: the PNG's font lacks some of the characters, which are boxes; "
+                         "--svg FILE shows them\n")
+        self.assertEqual(self.exprun("plot", "3", "2", "--svg", "wide.svg").err, "exprun: wrote wide.svg\n")
+        self.assertEqual(self.exprun("plot", "3", "--png", "alone.png").err, "exprun: wrote alone.png\n")  # without a name
+
     def test_a_sweep_is_named_once_for_all_its_runs(self):
         self.exprun("sweep", "tiny.toml", "seed=5,6", "steps=20")
         for command in "plot", "compare":

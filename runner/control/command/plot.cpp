@@ -72,7 +72,11 @@ void write_files(const std::vector<Panel>& panels, const AskedPlot& asked) {
         ExitCode::bad_recipe);
   const auto of = [](int64_t pixels) { return static_cast<size_t>(pixels); };
   if (!asked.svg.empty()) write(asked.svg, to_svg(panels, of(width), of(height)));
-  if (!asked.png.empty()) write(asked.png, to_png(panels, of(width), of(height), of(scale)));
+  if (asked.png.empty()) return;
+  write(asked.png, to_png(panels, of(width), of(height), of(scale)));
+  if (!png_has_all_characters(panels, of(width), of(height)))
+    log_warning(
+        "the PNG's font lacks some of the characters, which are boxes; --svg FILE shows them");
 }
 
 }  // namespace

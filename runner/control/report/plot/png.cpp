@@ -10,6 +10,7 @@
 
 #include "control/report/plot/drawing.h"
 #include "control/report/plot/raster.h"
+#include "control/report/plot/typeface.h"
 
 namespace exprun {
 namespace {
@@ -84,6 +85,12 @@ std::string png_file(const Raster& image, uint32_t per_meter) {
   resolution += '\x01';  // the unit is the meter
   return std::string(kSignature) + chunk("IHDR", header_of(image)) + chunk("pHYs", resolution) +
          chunk("IDAT", compressed_lines(image)) + chunk("IEND", "");
+}
+
+bool png_has_all_characters(std::span<const Panel> panels, size_t width, size_t height) {
+  return std::ranges::all_of(drawing_of(panels, width, height).texts, [](const Text& text) {
+    return typeface(text.strong).has_all(text.text);
+  });
 }
 
 std::string to_png(std::span<const Panel> panels, size_t width, size_t height, size_t scale) {

@@ -16,6 +16,9 @@ class Raster;
 // stand below each other.
 std::string to_png(std::span<const Panel> panels, size_t width, size_t height, size_t scale);
 
+// Whether its font has every character of the drawing; others are boxes.
+bool png_has_all_characters(std::span<const Panel> panels, size_t width, size_t height);
+
 // The file of an image (ISO/IEC 15948), 8 bits of red, green and blue; `per_meter`: pixels.
 std::string png_file(const Raster& image, uint32_t per_meter);
 

@@ -1,5 +1,6 @@
 #include "control/report/plot/typeface.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -65,6 +66,12 @@ Typeface::Typeface(std::string_view font) : impl_(std::make_unique<Impl>()) {
 }
 
 Typeface::~Typeface() = default;
+
+bool Typeface::has_all(std::string_view text) const {
+  return std::ranges::all_of(code_points(text), [&](const CodePoint& c) {
+    return stbtt_FindGlyphIndex(&impl_->font, shown(c)) != 0;
+  });
+}
 
 double Typeface::width(std::string_view text, double size) const {
   return size * impl_->walk(text, [](int, double) {});

@@ -24,6 +24,9 @@ class Typeface {
   Typeface(const Typeface&) = delete;
   Typeface& operator=(const Typeface&) = delete;
 
+  // Whether it has each character, so that none is a box.
+  bool has_all(std::string_view text) const;
+
   // Sizes are those of the em, in pixels.
   double width(std::string_view text, double size) const;
   // From left to right, beginning on the base line at `at`.
