@@ -63,6 +63,47 @@ class Groups(MadeRuns):
             self.assertTrue(math.isclose(row["val/loss_std"], deviation, rel_tol=1e-12), (row, deviation))
 
 
+class Names(MadeRuns):
+    def setUp(self):
+        super().setUp()
+        self.make_store(*(
+            run_rows(run, f"slow-{run:08x}", parameters={"optimizer.lr": lr, "model.num_layers": layers},
+                     series={"val/loss": {100: loss, 300: loss + 1}, "train/loss": {300: 2.0}, "eval/quiz/points": {300: float(run)}})
+            for run, (lr, layers, loss) in enumerate((("1e-3", "1", 1.5), ("1e-3", "2", 1.25), ("1e-3", "1", 2.5), ("1e-2", "1", 0.5)), 1)))
+
+    def heading(self, *words):
+        return re.split("  +", self.exprun(*words).out.partition("\n")[0].strip())
+
+    def test_what_sorts_is_shown(self):
+        self.assertIn("lr", self.heading("report", "--sort", "lr", "--top", "3"))
+        self.assertNotIn("lr", self.heading("report", "--top", "3", "--where", "lr<1e-2"))
+        self.assertIn("lr", self.heading("ls", "--sort", "lr", "--limit", "3"))
+        self.assertIn("message", self.heading("ls", "--sort", "message"))
+        self.assertEqual(self.heading("ls", "--sort", "step"), self.heading("ls"))
+        self.assertEqual(self.heading("ls", "--sort", "lr", "--columns", "run"), ["run"])
+        for command, column in (("ls", "lr"), ("report", "num_layers"), ("report", "train/loss")):
+            self.assertRegex(self.at_terminal(34, command, "--sort", column, colors=False).partition("\n")[0], rf"  {column}(  |$)")
+
+    def test_a_heading_is_a_name_that_options_take(self):
+        self.assertEqual(self.heading("report")[:6], ["run", "best val/loss", "at step", "val/loss", "train/loss", "lr"])
+        usual = self.heading("report")
+        for column in "val/loss", "val_loss", "val loss", "val_loss_last":
+            self.assertEqual(self.heading("report", "--sort", column), usual)
+            self.assertEqual(self.heading("report", "--metric", column)[:3], ["run", "val/loss", "lr"])
+            self.assertEqual(self.heading("ls", "--sort", column), self.heading("ls") + ["val/loss"])
+        for column in "best val/loss", "best val loss", "best_val_loss", "val_loss_best":
+            self.assertEqual(json.loads(self.exprun("report", "--metric", column, "--top", "1", "--json").out)[0]["val_loss_best"], 0.5)
+            self.assertEqual(json.loads(self.exprun("ls", "--sort", column, "--json").out)[0]["val_loss_best"], 0.5)
+        for name in "eval/quiz/points", "eval_quiz_points", "eval quiz points":
+            rows = json.loads(self.exprun("report", "--metric", name, "--json").out)
+            self.assertEqual([row[name] for row in rows], [1.0, 2.0, 3.0, 4.0])
+
+    def test_an_unknown_name_is_answered_with_those_there_are(self):
+        self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,
+                         "--metric:1:1: error: no run has a series 'accuracy'\n    accuracy\n    ^^^^^^^^ "
+                         "there are eval/quiz/points, train/loss and val/loss\n")
+
+
 class Report(ExprunTest):
     def setUp(self):
         super().setUp()
@@ -93,7 +134,7 @@ class Report(ExprunTest):
                 self.assertTrue(math.isclose(group[metric], mean, rel_tol=1e-12), (group, values))
                 self.assertTrue(math.isclose(group[metric + "_std"], deviation, rel_tol=1e-9), (group, values))
                 self.assertEqual(group[metric + "_n"], 3)
-        self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\A *lr  runs +best val loss .*\n *0\.01 +3 +\d\.\d+ ± 0\.\d+ \(3\) ")
+        self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\A *lr  runs +best val/loss .*\n *0\.01 +3 +\d\.\d+ ± 0\.\d+ \(3\) ")
 
     def test_metrics_order_columns_and_rows(self):
         for seed in (1, 2):
@@ -141,7 +182,7 @@ class Report(ExprunTest):
         rows = json.loads(self.exprun("report", "--sweep", "1", "--json").out)
         ((highest,),) = self.rows("SELECT max(max) FROM series WHERE name = 'train/loss'")
         self.assertEqual((rows[0]["run"], rows[0]["train_loss_best"]), (best, highest))
-        self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\Arun +best train loss +at step +train loss +val loss +lr ")
+        self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\Arun +best train/loss +at step +train/loss +val/loss +lr ")
         self.exprun("report", "--sweep", "1", "--html", "page.html")
         self.assertIn('"goal":"highest","key":"train_loss_best","right":true,"role":"metric"', (self.folder / "page.html").read_text())
 
@@ -169,15 +210,15 @@ class Report(ExprunTest):
         highest = top("--sort", "val/loss", "--columns", "val/loss")
         self.assertEqual(highest, sorted(highest, reverse=True))
         self.assertEqual(top("--sort", "val/loss", "--reverse", "--columns", "val/loss"), highest[::-1])
-        self.assertEqual([row["train/loss"] for row in self.rows_of("--sort", "train/loss", "--columns", "train/loss")],
-                         sorted(row["train/loss"] for row in self.rows_of("--columns", "train/loss")))
+        self.assertEqual([row["train_loss_last"] for row in self.rows_of("--sort", "train/loss", "--columns", "train/loss")],
+                         sorted(row["train_loss_last"] for row in self.rows_of("--columns", "train/loss")))
 
     def test_without_the_usual_losses_the_first_metric_with_a_value_orders(self):
         self.write("tiny.toml", (self.folder / "tiny.toml").read_text().replace(EVALUATION, ""))
         for lr in ("1e-3", "1e-2"):
             self.exprun("tiny.toml", f"lr={lr}", "steps=6")
         self.change_store("DELETE FROM series WHERE name = 'val/loss'")
-        self.assertRegex(self.exprun("report").out, r"\Arun +train loss +lr ")
+        self.assertRegex(self.exprun("report").out, r"\Arun +train/loss +lr ")
         losses = [row["train_loss_last"] for row in json.loads(self.exprun("report", "--json").out)]
         self.assertEqual(losses, sorted(losses))
         self.change_store("DELETE FROM series")
@@ -198,11 +239,11 @@ class Report(ExprunTest):
         for seed in (1, 2):
             self.exprun("tiny.toml", f"seed={seed}", "steps=4")
         wide, narrow = self.at_terminal(200, "report"), self.at_terminal(80, "report")
-        self.assertRegex(wide, r"\Arun .* state +time  val/loss\n.* [▁▂▃▄▅▆▇█]{5}\n.* [▁▂▃▄▅▆▇█]{5}\n\Z")
+        self.assertRegex(wide, r"\Arun .* state +time  val/loss curve\n.* [▁▂▃▄▅▆▇█]{5}\n.* [▁▂▃▄▅▆▇█]{5}\n\Z")
         self.assertEqual(wide.count("\033[1;32m"), 3)
         table, _, said = narrow.partition("exprun: ")
         self.assertIn("  state", table)
-        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: val loss \(--csv and --json have\s+them\)\n\Z")
+        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: val/loss \(--csv and --json have\s+them\)\n\Z")
         self.assertNotIn("\033", self.exprun("report").out)
         self.assertRegex(self.exprun("report", "--sparkline", "--markdown").out, r" [▁▂▃▄▅▆▇█]{5} \|\n\Z")
 
@@ -219,8 +260,8 @@ class Report(ExprunTest):
         self.assertEqual(self.exprun("report", "--group-by", "lr,sede", code=2).err,
                          "--group-by:1:4: error: no run has a parameter 'sede'\n    lr,sede\n       ^^^^ did you mean 'seed'?\n")
         self.assertEqual(self.exprun("report", "--over-seeds", "--sort", "tmie", code=2).err,
-                         "--sort:1:1: error: groups have no column 'tmie'\n    tmie\n    ^^^^ there are runs, best val loss, "
-                         "val loss, train loss and state\n")
+                         "--sort:1:1: error: groups have no column 'tmie'\n    tmie\n    ^^^^ there are runs, best val/loss, "
+                         "val/loss, train/loss and state\n")
         self.assertEqual(self.exprun("report", "tiny", "--sweep", "1", code=2).err,
                          "exprun: error: command line: give names of runs or --sweep\n")
 

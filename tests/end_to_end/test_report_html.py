@@ -73,7 +73,7 @@ class Page(PageTest):
 
     def test_a_table_that_sorts_filters_and_chooses(self):
         self.open()
-        losses = self.column("best val loss")
+        losses = self.column("best val/loss")
         self.assertEqual(losses, sorted(losses, key=float))
         self.assertEqual(len(losses), 3)
         self.assertEqual(self.page.value("document.querySelector('td.best').textContent"), losses[0])
@@ -262,11 +262,11 @@ class Page(PageTest):
         for text, rows in (
                 ("lr in [1e-3, 0.01]", {"0.001", "0.01"}), ("lr not in [1e-3, 0.01]", {"0.003"}), ("not lr = 1e-3", {"0.003", "0.01"}),
                 ("lr = 1e-3 or lr = 1e-2 and state = failed", {"0.001"}), ("(lr = 1e-3 or lr = 1e-2) and state = failed", set()),
-                ("run ~ tiny-*", rates), ("run ~ ?iny", set()), ("has(best val loss) and step >= 0.04k", rates), ("val/loss < 1e9", rates),
-                ("state == 'finished'", rates), ("best val loss>=0 and (lr!=0.01)", {"0.001", "0.003"}), ("NOT (lr<1 AND lr>0.002)", {"0.001"})):
+                ("run ~ tiny-*", rates), ("run ~ ?iny", set()), ("has(best val/loss) and step >= 0.04k", rates), ("val/loss < 1e9", rates),
+                ("state == 'finished'", rates), ("best val/loss>=0 and (lr!=0.01)", {"0.001", "0.003"}), ("NOT (lr<1 AND lr>0.002)", {"0.001"})):
             self.assertEqual((self.filter(text), set(self.column("lr"))), ("", rows), text)
         for text, said in (
-                ("lr <", "expected a value, but the condition ends here"), ("lrr < 1", "there is no column lrr; there are run, best val loss"),
+                ("lr <", "expected a value, but the condition ends here"), ("lrr < 1", "there is no column lrr; there are run, best val/loss"),
                 ("lr < 1 lr > 0", "unexpected > after a whole condition: write 'and' or 'or' between two conditions"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, and abc is none"),
                 ("state = finishd", "there is no state finishd; there are running, finished"), ("lr = 1)", "this ) closes nothing: leave it out"),
                 ("lr<0.01 state=finished", "unexpected = after a whole condition: write 'and' or 'or' between two conditions"),

@@ -170,11 +170,19 @@ class Sweep(SweepCrashes):
         for pattern, name in ((r"(?<= )\d\.\d{3}(?= )", "LOSS"), (r"\d+(\.\d\d)?s\b", "TIME"), (r"tiny-\w{8}", "RUN"), (r" +", " ")):
             said = re.sub(pattern, name, said)
         lines = said.splitlines()
-        self.assertEqual(lines[:2], ["exprun: the trials that finished, best first:", " lr num_layers val/loss at step time run"])
+        self.assertEqual(lines[:2], ["exprun: the trials that finished, best first:", " lr num_layers best val/loss at step time run"])
         self.assertEqual(sorted(lines[2:6]), sorted(f"{lr} {layers} LOSS 4 TIME RUN" for lr in (" 0.01", "0.001") for layers in (1, 2)))
         self.assertRegex(lines[6], r"exprun: best: optimizer.lr=1e-2 model.num_layers=\d, val/loss LOSS at step 4 \(RUN\)")
         many = self.exprun("sweep", "tiny.toml", "seed=range(11)", "steps=1", "evaluation.val_loss.every=1 steps").err
-        self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  val/loss"):many.index("exprun: best:")].splitlines()), 12)
+        self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  best val/loss"):many.index("exprun: best:")].splitlines()), 12)
+
+    def test_the_columns_of_a_sweep_have_the_names_that_report_gives_them(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=4", "evaluation.val_loss.every=4 steps")
+        def columns(*words):
+            return self.exprun(*words, "--csv").out.partition("\n")[0].split(",")
+        shown, reported = columns("sweep", "show"), columns("report", "--sweep", "1")
+        self.assertEqual(shown, ["trial", "optimizer.lr", "state", "step", "val_loss_best", "val_loss_best_step", "run"])
+        self.assertEqual(set(shown) - set(reported), {"trial"})
 
     def test_a_trial_that_was_killed_is_not_the_best_and_the_same_line_goes_on(self):
         process = self.start("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400")
@@ -219,7 +227,7 @@ class Sweep(SweepCrashes):
                           "WHERE name = 'val/loss' GROUP BY 1 ORDER BY 2")
         self.assertEqual(len(means), 3)
         (best, mean), last = means[0], means[2][0]
-        self.assertRegex(said, r"exprun: the points, best first \(mean ± standard deviation over seeds\):\n *lr  val/loss\n"
+        self.assertRegex(said, r"exprun: the points, best first \(mean ± standard deviation over seeds\):\n *lr  best val/loss\n"
                                rf" *0.0\d  {mean:.3f}\d* ± [\d.e-]+ \(2\)\n")
         self.assertRegex(said, rf"exprun: best: {best}, val/loss {mean:.3f}\d* ± [\d.e-]+ over 2 seeds\n")
         self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point again, for twice as long\n", said)
@@ -296,13 +304,13 @@ class Sweep(SweepCrashes):
     def test_its_result_is_a_table_for_a_script(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=2")
         before = json.loads(self.exprun(*line, "--dry-run", "--json").out)
-        self.assertEqual([(row["state"], row["best"], row["run"]) for row in before], [("to run", None, None)] * 2)
+        self.assertEqual([(row["state"], row["val_loss_best"], row["run"]) for row in before], [("to run", None, None)] * 2)
         for words in ((), ("--dry-run",), ()):
             rows = json.loads(self.exprun(*line, *words, "--json").out)
-            self.assertEqual([(row["trial"], row["changes"], row["state"], row["best_step"]) for row in rows],
+            self.assertEqual([(row["trial"], row["changes"], row["state"], row["val_loss_best_step"]) for row in rows],
                              [(1, "lr=1e-3", "finished", 2), (2, "lr=1e-2", "finished", 2)])
             self.assertEqual([(row["run"],) for row in rows], self.rows("SELECT folder FROM runs ORDER BY run"))
-            self.assertGreater(rows[0]["best"], rows[1]["best"])
+            self.assertGreater(rows[0]["val_loss_best"], rows[1]["val_loss_best"])
         self.assertEqual(self.exprun(*line, "--markdown").out.count("| finished |"), 2)
         self.assertEqual(self.exprun(*line).out, "")
         refused = self.exprun("sweep", "tiny.toml", "lr=3e-3,4e-3", "--json", "--csv", code=2)
@@ -378,7 +386,7 @@ class Sweep(SweepCrashes):
                          [(2, "other", "failed", 2, 1, 1), (1, "tiny", "finished", 4, 4, 0)])
         shown = json.loads(self.exprun("sweep", "show", "tiny", "--json").out)
         self.assertEqual([row["state"] for row in shown["trials"]], ["finished"] * 4)
-        scores = [row["best"] for row in shown["trials"]]
+        scores = [row["val_loss_best"] for row in shown["trials"]]
         self.assertEqual(shown["best_trial"], 1 + scores.index(min(scores)))
         self.assertEqual([axis["axis"] for axis in shown["importance"]], ["lr"])
         self.assertGreater(shown["importance"][0]["variance_explained"], 0.9)
@@ -389,7 +397,7 @@ class Sweep(SweepCrashes):
         self.assertRegex(plain, r"(?s)\Atrial +lr +seed +state .*\n    1  0.001     1  finished .*"
                                 r"\nsweep 1 of tiny: finished, 4 of 4 trials finished\n"
                                 r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+ %\n\n"
-                                r"mean ± standard deviation over seeds, best first:\n *lr  val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
+                                r"mean ± standard deviation over seeds, best first:\n *lr  best val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
         self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))
         self.assertIn("packed.jsonl.gz", self.exprun("sweep", "show", "@last").out)

@@ -39,7 +39,8 @@ class EarlyStopping(SweepCrashes):
         """`best` picks among the values of a column of the store's series."""
         values = [value for (value,) in self.rows(f"SELECT {column} FROM trials JOIN series USING (run) WHERE name = ? ORDER BY trial",
                                                   shown["metric"])]
-        self.assertEqual([trial["best"] for trial in shown["trials"]], values)
+        key = shown["metric"].replace("/", "_") + ("_last" if column == "last" else "_best")
+        self.assertEqual([trial[key] for trial in shown["trials"]], values)
         number = values.index(best(values))
         self.assertEqual(shown["best_trial"], 1 + number)
         changes = shown["trials"][number]["changes"]

@@ -11,6 +11,8 @@ namespace {
 constexpr const char* kMetric = "run.best_metric";
 constexpr const char* kGoal = "run.best_goal";
 
+}  // namespace
+
 Criterion criterion_of(const SweepPlan& plan) {
   Criterion criterion = best_value_of(plan.metric, plan.maximize);
   const Summary summary = objective_of(plan).summary;
@@ -19,8 +21,6 @@ Criterion criterion_of(const SweepPlan& plan) {
                                               : ValueName::Which::last;
   return criterion;
 }
-
-}  // namespace
 
 Criterion recorded_criterion(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::string& sweep) {

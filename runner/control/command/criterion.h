@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "control/report/compare/comparison.h"
+#include "control/sweep/trials.h"
 #include "store/store.h"
 
 namespace exprun {
+
+// By what the trials of a sweep are compared.
+Criterion criterion_of(const SweepPlan& plan);
 
 // The metric and the goal of this sweep; without one those on which the recipes of the runs agree;
 // else the lowest val/loss.

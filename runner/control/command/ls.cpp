@@ -63,6 +63,13 @@ Words add_columns(ResultTable& table, const Store& store, const std::vector<Repo
   return names;
 }
 
+// On a narrow terminal too.
+void show_what_sorts(ResultTable& table, Words& shown, const std::string& sort) {
+  Column& column = table.columns[*find_column(table.columns, sort)];
+  column.rank = 0;
+  if (std::find(shown.begin(), shown.end(), column.key) == shown.end()) shown.push_back(column.key);
+}
+
 }  // namespace
 
 int run_ls(const Words& words, const Globals& globals) {
@@ -79,7 +86,8 @@ int run_ls(const Words& words, const Globals& globals) {
       .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "list removed runs instead")
-      .option("--sort", "COLUMN", sort, "sort by a column, parameter or series, lowest first",
+      .option("--sort", "COLUMN", sort,
+              "sort by a column, parameter or series, lowest first; it is shown too",
               offer::one_of(keys_of_columns()))
       .flag("--reverse", reverse, "with --sort: highest first")
       .option("--columns", "A,B", columns,
@@ -108,9 +116,7 @@ int run_ls(const Words& words, const Globals& globals) {
   if (!sort.empty()) {
     add_column(table, store, runs, source_of("--sort", sort), {0, sort.size()});
     sort_rows(table, sort, reverse);
-    const std::string key = table.columns[*find_column(table.columns, sort)].key;
-    if (columns.empty() && std::find(shown.begin(), shown.end(), key) == shown.end())
-      shown.push_back(key);
+    if (columns.empty()) show_what_sorts(table, shown, sort);
   }
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, shown);

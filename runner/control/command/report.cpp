@@ -46,8 +46,8 @@ void declare(Asked& asked, Arguments& arguments) {
           offer::sweeps)
       .option("--metric", "NAME[:WHICH]", asked.metrics,
               "show this series instead of the usual ones; WHICH is last (default), min, max or "
-              "at(STEP); may be repeated (default: the metric of the sweep or of the recipes, "
-              "val/loss and train/loss)")
+              "at(STEP); or the heading of a usual one, as 'best val/loss'; may be repeated "
+              "(default: the metric of the sweep or of the recipes, val/loss and train/loss)")
       .option("--columns", "A,B", asked.columns,
               "show these columns only; parameters and series are columns too")
       .flag("--all-parameters", asked.all_parameters,
@@ -101,26 +101,12 @@ std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& fold
 
 // Where neither a recipe nor its name says which values of a series are best, who asks for its
 // lowest or highest does.
-Goal goal_of(const ValueName& value, const Criterion& criterion) {
-  const Goal goal = goal_of(value.name, criterion);
+Goal goal_of(const std::string& series, ValueName::Which which, const Criterion& criterion) {
+  const Goal goal = goal_of(series, criterion);
   if (goal != Goal::none) return goal;
-  return value.which == ValueName::Which::min   ? Goal::lowest
-         : value.which == ValueName::Which::max ? Goal::highest
-                                                : Goal::none;
-}
-
-// A name alone is a series here, never a parameter.
-ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>& runs,
-                             const std::string& text, const Criterion& criterion) {
-  const auto source = source_of("--metric", text);
-  const Extent whole{0, text.size()};
-  ValueName name = parse_value_name(source, whole);
-  if (name.which == ValueName::Which::plain) name.which = ValueName::Which::last;
-  return {{text, text, true, kRankBest},
-          values_of(store, runs, name, span_of(source, 0, text.size())).cells,
-          goal_of(name, criterion),
-          true,
-          name.name};
+  return which == ValueName::Which::min   ? Goal::lowest
+         : which == ValueName::Which::max ? Goal::highest
+                                          : Goal::none;
 }
 
 std::vector<std::optional<SeriesRow>> series_of(const Store& store,
@@ -138,6 +124,41 @@ std::vector<std::optional<SeriesRow>> series_of(const Store& store,
   return series;
 }
 
+std::vector<ComparedColumn> usual_metrics(const Store& store, const std::vector<ReportedRun>& runs,
+                                          const Criterion& criterion) {
+  return usual_metrics(runs, criterion, series_of(store, runs, criterion.series));
+}
+
+std::optional<size_t> place_of(const std::vector<ComparedColumn>& columns,
+                               const std::string& name) {
+  std::vector<Column> all;
+  for (const ComparedColumn& column : columns) all.push_back(column.column);
+  return find_column(all, name);
+}
+
+// A name alone is a series here, never a parameter; or the heading of a usual metric.
+ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>& runs,
+                             const std::string& text, const Criterion& criterion) {
+  const auto source = source_of("--metric", text);
+  const Extent whole{0, text.size()};
+  ValueName name = parse_value_name(source, whole);
+  if (name.which == ValueName::Which::plain) {
+    const auto series = store.series_names();
+    const bool is_series = std::find(series.begin(), series.end(), name.name) != series.end();
+    std::vector<ComparedColumn> usual;
+    if (!is_series) usual = usual_metrics(store, runs, criterion);
+    const auto place = place_of(usual, name.name);
+    if (place && usual[*place].is_metric()) return std::move(usual[*place]);
+    name.which = ValueName::Which::last;
+  }
+  RunValues values = values_of(store, runs, name, span_of(source, 0, text.size()));
+  return {{text, text, true, kRankBest},
+          std::move(values.cells),
+          goal_of(values.series, name.which, criterion),
+          true,
+          values.series};
+}
+
 // People are spared columns without a value; a program finds the usual ones always.
 void drop_empty(std::vector<ComparedColumn>& columns) {
   std::erase_if(columns, [](const ComparedColumn& column) {
@@ -153,7 +174,7 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
     if (columns.size() > 1) columns.back().column.rank = kRankAsked;
   }
   if (!columns.empty()) return columns;
-  columns = usual_metrics(runs, criterion, series_of(store, runs, criterion.series));
+  columns = usual_metrics(store, runs, criterion);
   if (!asked.format.is_for_programs()) drop_empty(columns);
   return columns;
 }
@@ -218,14 +239,6 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
   return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true, criterion};
 }
 
-std::optional<size_t> place_of(const std::vector<ComparedColumn>& columns,
-                               const std::string& name) {
-  for (const auto part : {&Column::key, &Column::title})
-    for (size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].column.*part == name) return i;
-  return std::nullopt;
-}
-
 // The column of this name; of runs, a value that is none yet becomes one.
 size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
                     const std::shared_ptr<const SourceFile>& source, Extent part) {
@@ -240,7 +253,8 @@ size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Ro
   const ValueName value = parse_value_name(source, part);
   RunValues values = values_of(store, runs, value, where);
   const bool right = all_numbers(values.cells);
-  const Goal goal = values.series.empty() ? Goal::none : goal_of(value, rows.criterion);
+  const Goal goal =
+      values.series.empty() ? Goal::none : goal_of(values.series, value.which, rows.criterion);
   rows.columns.push_back(
       {{name, name, right, kRankAsked}, std::move(values.cells), goal, true, values.series});
   return rows.columns.size() - 1;
@@ -255,17 +269,16 @@ std::optional<size_t> first_metric(const std::vector<ComparedColumn>& columns) {
   return static_cast<size_t>(found - columns.begin());
 }
 
-// By the column of --sort, else by the first metric; as they are where there is none.
-std::vector<size_t> order_of(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
-                             const Asked& asked) {
-  const auto by = asked.sort.empty()
-                      ? first_metric(rows.columns)
-                      : column_named(store, runs, rows, source_of("--sort", asked.sort),
-                                     {0, asked.sort.size()});
-  if (!asked.sort.empty()) {  // what the rows are in the order of is shown
-    size_t& rank = rows.columns[*by].column.rank;
-    rank = std::min<size_t>(rank, kRankAsked);
-  }
+// The column of --sort, else the first metric.
+std::optional<size_t> sorting_column(const Store& store, const std::vector<ReportedRun>& runs,
+                                     Rows& rows, const Asked& asked) {
+  return asked.sort.empty() ? first_metric(rows.columns)
+                            : column_named(store, runs, rows, source_of("--sort", asked.sort),
+                                           {0, asked.sort.size()});
+}
+
+// As they are where no column sorts.
+std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const Asked& asked) {
   const size_t count = rows.columns.front().cells.size();
   const std::vector<Cell> equal(by ? 0 : count);
   const std::vector<Cell>& cells = by ? rows.columns[*by].cells : equal;
@@ -295,7 +308,7 @@ void drop_equal_parameters(std::vector<ComparedColumn>& columns, const std::vect
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
   const auto series = store.series_by_run(name);
-  table.columns.push_back({"curve", name, false, kRankCurve, !asked});
+  table.columns.push_back({"curve", name + " curve", false, kRankCurve, !asked});
   for (size_t row = 0; row < order.size(); ++row) {
     std::vector<double> values;
     const auto found = series.find(runs[order[row]].run.id);
@@ -314,7 +327,9 @@ bool wants_curves(const Asked& asked, const Rows& rows, size_t count) {
 
 ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs, const Asked& asked) {
   Rows rows = rows_of(store, runs, asked);
-  const auto order = order_of(store, runs, rows, asked);
+  const auto sorting = sorting_column(store, runs, rows, asked);
+  const auto order = order_of(rows, sorting, asked);
+  if (sorting && !asked.sort.empty()) rows.columns[*sorting].column.rank = 0;  // it always stays
   const auto source = source_of("--columns", asked.columns);
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
@@ -347,7 +362,7 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
   Rows rows{columns_of_runs(runs, parameters_of(store, runs, asked.all_parameters),
                             metrics_of(store, runs, asked, criterion)),
             true, criterion};
-  const auto order = order_of(store, runs, rows, asked);
+  const auto order = order_of(rows, sorting_column(store, runs, rows, asked), asked);
   Page page{"exprun report",
             globals.store.shown.string(),
             globals.command_line,

@@ -31,9 +31,17 @@ RunValues in_order_of(const Runs& runs, const ByRun& by_run, bool are_numbers, M
   return values;
 }
 
+// The series of this name, or the only one that is written so: val_loss for val/loss.
+std::string series_named(const Store& store, const std::string& name) {
+  std::vector<std::string> names = store.series_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  std::erase_if(names, [&](const std::string& series) { return !is_written_as(series, name); });
+  return names.size() == 1 ? names.front() : name;
+}
+
 // Nothing if no run has such a series.
-std::optional<RunValues> series_values(const Store& store, const Runs& runs,
-                                       const ValueName& name) {
+std::optional<RunValues> series_values(const Store& store, const Runs& runs, ValueName name) {
+  name.name = series_named(store, name.name);
   const auto series = store.series_by_run(name.name);
   if (series.empty()) return std::nullopt;
   RunValues values = name.which == Which::at
@@ -67,6 +75,15 @@ std::string meant(const std::string& name, std::vector<std::string> names) {
   if (!series.empty()) return "did you mean " + alternatives(series) + "?";
   const auto near = nearest(name, names);
   return near ? "did you mean '" + *near + "'?" : "";
+}
+
+std::string first_of(std::vector<std::string> names) {
+  constexpr size_t kMostNamed = 8;
+  if (names.size() <= kMostNamed) return listed(names);
+  const size_t others = names.size() - kMostNamed;
+  names.resize(kMostNamed);
+  names.push_back(std::to_string(others) + " more");
+  return listed(names);
 }
 
 void add_parameters(std::vector<std::string>& names, const std::vector<std::string>& paths) {
@@ -139,6 +156,12 @@ std::string text_of(const SourceFile& source, Extent part) {
   return source.text.substr(part.begin, part.size);
 }
 
+std::optional<std::string> path_of_parameter(const Store& store, const std::string& name) {
+  const auto found = paths_named(name, store.parameter_paths());
+  if (found.size() != 1) return std::nullopt;
+  return found.front();
+}
+
 std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where) {
   const auto paths = store.parameter_paths();
   const auto found = paths_named(name, paths);
@@ -167,7 +190,9 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
   if (auto values = series_values(store, runs, name)) return *values;
   const std::vector<std::string> series = store.series_names();
   refuse_unknown_value(name.name, series, where);
-  throw RecipeError(where, "no run has a series '" + name.name + "'", meant(name.name, series));
+  const std::string remedy = meant(name.name, series);
+  throw RecipeError(where, "no run has a series '" + name.name + "'",
+                    remedy.empty() && !series.empty() ? "there are " + first_of(series) : remedy);
 }
 
 void Where::declare(Arguments& arguments) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,15 @@ std::vector<Extent> parts_of_list(const std::string& list);
 std::string text_of(const SourceFile& source, Extent part);
 
 // A plain name is a column of ls, else a parameter by its path or its end ("lr"), else the last
-// value of a series. Throws RecipeError at `where` if it is none of them, or several.
+// value of a series, which may be written as val_loss too. Throws RecipeError at `where` if it is
+// none of them, or several.
 RunValues values_of(const Store& store, const std::vector<ReportedRun>& runs, const ValueName& name,
                     const SourceSpan& where);
 
-// The path of the parameter that a name means. Throws RecipeError at `where`.
+// The whole path of the one parameter that a name means, if any run has such a one.
+std::optional<std::string> path_of_parameter(const Store& store, const std::string& name);
+
+// The same; throws RecipeError at `where` where there is none or several.
 std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where);
 
 // The values of a parameter that any run may have, by its whole path.

@@ -6,6 +6,7 @@
 #include "base/diagnostic.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "control/command/criterion.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
@@ -93,12 +94,13 @@ Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,
 
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   const std::optional<Store> store = store_if_any(folder);
+  const Criterion criterion = criterion_of(plan);
   ResultTable table{{{"trial", "trial", true},
                      {"changes", "changes"},
                      {"state", "state"},
-                     {"best", "best " + plan.metric, true, 1},
-                     {"best_step", "at step", true, 2},
-                     {"run", "run", false, 3}},
+                     value_column(criterion),
+                     step_column(criterion),
+                     {"run", "run", false, kRankLast}},
                     {}};
   for (const Trial& trial : plan.trials)
     table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));

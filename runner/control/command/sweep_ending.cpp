@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/terminal/terminal.h"
+#include "control/command/criterion.h"
 #include "control/command/sweep.h"
 #include "control/command/table_format.h"
 #include "control/report/table.h"
@@ -33,10 +34,13 @@ std::string tally(const SweepEnd& end, size_t trials) {
 // The trials that finished, the best first.
 ResultTable finished_trials(const StoredSweep& sweep) {
   const AxisColumns axes(sweep.points());
+  const Criterion criterion = criterion_of(sweep.plan);
+  const Column value = value_column(criterion);
   ResultTable table{axes.columns(), {}};
-  for (Column column : {Column{"best", sweep.plan.metric, true}, Column{"step", "at step", true, 2},
-                        Column{"seconds", "time", true, 3}, Column{"run", "run", false, 1}})
-    table.columns.push_back(std::move(column));
+  for (const Column& column :
+       {value, step_column(criterion), Column{"seconds", "time", true, kRankTime},
+        Column{"run", "run", false, kRankState}})
+    table.columns.push_back(column);
   for (const StoredTrial& trial : sweep.trials) {
     if (trial.state != "finished" || !trial.score) continue;
     std::vector<Cell> row = axes.cells(axis_values(trial.row.changes));
@@ -46,7 +50,7 @@ ResultTable finished_trials(const StoredSweep& sweep) {
       row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
-  sort_rows(table, "best", sweep.plan.maximize);
+  sort_rows(table, value.key, sweep.plan.maximize);
   return table;
 }
 

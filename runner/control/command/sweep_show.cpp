@@ -5,6 +5,8 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "control/command/criterion.h"
+#include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/command/table_format.h"
@@ -24,23 +26,24 @@ Cell state_cell_of(const StoredTrial& trial) {
 }  // namespace
 
 ResultTable trials_table(const StoredSweep& sweep) {
+  const Criterion criterion = criterion_of(sweep.plan);
   ResultTable table{{{"trial", "trial", true},
                      {"changes", "changes"},
                      {"state", "state"},
-                     {"steps", "steps", true, 2},
-                     {"best", sweep.plan.metric, true},
-                     {"best_step", "at step", true, 2},
+                     {"step", "step", true, 2},
+                     value_column(criterion),
+                     step_column(criterion),
                      {"run", "run", false, 1},
-                     {"problem", "problem", false, 3}},
+                     {"message", "message", false, kRankLast}},
                     {}};
   for (const StoredTrial& trial : sweep.trials) {
-    const std::string problem = trial.run ? trial.run->message : trial.row.problem;
+    const std::string message = trial.run ? trial.run->message : trial.row.problem;
     table.rows.push_back({Cell::integer(trial.row.trial), Cell::word(trial.row.changes),
                           state_cell_of(trial), trial.run ? steps_cell(*trial.run) : Cell::none(),
                           trial.score ? Cell::number(trial.score->value) : Cell::none(),
                           trial.score ? Cell::integer(trial.score->step) : Cell::none(),
                           trial.run ? Cell::word(trial.run->folder) : Cell::none(),
-                          problem.empty() ? Cell::none() : Cell::word(problem)});
+                          message.empty() ? Cell::none() : Cell::word(message)});
   }
   return table;
 }
@@ -51,7 +54,8 @@ ResultTable means_table(const StoredSweep& sweep) {
   for (const Replicates& each : means) points.push_back(each.point);
   const AxisColumns axes(points);
   ResultTable table{axes.columns(), {}};
-  table.columns.push_back({"mean", sweep.plan.metric});
+  table.columns.push_back(value_column(criterion_of(sweep.plan)));
+  table.columns.back().right = false;  // means stand above means, deviations above deviations
   for (const Replicates& each : means) {
     table.rows.push_back(axes.cells(each.point));
     table.rows.back().push_back(Cell::number(each.spread.mean, to_string(each.spread)));
@@ -61,12 +65,14 @@ ResultTable means_table(const StoredSweep& sweep) {
 
 namespace {
 
-// With a column for each axis in place of all changes, and without one that is empty.
-ResultTable for_people(ResultTable table, const StoredSweep& sweep) {
+// With a column for each axis, under its whole path as in other tables, in place of all changes;
+// and without one that is empty.
+ResultTable with_axes(ResultTable table, const Store& store, const StoredSweep& sweep) {
   const std::vector<AxisValues> points = sweep.points();
   const AxisColumns axes(points);
   if (axes.count() > 0) {
-    const auto columns = axes.columns();
+    auto columns = axes.columns();
+    for (Column& axis : columns) axis.key = path_of_parameter(store, axis.key).value_or(axis.key);
     const auto at = static_cast<std::ptrdiff_t>(*find_column(table.columns, "changes"));
     table.columns.erase(table.columns.begin() + at);
     table.columns.insert(table.columns.begin() + at, columns.begin(), columns.end());
@@ -77,8 +83,8 @@ ResultTable for_people(ResultTable table, const StoredSweep& sweep) {
       row.insert(row.begin() + at, cells.begin(), cells.end());
     }
   }
-  const auto has_problem = [](const auto& row) { return !row.back().text.empty(); };
-  if (std::none_of(table.rows.begin(), table.rows.end(), has_problem)) {
+  const auto has_message = [](const auto& row) { return !row.back().text.empty(); };
+  if (std::none_of(table.rows.begin(), table.rows.end(), has_message)) {
     table.columns.pop_back();
     for (auto& row : table.rows) row.pop_back();
   }
@@ -170,7 +176,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
     print(whole_json(sweep));
     return 0;
   }
-  format.print(for_people(trials_table(sweep), sweep), "the sweep has no trials");
+  format.print(with_axes(trials_table(sweep), store, sweep), "the sweep has no trials");
   if (format.is_plain()) print_summary(sweep);
   return 0;
 }

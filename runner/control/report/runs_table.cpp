@@ -96,6 +96,7 @@ struct LsColumn {
   Column column;
   const char* meaning;
   Cell (*cell)(const ReportedRun& run, int64_t now_ms);
+  const char* series = "";  // whose value it is
 };
 
 const std::vector<LsColumn>& all_ls_columns() {
@@ -113,9 +114,10 @@ const std::vector<LsColumn>& all_ls_columns() {
       {{"step", "step", true, 3},
        "the newest step, of how many",
        [](const Run& each, int64_t) { return steps_cell(each.run); }},
-      {{"val_loss_best", "best val loss", true, 4},
+      {{"val_loss_best", "best val/loss", true, 4},
        "the lowest val/loss",
-       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::min); }},
+       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::min); },
+       "val/loss"},
       {{"started_ms", "started", true, 5},
        "when it began, in Unix milliseconds",
        [](const Run& each, int64_t now_ms) -> Cell {
@@ -135,12 +137,14 @@ const std::vector<LsColumn>& all_ls_columns() {
       {{"val_loss_best_step", "at step", true},
        "the step of the lowest val/loss",
        [](const Run& each, int64_t) { return summary_step(each.val_loss, Which::min); }},
-      {{"val_loss_last", "val loss", true},
+      {{"val_loss_last", "val/loss", true},
        "the last val/loss",
-       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::last); }},
-      {{"train_loss_last", "train loss", true},
+       [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::last); },
+       "val/loss"},
+      {{"train_loss_last", "train/loss", true},
        "the last train/loss",
-       [](const Run& each, int64_t) { return summary_cell(each.train_loss, Which::last); }},
+       [](const Run& each, int64_t) { return summary_cell(each.train_loss, Which::last); },
+       "train/loss"},
       {{"name", "name"},
        "run.name of its recipe",
        [](const Run& each, int64_t) { return Cell::word(each.run.name); }},
@@ -205,15 +209,16 @@ std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const st
   for (const LsColumn& each : all) columns.push_back(each.column);
   const auto found = find_column(columns, name);
   if (!found) return std::nullopt;
-  RunValues values{{}, all[*found].column.right};
+  RunValues values{{}, all[*found].column.right, all[*found].series};
   for (const ReportedRun& run : runs) values.cells.push_back(all[*found].cell(run, now_ms));
   return values;
 }
 
 ResultTable ls_columns_explained() {
   ResultTable table{{{"name", "name"}, {"title", "header"}, {"meaning", "what it is"}}, {}};
-  for (const auto& [column, meaning, cell] : all_ls_columns())
-    table.rows.push_back({Cell::word(column.key), Cell::word(column.title), Cell::word(meaning)});
+  for (const LsColumn& each : all_ls_columns())
+    table.rows.push_back(
+        {Cell::word(each.column.key), Cell::word(each.column.title), Cell::word(each.meaning)});
   return table;
 }
 

@@ -305,9 +305,15 @@ std::optional<size_t> find_column(const std::vector<Column>& columns, const std:
     return static_cast<size_t>(found - columns.begin());
   };
   if (const auto found = of([&](const Column& column) { return column.key == name; })) return found;
-  return of([&](const Column& column) {
-    return std::equal(name.begin(), name.end(), column.title.begin(), column.title.end(),
-                      [](char a, char b) { return a == b || (a == '_' && b == ' '); });
+  if (const auto found = of([&](const Column& column) { return column.title == name; }))
+    return found;
+  return of([&](const Column& column) { return is_written_as(column.title, name); });
+}
+
+bool is_written_as(std::string_view name, std::string_view text) {
+  return std::ranges::equal(name, text, [](char meant, char written) {
+    return written == meant || (written == '_' && (meant == ' ' || meant == '/')) ||
+           (written == ' ' && meant == '/');
   });
 }
 

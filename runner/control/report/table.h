@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/report/cell.h"
@@ -41,9 +42,12 @@ std::string to_latex(const ResultTable& table);     // the same; a tabular, with
 
 // Which rows and columns of a table are shown, and in what order.
 
-// The column with this key or else this title: people write the header that they see, or val_loss
-// for "val loss".
+// The column with this key or else this title: people write the header that they see, or
+// best_val_loss for "best val/loss".
 std::optional<size_t> find_column(const std::vector<Column>& columns, const std::string& name);
+
+// Whether people write `text` where they mean `name`: val_loss and "val loss" for val/loss.
+bool is_written_as(std::string_view name, std::string_view text);
 
 // What a column may be called: the keys, then the titles.
 std::vector<std::string> column_names(const ResultTable& table);

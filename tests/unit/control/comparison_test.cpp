@@ -81,7 +81,7 @@ ResultTable every_state() {
 
 TEST_CASE("report: the best run stands first, and its state stays on a narrow terminal") {
   CHECK(to_plain(two_runs(), {200, false}) ==
-        "run            best val loss  at step  val loss  train loss     lr     step  state       "
+        "run            best val/loss  at step  val/loss  train/loss     lr     step  state       "
         "time\n"
         "slow-00000001          1.915      250     2.015              0.001  300/300  finished  "
         "1m 12s\n"
@@ -89,12 +89,12 @@ TEST_CASE("report: the best run stands first, and its state stays on a narrow te
         "1m 12s\n");
   std::vector<std::string> left_out;
   CHECK(to_plain(two_runs(), {80, false}, &left_out) ==
-        "run            best val loss  at step  train loss     lr     step  state\n"
+        "run            best val/loss  at step  train/loss     lr     step  state\n"
         "slow-00000001          1.915      250              0.001  300/300  finished\n"
         "slow-00000002          2.500      250               3e-5  300/300  finished\n");
-  CHECK(left_out == std::vector<std::string>{"val loss", "time"});
+  CHECK(left_out == std::vector<std::string>{"val/loss", "time"});
   CHECK(to_plain(two_runs(), {40, false}) ==
-        "run            best val loss  state\n"
+        "run            best val/loss  state\n"
         "slow-00000001          1.915  finished\n"
         "slow-00000002          2.500  finished\n");
 }
@@ -109,7 +109,7 @@ TEST_CASE("report: the best of each metric is bold on a terminal and in document
   accuracy.resize(1);
   accuracy[0].goal = Goal::highest;
   CHECK(to_plain(table_of(std::move(accuracy), {0, 1}), {0, true}) ==
-        "best val loss\n        1.000\n        \033[1;32m2.000\033[0m\n");
+        "best val/loss\n        1.000\n        \033[1;32m2.000\033[0m\n");
 }
 
 TEST_CASE("report: CSV, JSON, Markdown and LaTeX") {
@@ -128,7 +128,7 @@ TEST_CASE("report: CSV, JSON, Markdown and LaTeX") {
         "\"state\":\"finished\",\"seconds\":72.0}\n"
         "]\n");
   CHECK(to_markdown(two_runs()) ==
-        "| run | best val loss | at step | val loss | train loss | lr | step | state | time |\n"
+        "| run | best val/loss | at step | val/loss | train/loss | lr | step | state | time |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |\n"
         "| slow-00000001 | **1.915** | 250 | **2.015** |  | 0.001 | 300/300 | finished | 1m 12s |\n"
         "| slow-00000002 | 2.500 | 250 | 2.600 |  | 3e-5 | 300/300 | finished | 1m 12s |\n");
@@ -136,7 +136,7 @@ TEST_CASE("report: CSV, JSON, Markdown and LaTeX") {
         "% \\usepackage{booktabs}\n"
         "\\begin{tabular}{lrrrrrrlr}\n"
         "\\toprule\n"
-        "run & best val loss & at step & val loss & train loss & lr & step & state & time \\\\\n"
+        "run & best val/loss & at step & val/loss & train/loss & lr & step & state & time \\\\\n"
         "\\midrule\n"
         "slow-00000001 & \\textbf{1.915} & 250 & \\textbf{2.015} &  & 0.001 & 300/300 & finished & "
         "1m 12s \\\\\n"
@@ -155,7 +155,7 @@ TEST_CASE("report: LaTeX takes no character for a command") {
 
 TEST_CASE("report: every state, NaN, no loss, and wide characters") {
   CHECK(to_plain(every_state(), {80, false}) ==
-        "run            best val loss  at step  train loss     lr     step  state\n"
+        "run            best val/loss  at step  train/loss     lr     step  state\n"
         "slow-00000001          1.000      250                  0  300/300  running\n"
         "slow-00000007          1.000      250              0.006  300/300  killed\n"
         "größe-日本             2.000      250              0.001  300/300  finished\n"
@@ -220,13 +220,13 @@ TEST_CASE("report: groups have the mean and the standard deviation of their runs
                     {0, 1, 2});
   };
   CHECK(to_plain(grouped(false), {200, false}) ==
-        " lr  runs    best val loss         val loss  train loss  state\n"
+        " lr  runs    best val/loss         val/loss  train/loss  state\n"
         "0.1     2  1.50 ± 0.71 (2)  1.60 ± 0.71 (2)              finished\n"
         "0.2     3    2.2 ± 1.1 (2)    2.4 ± 1.1 (2)              2 of 3 finished\n"
         "0.3     1        7.000 (1)        7.100 (1)              finished\n");
   CHECK(to_plain(grouped(false), {80, false}) == to_plain(grouped(false), {200, false}));
   CHECK(to_markdown(grouped(false)) ==
-        R"(| lr | runs | best val loss | val loss | train loss | state |
+        R"(| lr | runs | best val/loss | val/loss | train/loss | state |
 | ---: | ---: | ---: | ---: | ---: | --- |
 | 0.1 | 2 | **1.50 ± 0.71 (2)** | **1.60 ± 0.71 (2)** |  | finished |
 | 0.2 | 3 | 2.2 ± 1.1 (2) | 2.4 ± 1.1 (2) |  | 2 of 3 finished |
@@ -236,7 +236,7 @@ TEST_CASE("report: groups have the mean and the standard deviation of their runs
         R"(% \usepackage{booktabs}
 \begin{tabular}{rrrrrl}
 \toprule
-lr & runs & best val loss & val loss & train loss & state \\
+lr & runs & best val/loss & val/loss & train/loss & state \\
 \midrule
 0.1 & 2 & \textbf{1.50 $\pm$ 0.71 (2)} & \textbf{1.60 $\pm$ 0.71 (2)} &  & finished \\
 0.2 & 3 & 2.2 $\pm$ 1.1 (2) & 2.4 $\pm$ 1.1 (2) &  & 2 of 3 finished \\
@@ -354,14 +354,14 @@ TEST_CASE("report: the usual metrics are those of the recipes' or the sweep's me
   };
   Criterion criterion = best_value_of("hellaswag/acc", true);
   CHECK(text(criterion) ==
-        "best hellaswag acc  at step  hellaswag acc  val loss  train loss\n"
+        "best hellaswag/acc  at step  hellaswag/acc  val/loss  train/loss\n"
         "            0.7500      200         0.5000     1.600\n"
         "                                               2.600\n");
   criterion.value = ValueName::Which::min;  // as a sweep with --summary min compares
-  CHECK(text(criterion).starts_with("lowest hellaswag acc  at step"));
+  CHECK(text(criterion).starts_with("lowest hellaswag/acc  at step"));
   criterion.value = ValueName::Which::last;
   CHECK(
-      text(criterion).starts_with("hellaswag acc  val loss  train loss\n       0.5000     1.600"));
+      text(criterion).starts_with("hellaswag/acc  val/loss  train/loss\n       0.5000     1.600"));
 }
 
 TEST_CASE("report: a column that ls has too has the same header") {

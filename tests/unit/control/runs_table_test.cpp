@@ -52,7 +52,7 @@ TEST_CASE("ls: how runs stand, by the columns that are wanted") {
   ResultTable table = ls_table(runs, 61'000);
   choose_columns(table, ls_columns(runs));
   CHECK(to_plain(table, {}) ==
-        "id  run                  state        step  best val loss  started    time\n"
+        "id  run                  state        step  best val/loss  started    time\n"
         " 1  quickstart-00000001  finished  300/300          1.500   1m ago  1m 12s\n"
         " 2  quickstart-00000002  finished  300/300          1.250   1m ago  1m 12s\n");
   table = ls_table(runs, 61'000);
@@ -80,13 +80,13 @@ TEST_CASE("ls: sorted either way, NaN comes behind all numbers and no value last
 TEST_CASE("ls: a column is known by its header too") {
   const std::vector<ReportedRun> runs = {reported(1, "0.1", 1.25), reported(2, "0.1", 1.5)};
   ResultTable table = ls_table(runs, 61'000);
-  sort_rows(table, "best val loss", true);
+  sort_rows(table, "best val/loss", true);
   choose_columns(table, {"val loss", "seconds", "time", "started", "id"});
   CHECK(to_plain(table, {}) ==
-        "val loss    time    time  started  id\n"
+        "val/loss    time    time  started  id\n"
         "   1.600  1m 12s  1m 12s   1m ago   2\n"
         "   1.350  1m 12s  1m 12s   1m ago   1\n");
-  sort_rows(table, "val_loss", false);  // "val loss"
+  sort_rows(table, "val_loss", false);  // "val/loss"
   CHECK(table.rows[0][0].text == "1.350");
   const std::string explained = to_plain(ls_columns_explained(), {});
   CHECK(explained.find("name                header         what it is\n") == 0);
@@ -100,7 +100,7 @@ TEST_CASE("ls: a narrow terminal has the run and what tells most of it") {
   ResultTable table = ls_table(runs, 61'000);
   choose_columns(table, ls_columns(runs));
   CHECK(to_plain(table, {80, false}) ==
-        "id  run                  state        step  best val loss  started  tags\n"
+        "id  run                  state        step  best val/loss  started  tags\n"
         " 1  quickstart-00000001  finished  300/300          1.500   1m ago  first\n");
   CHECK(to_plain(table, {40, false}) ==
         "id  run                  state     tags\n"

@@ -106,14 +106,15 @@ Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group)
 
 using Which = ValueName::Which;
 
-// "val_loss", "val loss"
-std::string with_slashes_as(char sign, std::string series) {
-  std::replace(series.begin(), series.end(), '/', sign);
+// "val_loss"
+std::string key_of(std::string series) {
+  std::replace(series.begin(), series.end(), '/', '_');
   return series;
 }
 
 // What the value of a criterion is called behind its key, and before its title.
 std::pair<const char*, const char*> words_of(const Criterion& criterion) {
+  if (criterion.value == Which::last) return {"_last", ""};
   const bool lowest = criterion.value == Which::min;
   if (lowest == (criterion.goal == Goal::lowest)) return {"_best", "best "};
   return lowest ? std::pair("_min", "lowest ") : std::pair("_max", "highest ");
@@ -182,34 +183,35 @@ Goal goal_of(std::string_view series, const Criterion& recorded) {
   return Goal::none;
 }
 
+Column value_column(const Criterion& criterion) {
+  const auto& [of_key, of_title] = words_of(criterion);
+  return {key_of(criterion.series) + of_key, of_title + criterion.series, true, kRankBest};
+}
+
+Column step_column(const Criterion& criterion) {
+  return {value_column(criterion).key + "_step", "at step", true, kRankLater};
+}
+
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
                                           const Criterion& criterion,
                                           const std::vector<std::optional<SeriesRow>>& values) {
-  const std::string key = with_slashes_as('_', criterion.series);
-  const std::string title = with_slashes_as(' ', criterion.series);
   std::vector<ComparedColumn> columns;
   if (criterion.value != Which::last) {
-    const auto& [of_key, of_title] = words_of(criterion);
-    columns.push_back({{key + of_key, of_title + title, true, kRankBest},
-                       {},
-                       criterion.goal,
-                       true,
-                       criterion.series});
-    columns.push_back(
-        {{key + of_key + "_step", "at step", true, kRankLater}, {}, Goal::none, false});
+    columns.push_back({value_column(criterion), {}, criterion.goal, true, criterion.series});
+    columns.push_back({step_column(criterion), {}, Goal::none, false});
     for (const auto& series : values) {
       columns[0].cells.push_back(summary_cell(series, criterion.value));
       columns[1].cells.push_back(summary_step(series, criterion.value));
     }
   }
   const auto add_last = [&](const std::string& series, ColumnRank rank, const auto& of_run) {
-    ComparedColumn& column = columns.emplace_back(
-        ComparedColumn{{with_slashes_as('_', series) + "_last", with_slashes_as(' ', series), true,
-                        columns.empty() ? kRankBest : rank},
-                       {},
-                       goal_of(series, criterion),
-                       true,
-                       series});
+    ComparedColumn& column =
+        columns.emplace_back(ComparedColumn{value_column({series, Goal::none, Which::last}),
+                                            {},
+                                            goal_of(series, criterion),
+                                            true,
+                                            series});
+    if (columns.size() > 1) column.column.rank = rank;
     for (size_t run = 0; run < runs.size(); ++run)
       column.cells.push_back(summary_cell(of_run(run), Which::last));
   };

@@ -57,6 +57,11 @@ Criterion best_value_of(std::string series, bool maximize);
 // accuracies and rates when they are high; of anything else, as a learning rate, none is.
 Goal goal_of(std::string_view series, const Criterion& recorded = {});
 
+// What every table calls the value of a criterion and its step: "val_loss_best" with the title
+// "best val/loss", and "val_loss_best_step".
+Column value_column(const Criterion& criterion);
+Column step_column(const Criterion& criterion);
+
 // The value of the criterion with its step, the last one, and the last of val/loss and train/loss.
 // `values` has the series of the criterion of each run.
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,

@@ -85,13 +85,14 @@ function matches(text, pattern) {
 }
 
 function refuseFunction(name) {
-  throw new FilterError(`this page does not have ${name}, as --where has: ${SERIES_FUNCTIONS.join(", ")} are not here; name a column of the table, as in val loss < 3`);
+  throw new FilterError(`this page does not have ${name}, as --where has: ${SERIES_FUNCTIONS.join(", ")} are not here; name a column of the table, as in val/loss < 3`);
 }
 
-// By the key, the title or the name of a series: val/loss is the column val_loss_last.
+// By the key, the title or the name of a series; best_val_loss is best val/loss.
 function columnNamed(name, columns) {
-  const key = name.replaceAll("/", "_");
-  const by = [c => c.key === name, c => c.title === name, c => c.key === key || c.title === key, c => c.key === `${key}_last`, c => c.key.endsWith(`.${name}`)];
+  const plain = text => text.replaceAll(/[ /]/g, "_");
+  const key = plain(name);
+  const by = [c => c.key === name, c => c.title === name, c => c.key === key || plain(c.title) === key, c => c.key === `${key}_last`, c => c.key.endsWith(`.${name}`)];
   for (const test of by) {
     const found = columns.findIndex(test);
     if (found >= 0) return found;
