@@ -213,10 +213,12 @@ CREATE VIEW removed_runs AS SELECT * FROM all_runs WHERE removed_ms IS NOT NULL;
 
 CREATE VIEW trials AS
 SELECT w.name AS sweep_name, t.sweep, t.trial, t.changes, t.recipe_hash, t.run,
-       coalesce(a.state, iif(t.problem = '', 'waiting', 'failed')) AS state, a.last_step, t.problem
+       CASE WHEN r.removed_ms IS NOT NULL THEN 'removed'
+            ELSE coalesce(a.state, iif(t.problem = '', 'waiting', 'failed')) END AS state,
+       a.last_step, t.problem
   FROM trial AS t JOIN sweep AS w ON w.id = t.sweep
-  LEFT JOIN run AS r ON r.id = t.run AND r.removed_ms IS NULL
-  LEFT JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt;
+  LEFT JOIN run AS r ON r.id = t.run
+  LEFT JOIN attempt AS a ON a.run = r.id AND a.attempt = r.attempt AND r.removed_ms IS NULL;
 
 -- The state follows from the trials: nothing is stored that a killed process could leave wrong.
 CREATE VIEW sweeps AS
@@ -225,6 +227,7 @@ SELECT w.id AS sweep, w.uid, w.name,
             WHEN sum(t.state IN ('waiting', 'interrupted', 'preempted', 'killed', 'crashed')) > 0
             THEN 'interrupted'
             WHEN sum(t.state IN ('failed', 'diverged')) > 0 THEN 'failed'
+            WHEN min(t.state = 'removed') THEN 'removed'
             ELSE 'finished' END AS state,
        count(t.trial) AS trials, sum(t.state = 'finished') AS finished,
        datetime(w.started_ms / 1000, 'unixepoch') AS started, w.started_ms

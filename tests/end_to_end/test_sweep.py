@@ -176,6 +176,22 @@ class Sweep(SweepCrashes):
         many = self.exprun("sweep", "tiny.toml", "seed=range(11)", "steps=1", "evaluation.val_loss.every=1 steps").err
         self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  best val/loss"):many.index("exprun: best:")].splitlines()), 12)
 
+    def test_removed_trials_leave_a_sweep_finished(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,3e-3,1e-2", "steps=2")
+        self.exprun(*line)
+        self.exprun("rm", "1")
+        def listed():
+            return [row["state"] for row in json.loads(self.exprun("sweep", "ls", "--json").out)] + \
+                   [state for state, in self.rows("SELECT state FROM sweeps")]
+        self.assertEqual(listed(), ["finished"] * 2)
+        shown = self.exprun("sweep", "show").out
+        self.assertIn("\nsweep 1 of tiny: finished, 2 of 3 trials finished, 1 removed\nbest: lr=1e-2, ", shown)
+        self.assertRegex(shown, r"\n    1  0\.001  removed *\n")
+        self.exprun("rm", "--sweep", "1")
+        self.assertEqual(listed(), ["removed"] * 2)
+        self.exprun(*line)
+        self.assertEqual(listed(), ["finished"] * 2)
+
     def test_the_columns_of_a_sweep_have_the_names_that_report_gives_them(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=4", "evaluation.val_loss.every=4 steps")
         def columns(*words):
@@ -427,7 +443,7 @@ class Sweep(SweepCrashes):
         said = self.exprun(*line, "--detach").err
         self.assertTrue(said.startswith("exprun: sweep of 2 trials, all finished\nexprun: 2 of 2 trials finished\n"), said)
         self.assertNotIn("in the background", said)
-        self.assertRegex(said, r"\nexprun: the trials that finished, best first:\n *lr  val/loss  at step  +time  run\n")
+        self.assertRegex(said, r"\nexprun: the trials that finished, best first:\n *lr  best val/loss  at step  +time  run\n")
         ahead = self.exprun(*line[:2], "lr=1e-2,1e-3,1e-4", *line[3:], "--dry-run").err
         self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them to run, about [^ ]+ (ms|s)\n\Z")
 

@@ -96,12 +96,8 @@ std::string percent(double share) {
 }
 
 void print_summary(const StoredSweep& sweep) {
-  std::string text =
-      "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " + sweep.state +
-      ", " +
-      counts_text(sweep.trials.size(), sweep.count("finished"),
-                  sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned")) +
-      '\n';
+  std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
+                     sweep.state + ", " + counts_text(sweep) + '\n';
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
   std::string axes;
   for (const Importance& axis : importance_of_axes(sweep.finished_points()))

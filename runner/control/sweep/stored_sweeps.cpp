@@ -15,10 +15,12 @@ StoredTrial stored_trial(const Store& store, const StoreFolder& folder, const Sw
                          TrialRow row) {
   StoredTrial trial{std::move(row), {}, {}, {}};
   if (trial.row.run) trial.run = store.run(*trial.row.run);
-  if (trial.run && trial.run->removed_ms) trial.run.reset();
+  const bool is_removed = trial.run && trial.run->removed_ms;
+  if (is_removed) trial.run.reset();
   if (trial.run) trial.run = observed(store, folder, *trial.run);
   if (trial.run) trial.score = best_score(store, plan, trial.run->id);
-  trial.state = trial.run                   ? to_string(trial.run->state)
+  trial.state = is_removed                  ? "removed"
+                : trial.run                 ? to_string(trial.run->state)
                 : trial.row.problem.empty() ? "waiting"
                                             : "failed";
   return trial;
@@ -37,7 +39,10 @@ bool has_unfinished(const StoredSweep& sweep) {
 std::string state_of(const StoredSweep& sweep) {
   if (!sweep.processes.empty() || has_any(sweep, {"running"})) return "running";
   if (has_unfinished(sweep)) return "interrupted";
-  return has_any(sweep, {"failed", "diverged"}) ? "failed" : "finished";
+  if (has_any(sweep, {"failed", "diverged"})) return "failed";
+  return has_any(sweep, {"removed"}) && sweep.count("removed") == std::ssize(sweep.trials)
+             ? "removed"
+             : "finished";
 }
 
 template <typename Condition>
@@ -93,6 +98,13 @@ std::vector<ScoredPoint> StoredSweep::finished_points() const {
     if (trial.state == "finished" && trial.score)
       points.push_back({axis_values(trial.row.changes), trial.score->value});
   return points;
+}
+
+std::string counts_text(const StoredSweep& sweep) {
+  const int removed = sweep.count("removed");
+  return counts_text(sweep.trials.size(), sweep.count("finished"),
+                     sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned")) +
+         (removed ? ", " + std::to_string(removed) + " removed" : "");
 }
 
 std::string counts_text(size_t trials, int finished, int failed, int pruned) {

@@ -16,7 +16,8 @@ struct StoredTrial {
   TrialRow row;
   std::optional<RunRow> run;   // as observed; none before it has begun, or when it was removed
   std::optional<Score> score;  // by the sweep's metric
-  std::string state;           // of the run, or "waiting", or "failed" where it could not begin
+  // Of the run, "removed" where that was, or "waiting", or "failed" where it could not begin.
+  std::string state;
 };
 
 // What a sweep has found: its best trial, or, of several points with several seeds each, the one
@@ -32,7 +33,7 @@ struct BestPoint {
 struct StoredSweep {
   SweepRow row;
   SweepPlan plan;     // as recorded_plan()
-  std::string state;  // running, interrupted, failed or finished, as in the view `sweeps`
+  std::string state;  // running, interrupted, failed, finished or removed, as in the view `sweeps`
   std::vector<StoredTrial> trials;
   std::vector<SweepProcess> processes;
 
@@ -47,6 +48,7 @@ struct StoredSweep {
 
 // "4 of 6 trials finished, 1 failed, 1 stopped early"
 std::string counts_text(size_t trials, int finished, int failed, int pruned);
+std::string counts_text(const StoredSweep& sweep);  // and ", 2 removed"
 
 // "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
 // 1.915 ± 0.012 over 3 seeds"

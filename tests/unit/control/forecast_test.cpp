@@ -80,6 +80,14 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
         "sweep of 3 trials, 2 of them to run, about 1 min 40 s if run one after another");
 }
 
+TEST_CASE("sweep forecast: a single trial runs after no other") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {2});
+  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1)) ==
+        "sweep of 2 trials, 1 of them to run, about 50 s");
+}
+
 TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3,4,5"});
   StoreOfRuns runs;

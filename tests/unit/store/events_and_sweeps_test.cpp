@@ -103,6 +103,12 @@ TEST_CASE("store: the state of a sweep follows from its trials") {
     store.end_attempt(second, ended, 1, {}, "");
     CHECK(state() == expected);
   }
+  // Who removes a run wants it no more: what is left is finished.
   store.remove_run(second);
-  CHECK(state() == "interrupted");
+  CHECK(state() == "finished");
+  CHECK(value_of(store, "SELECT state FROM trials WHERE trial = 2") == "removed");
+  store.remove_run(first);
+  CHECK(state() == "removed");
+  store.restore_run(first);
+  CHECK(state() == "finished");
 }
