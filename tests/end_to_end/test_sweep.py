@@ -406,13 +406,14 @@ class Sweep(SweepCrashes):
         self.assertEqual(shown["best_trial"], 1 + scores.index(min(scores)))
         self.assertEqual([axis["axis"] for axis in shown["importance"]], ["lr"])
         self.assertGreater(shown["importance"][0]["variance_explained"], 0.9)
+        self.assertAlmostEqual(shown["variance_unexplained"], 1 - shown["importance"][0]["variance_explained"])
         self.assertEqual([(point["changes"], point["count"]) for point in shown["seeds"]], [("lr=1e-2", 2), ("lr=1e-3", 2)])
         self.assertAlmostEqual(shown["seeds"][0]["mean"], statistics.mean(scores[2:]))
         self.assertAlmostEqual(shown["seeds"][0]["deviation"], statistics.stdev(scores[2:]))
         plain = self.exprun("sweep", "show", "1").out
         self.assertRegex(plain, r"(?s)\Atrial +lr +seed +state .*\n    1  0.001     1  finished .*"
                                 r"\nsweep 1 of tiny: finished, 4 of 4 trials finished\n"
-                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+ %\n\n"
+                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+ %; unexplained: \d+ % \(interactions and noise\)\n\n"
                                 r"mean ± standard deviation over seeds, best first:\n *lr  best val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
         self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))

@@ -99,11 +99,15 @@ void print_summary(const StoredSweep& sweep) {
   std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
                      sweep.state + ", " + counts_text(sweep) + '\n';
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
+  const std::vector<ScoredPoint> points = sweep.finished_points();
   std::string axes;
-  for (const Importance& axis : importance_of_axes(sweep.finished_points()))
+  for (const Importance& axis : importance_of_axes(points))
     if (axis.explained)
       axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
-  if (!axes.empty()) text += "variance explained: " + axes + '\n';
+  if (!axes.empty())
+    text += "variance explained: " + axes +
+            "; unexplained: " + percent(unexplained_variance(points).value()) +
+            " (interactions and noise)\n";
   const std::vector<Replicates> means = sweep.means();
   if (means.size() == 1)
     text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
@@ -131,9 +135,11 @@ std::string whole_json(const StoredSweep& sweep) {
                     {"trials", parse_json<ordered_json>(to_json(trials_table(sweep)))},
                     {"importance", ordered_json::array()},
                     {"seeds", ordered_json::array()}};
-  for (const Importance& axis : importance_of_axes(sweep.finished_points()))
+  const std::vector<ScoredPoint> points = sweep.finished_points();
+  for (const Importance& axis : importance_of_axes(points))
     json["importance"].push_back(
         {{"axis", axis.axis}, {"variance_explained", optional_json(axis.explained)}});
+  json["variance_unexplained"] = optional_json(unexplained_variance(points));
   for (const Replicates& each : sweep.means())
     json["seeds"].push_back(
         {{"changes", to_string(each.point)},
@@ -160,7 +166,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
       .note(
           "The variance explained by an axis is the share of the metric's variance across finished "
           "trials that its values account for in addition to the other axes, adjusted for the "
-          "number of its values.")
+          "number of its values. The rest is due to interactions between axes, the seed and noise.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/format_units.h"
@@ -192,6 +193,16 @@ std::vector<double> explained_by(const std::vector<ScoredPoint>& points, const F
   return explained;
 }
 
+// In the order of the points, without that of replicates.
+std::vector<std::string> axes_of(const std::vector<ScoredPoint>& points) {
+  std::vector<std::string> axes;
+  for (const ScoredPoint& point : points)
+    for (const auto& [axis, value] : point.values)
+      if (!is_replicate(axis) && std::find(axes.begin(), axes.end(), axis) == axes.end())
+        axes.push_back(axis);
+  return axes;
+}
+
 // Where the sign behind the key is, if a key with a value begins there; else npos.
 size_t begins_with_key(const std::string& changes, size_t begin) {
   const size_t sign = changes.find_first_of("= ", begin);
@@ -230,11 +241,7 @@ std::string to_string(const AxisValues& values) {
 }
 
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points) {
-  std::vector<std::string> axes;
-  for (const ScoredPoint& point : points)
-    for (const auto& [axis, value] : point.values)
-      if (!is_replicate(axis) && std::find(axes.begin(), axes.end(), axis) == axes.end())
-        axes.push_back(axis);
+  const std::vector<std::string> axes = axes_of(points);
   const Design design = finest_design(points, axes);
   const std::vector<double> explained = explained_by(points, design.factors);
   std::vector<Importance> result;
@@ -244,6 +251,13 @@ std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& point
     result.push_back({axis, is_known ? std::optional(explained[factor->second]) : std::nullopt});
   }
   return result;
+}
+
+std::optional<double> unexplained_variance(const std::vector<ScoredPoint>& points) {
+  const Design design = finest_design(points, axes_of(points));
+  const std::vector<double> explained = explained_by(points, design.factors);
+  if (explained.empty()) return std::nullopt;
+  return std::max(0.0, 1 - std::accumulate(explained.begin(), explained.end(), 0.0));
 }
 
 AxisValues without_replicate(const AxisValues& point) {

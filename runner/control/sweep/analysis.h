@@ -35,6 +35,9 @@ struct Importance {
 };
 // The axes in the order of the points, without that of replicates.
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points);
+// What no axis explains alone: interactions of axes, other settings such as the seed, and noise;
+// never below 0. Nothing where there are too few points to tell.
+std::optional<double> unexplained_variance(const std::vector<ScoredPoint>& points);
 
 // Without the axis of replicates (is_replicate of sweep_space.h).
 AxisValues without_replicate(const AxisValues& point);

@@ -36,6 +36,9 @@ TEST_CASE("sweep analysis: an axis explains the variance between its values") {
   const auto mixed =
       importance_of_axes({point("lr=1", 1), point("lr=1", 2), point("lr=2", 3), point("lr=2", 4)});
   CHECK(std::abs(*mixed[0].explained - 0.7) < 1e-12);
+  CHECK(*unexplained_variance({point("lr=1", 1), point("lr=1", 2), point("lr=2", 3),
+                               point("lr=2", 4)}) == doctest::Approx(0.3));
+  CHECK(!unexplained_variance({point("lr=1", 1), point("lr=2", 2)}));
 }
 
 TEST_CASE("sweep analysis: points that differ in the words of a value are several") {
