@@ -91,22 +91,23 @@ ExitCode write_exported_weights(const TrainerOptions& options) {
   return ExitCode::done;
 }
 
-// The lock of the run lives as long as this process; children must not keep it.
-FileLock adopt_lock(int fd) {
-  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return FileLock::adopt(fd);
+// Children must not keep it.
+std::optional<FileLock> adopt_lock(std::optional<int> fd) {
+  if (!fd) return std::nullopt;
+  ::fcntl(*fd, F_SETFD, FD_CLOEXEC);
+  return FileLock::adopt(*fd);
 }
 
 ExitCode train(const TrainerOptions& options) {
   watch_stop_signals();
-  std::optional<FileLock> lock;
-  if (options.lock_fd) lock = adopt_lock(*options.lock_fd);
-  return run_attempt(options.run, options.checkpoint, options.checkpoint_recipe, options.place);
+  const auto lock = adopt_lock(options.lock_fd);  // of the run, as long as this process lives
+  return run_attempt(options.run, options.checkpoint, options.checkpoint_recipe, options.place,
+                     adopt_lock(options.weights_fd));
 }
 
 ExitCode follow(const TrainerOptions& options) {
   end_when_preempted();
-  return follow_attempt(options.place, options.recipe_hash);
+  return follow_attempt(options.place, options.recipe_hash, adopt_lock(options.weights_fd));
 }
 
 // Another launcher shows it to people and scripts, as exprun would show its own.

@@ -90,6 +90,7 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--run-id", number_into([](Options & o) -> auto& { return o.run.id; })},
       {"--attempt", number_into([](Options & o) -> auto& { return o.run.attempt; })},
       {"--lock-fd", number_into([](Options & o) -> auto& { return o.lock_fd; })},
+      {"--weights-fd", number_into([](Options & o) -> auto& { return o.weights_fd; })},
       {"--resume-from", text_into([](Options & o) -> auto& { return o.checkpoint; })},
       {"--recipe-of-checkpoint",
        text_into([](Options & o) -> auto& { return o.checkpoint_recipe; })},
@@ -131,8 +132,9 @@ void check_complete(const Options& options) {
 const char* const kTrainerUsage =
     R"(usage: exprun-trainer --run-folder DIR --shown-folder DIR --store FILE --run-id N
                       --attempt N [--lock-fd FD] [--resume-from CHECKPOINT_DIR [--recipe-of-checkpoint HASH]]
-                      [--quiet|--verbose] [PLACE --rendezvous-fd FD]
-       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD]   (any rank except 0)
+                      [--weights-fd FD] [--quiet|--verbose] [PLACE --rendezvous-fd FD]
+       exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD] [--weights-fd FD]
+                      (any rank except 0)
        exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
                       exits with that code itself)
        exprun-trainer --describe   (reads a recipe, writes its plan: JSON on stdin and stdout)

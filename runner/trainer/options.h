@@ -29,7 +29,7 @@ struct TrainerOptions {
   RankPlace place;
   ShutdownNotice shutdown_notice;          // --dismiss, --because
   std::optional<std::string> recipe_hash;  // of the recipe that this rank was started with
-  std::optional<int> lock_fd;
+  std::optional<int> lock_fd, weights_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from
   std::string checkpoint_recipe;                    // --recipe-of-checkpoint
   LogLevel log_level = LogLevel::info;

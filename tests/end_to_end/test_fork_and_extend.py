@@ -1,8 +1,13 @@
 """A run trains on with another length, or another run begins from one of its checkpoints."""
+import contextlib
+import fcntl
 import json
+import os
+import signal
+import struct
 import unittest
 
-from support import ExprunTest, tensors
+from support import ExprunTest, children, tensors
 
 FILES = ("model.safetensors", "optimizer.safetensors")
 
@@ -191,6 +196,49 @@ class Fork(LaterTraining):
             (checkpoint / "MANIFEST.json").unlink()
         self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}: "
                       "fork that again\n", self.exprun("resume", fork.name, code=1).err)
+
+
+def is_held(checkpoint):
+    """Whether somebody keeps the run of this checkpoint from removing it."""
+    with (checkpoint / "MANIFEST.json").open("r+") as manifest, contextlib.suppress(BlockingIOError):
+        fcntl.fcntl(manifest, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+        return False
+    return True
+
+
+class Held(LaterTraining):
+    """The checkpoint of another run stays where it is until a run that begins with it has it, and no longer."""
+
+    def setUp(self):
+        super().setUp()
+        self.exprun("tiny.toml", "steps=2")
+        self.weights = self.newest() / "checkpoints/step_00000002"
+
+    def begin_with(self, words, ranks=1):
+        """Starts a run whose trainers are stopped before they have loaded anything."""
+        process = self.start("tiny.toml", "name=warm", "steps=1000000", f"init_from={words}", f"world_size={ranks}")
+        self.wait_until(lambda: len(children(process.pid)) == ranks, process)
+        trainers = children(process.pid)
+        for trainer in trainers:
+            os.kill(trainer, signal.SIGSTOP)
+        return process, trainers
+
+    def test_until_the_weights_are_loaded(self):
+        for words, ranks in ((self.newest().name, 1), (self.weights.relative_to(self.folder), 2)):
+            with self.subTest(words=words):
+                process, trainers = self.begin_with(words, ranks)
+                self.assertTrue(is_held(self.weights))
+                for trainer in trainers:
+                    os.kill(trainer, signal.SIGCONT)
+                self.wait_for_step(1, process)
+                self.wait_until(lambda: not is_held(self.weights), process)
+                self.exprun("stop", "@last")
+
+    def test_until_a_fork_has_copied_it(self):
+        process = self.start("fork", "@last", "run.steps=1000000")
+        self.wait_for_step(3, process)
+        self.assertFalse(is_held(self.weights))
+        self.exprun("stop", "@last")
 
 
 if __name__ == "__main__":

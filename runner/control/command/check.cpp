@@ -177,7 +177,7 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
              const StoreFolder& folder) {
   Report report;
   try {
-    RecipeText text = with_checkpoint_of_run(read_recipe(recipe, overrides), folder);
+    RecipeText text = with_checkpoint_of_run(read_recipe(recipe, overrides), folder).text;
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some

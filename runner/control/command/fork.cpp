@@ -32,8 +32,10 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;
-  const HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork");
+  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork");
   request.origin = ForkOrigin{run, before, checkpoint.folder, words.fresh_optimizer};
+  std::optional<FileLock> reading = std::move(checkpoint.reading);
+  request.held_weights = &reading;
   log_info("forking " + describe_origin(to_json(*request.origin)));
   const Launch launched = launch_in_this_life(store, globals.store, request, true);
   return launched.exit_code ? performed(launched)

@@ -62,10 +62,11 @@ void require_sound(const RecipeText& text, const Globals& globals) {
   throw RecipeError(first_of(std::move(problems)));
 }
 
-Performed run_here(RecipeText text, bool always_new, const std::optional<JoinedRank>& joined,
+Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<JoinedRank>& joined,
                    const AttemptBegun& begun, const Globals& globals) {
-  require_sound(text, globals);
-  LaunchRequest request = request_for(std::move(text), globals);
+  require_sound(recipe.text, globals);
+  LaunchRequest request = request_for(std::move(recipe.text), globals);
+  request.held_weights = &recipe.weights;
   request.joined = joined;
   request.begun = begun;
   // A first run that cannot begin leaves nothing behind, not even an empty store.
@@ -127,9 +128,9 @@ int run_recipe(const Words& words, const Globals& globals) {
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
-      RecipeText text = with_checkpoint_of_run(
+      HeldRecipe held = with_checkpoint_of_run(
           with_world_size_of(rank_0, read_recipe(recipe, overrides)), globals.store, always_new);
-      return run_here(std::move(text), always_new, rank_0, begun, globals);
+      return run_here(std::move(held), always_new, rank_0, begun, globals);
     });
   };
   if (!detach) return run({});

@@ -168,6 +168,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     const ForwardedSignals signals(request.trial.has_value());
     std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);
     launches.reset();
+    if (request.origin && request.held_weights) request.held_weights->reset();  // it is copied
     return finish(store, folder, std::move(attempt), which.decision, signals, request);
   }
 }

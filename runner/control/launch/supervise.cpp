@@ -163,6 +163,26 @@ void make_folder_of_logs(const RunFolder& folder) {
   if (error) throw Error("launch: cannot make " + folder.logs().string() + ": " + error.message());
 }
 
+// All ranks read the weights that a run begins with.
+void hand_over_weights(const LaunchRequest& request, std::vector<ChildCommand>& commands) {
+  if (!request.held_weights || !*request.held_weights) return;
+  const int fd = (*request.held_weights)->fd();
+  for (ChildCommand& command : commands) {
+    command.kept_fds.push_back(fd);
+    add_option(command, "--weights-fd", std::to_string(fd));
+  }
+}
+
+GroupEnd run_to_end(std::vector<ChildCommand> commands, const ForwardedSignals& signals,
+                    const LaunchRequest& request, ListeningSocket rendezvous = {}) {
+  hand_over_weights(request, commands);
+  return run_children(commands, signals, [&] {
+    // Once rank 0 has the socket, nobody must connect to one that it has left.
+    rendezvous.fd = UniqueFd();
+    if (request.held_weights) request.held_weights->reset();
+  });
+}
+
 GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                    const LaunchRequest& request) {
   ChildCommand single = trainer_command(store, attempt, request.level);
@@ -172,14 +192,13 @@ GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSi
   }
   const JoinedRank ranks =
       request.joined ? *request.joined : ranks_of_one_machine(attempt.world_size);
-  if (ranks.store_is_served) return run_children({joined_command(single, ranks)}, signals);
-  if (ranks.world_size == 1) return run_children({single}, signals);
+  if (ranks.store_is_served) return run_to_end({joined_command(single, ranks)}, signals, request);
+  if (ranks.world_size == 1) return run_to_end({single}, signals, request);
   if (ranks.ranks_here > 1) make_folder_of_logs(attempt.folder);
   ListeningSocket rendezvous = request.joined ? rendezvous_point_of(ranks) : listen_on_loopback();
-  const auto commands =
+  auto commands =
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
-  // Once rank 0 has the socket, nobody must connect to one that it has left.
-  return run_children(commands, signals, [&] { rendezvous.fd = UniqueFd(); });
+  return run_to_end(std::move(commands), signals, request, std::move(rendezvous));
 }
 
 // A rank above 0 writes to its log only: its end is shown from there.

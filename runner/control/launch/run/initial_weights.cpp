@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/files/atomic_folder.h"
 #include "base/files/run_folder.h"
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"
@@ -43,10 +44,10 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
 }
 
 // Nothing where it has none.
-std::optional<CheckpointFolder> checkpoint_of(const std::string& run, bool best,
-                                              const StoreFolder& folder) try {
+std::optional<HeldCheckpoint> checkpoint_of(const std::string& run, bool best,
+                                            const StoreFolder& folder) try {
   using Kind = CheckpointChoice::Kind;
-  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from").folder;
+  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from");
 } catch (const Error&) {
   if (best) return checkpoint_of(run, false, folder);
   return std::nullopt;
@@ -60,6 +61,13 @@ bool are_weights(const std::string& words) {
 const std::string* words_of(const ResolvedRecipe& recipe) {
   const Value* const from = recipe.find("model.init_from");
   return from && !from->is_invalid ? from->as<std::string>() : nullptr;
+}
+
+// Of a checkpoint; nothing of other weights, or where no lock can be had.
+std::optional<FileLock> lock_of(const fs::path& weights) try {
+  return FileLock::try_share(weights / kManifestName);
+} catch (const Error&) {
+  return std::nullopt;
 }
 
 constexpr const char* kChange = "model.init_from=";
@@ -93,30 +101,31 @@ bool may_begin_with_run(const ResolvedRecipe& recipe) {
   return words && !are_weights(*words);
 }
 
-RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew) {
+HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew) {
   const auto mentions = [](const std::string& words) {
     return words.find("init_from") != std::string::npos;
   };
   if (std::ranges::none_of(text.overrides, mentions) &&
       std::ranges::none_of(text.files, [&](const auto& file) { return mentions(file->text); }))
-    return text;
+    return {std::move(text), {}};
   const Resolution resolution = try_resolve(text);
-  if (!resolution.is_valid("run") || !resolution.is_valid("model")) return text;
+  if (!resolution.is_valid("run") || !resolution.is_valid("model")) return {std::move(text), {}};
   const ResolvedRecipe& recipe = resolution.recipe;
   const std::string* const words = words_of(recipe);
-  if (!words || words->find("${") != std::string::npos || are_weights(*words)) return text;
-  const auto begin_with = [&](const std::string& path) {
+  if (!words || words->find("${") != std::string::npos) return {std::move(text), {}};
+  if (are_weights(*words)) return {std::move(text), lock_of(*words)};
+  const auto begin_with = [&](const std::string& path, std::optional<FileLock> weights) {
     log_info("init_from: " + *words + " is " + path);
     text.overrides.push_back(kChange + toml_quoted(path));
-    return text;
+    return HeldRecipe{std::move(text), std::move(weights)};
   };
   if (const auto path = anew ? std::nullopt : meant_before(recipe, folder))
-    return begin_with(*path);
+    return begin_with(*path, lock_of(*path));
   const std::string run = run_meant(*words, folder);
-  const auto checkpoint =
-      run.empty() ? std::nullopt : checkpoint_of(run, *words == "@best", folder);
-  if (!checkpoint) return text;
-  return begin_with((folder.shown / run / "checkpoints" / checkpoint->path.filename()).string());
+  auto held = run.empty() ? std::nullopt : checkpoint_of(run, *words == "@best", folder);
+  if (!held) return {std::move(text), {}};
+  const fs::path name = held->folder.path.filename();
+  return begin_with((folder.shown / run / "checkpoints" / name).string(), std::move(held->reading));
 }
 
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder) {

@@ -1,18 +1,28 @@
 // [model] init_from, before a run begins: whether there is something to begin with.
 #pragma once
 
+#include <optional>
+
 #include "base/diagnostic.h"
+#include "base/files/file_lock.h"
 #include "control/launch/store_folder.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 
 namespace exprun {
 
+// A recipe and, where its init_from names a checkpoint, the lock that keeps the run that this
+// belongs to from removing it as one of its old ones.
+struct HeldRecipe {
+  RecipeText text;
+  std::optional<FileLock> weights;
+};
+
 // The recipe with the run of the store that init_from means, as other commands do (its name, its
 // folder, @last, @best), replaced by the path of a checkpoint: of @best the best one, of any other
 // run the newest; the one of before where the same recipe has begun a run already, unless a run is
 // to begin `anew`. What is a path already, or no run, stays.
-RecipeText with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
+HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
 
 // Whether init_from may mean a run, which only its store can tell.
 bool may_begin_with_run(const ResolvedRecipe& recipe);

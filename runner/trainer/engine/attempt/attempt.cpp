@@ -192,7 +192,8 @@ std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
 }  // namespace
 
 ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::path>& checkpoint,
-                     const std::string& checkpoint_recipe, const RankPlace& place) {
+                     const std::string& checkpoint_recipe, const RankPlace& place,
+                     std::optional<FileLock> weights) {
   keep_log(run.folder.log(run.attempt, 0).string());
   HandOver hand_over = read_hand_over(run.folder, checkpoint, checkpoint_recipe);
   hand_over.attempt = run.attempt;
@@ -212,6 +213,7 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
   Recording recording(run, attempt);
   const std::optional<Position> start = attempt.restore(recording);
+  weights.reset();
 
   StoreLedger ledger(run, recording.metrics());
   CheckpointWriter saver(run.folder, ledger, recording, start);  // removes what was never finished
@@ -247,10 +249,12 @@ void keep_own_log(const RankPlace& place, const HandOver& hand_over) {
   if (!is_beside_rank_0) keep_log(hand_over.folder.log(hand_over.attempt, place.rank).string());
 }
 
-ExitCode follow(const RankAttempt& attempt, const RunFolder& folder, Rendezvous& rendezvous) {
+ExitCode follow(const RankAttempt& attempt, const RunFolder& folder, Rendezvous& rendezvous,
+                std::optional<FileLock>& weights) {
   prepare_together(rendezvous, attempt.pipeline());
   Progress progress(attempt.pipeline());
   const std::optional<Position> start = attempt.restore(progress);
+  weights.reset();
   StateGiver giver(folder);
   Trainer trainer(attempt.pipeline(), {progress, &giver});
   const TrainingResult result = train(trainer, start, *attempt.pipeline().group);
@@ -260,7 +264,8 @@ ExitCode follow(const RankAttempt& attempt, const RunFolder& folder, Rendezvous&
 
 }  // namespace
 
-ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash) {
+ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash,
+                        std::optional<FileLock> weights) {
   const std::unique_ptr<Rendezvous> met = meet_rank_0(place);
   Rendezvous& rendezvous = *met;
   const Heard heard = hear(rendezvous, recipe_hash);
@@ -273,7 +278,7 @@ ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>
   std::optional<RankAttempt> attempt;
   try {
     const auto& hand_over = std::get<HandOver>(heard);
-    return follow(attempt.emplace(hand_over, &rendezvous), hand_over.folder, rendezvous);
+    return follow(attempt.emplace(hand_over, &rendezvous), hand_over.folder, rendezvous, weights);
   } catch (const std::exception& error) {
     if (!is_loss_of_others(error)) tell_why(rendezvous, error);
     throw;
