@@ -34,6 +34,24 @@ template nlohmann::ordered_json parse_json(std::string_view);
 template nlohmann::json parse_json_or_discard(std::string_view);
 template nlohmann::ordered_json parse_json_or_discard(std::string_view);
 
+nlohmann::json value_in_object(std::string_view text, std::string_view name) {
+  using nlohmann::json;
+  using Event = json::parse_event_t;
+  bool is_it = false;
+  const json::parser_callback_t watch = [&](int depth, Event event, json& value) {
+    if (depth != 1) return true;
+    if (event == Event::key) return is_it = value.get_ref<const std::string&>() == name;
+    if (is_it && event != Event::object_start && event != Event::array_start) throw json(value);
+    return true;
+  };
+  try {
+    const json without_it = json::parse(text, watch);
+    return nullptr;
+  } catch (json& found) {
+    return std::move(found);
+  }
+}
+
 nlohmann::json parse_strict_object(std::string_view text) {
   using nlohmann::json;
   std::vector<std::set<std::string>> open;

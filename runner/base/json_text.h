@@ -18,6 +18,10 @@ Json parse_json(std::string_view text);
 template <class Json>
 Json parse_json_or_discard(std::string_view text);
 
+// The value of a name of an object; null where it has none. What stands behind it is not looked at.
+// Throws as parse_json for what stands before it.
+nlohmann::json value_in_object(std::string_view text, std::string_view name);
+
 // An object without a name that is there twice: JSON takes the last of two, and another reader
 // might take the first. Throws Error that says what the text is instead: "it has the name 'a'
 // twice".

@@ -155,23 +155,13 @@ class Preparation {
     if (!is_bpe(options_)) return {std::move(sources), {}, std::move(identity)};
     try {
       auto files = vocabulary_files(options_.vocabulary);
-      if (options_.example_template.empty() && begins_texts(files)) identity += kBeginMethod;
+      if (options_.example_template.empty() && begin_texts(files)) identity += kBeginMethod;
       return {std::move(sources), std::move(files), std::move(identity)};
     } catch (const RecipeError&) {
       throw;
     } catch (const Error& error) {
       throw dataset_.error("vocabulary", error.what(), vocabulary_remedy(options_.tokenizer));
     }
-  }
-
-  // Only a tokenizer.json with a template can: no other is loaded to know it.
-  bool begins_texts(const std::vector<fs::path>& vocabulary) const {
-    if (vocabulary.size() > 1 || vocabulary.front().extension() != ".json" ||
-        read_file(vocabulary.front()).find("\"TemplateProcessing\"") == std::string::npos)
-      return false;
-    return load_named_tokenizer(dataset_, options_.tokenizer, options_.vocabulary)
-        ->begin_of_text()
-        .has_value();
   }
 
   void check_standard_input() const {

@@ -103,6 +103,11 @@ BpeVocabulary read_bpe_vocabulary(const std::vector<fs::path>& files) {
   return vocabulary;
 }
 
+bool begin_texts(const std::vector<fs::path>& files) {
+  return files.size() == 1 && files[0].extension() == ".json" &&
+         tokenizer_json_begins_texts(files[0]);
+}
+
 BpeTables load_bpe_tables(const std::filesystem::path& path) {
   const BpeVocabulary vocabulary = read_bpe_vocabulary(vocabulary_files(path));
   return {vocabulary, TokenTable(vocabulary.tokens), MergeTable(vocabulary.merges)};

@@ -324,6 +324,40 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr const char* kPostProcessor = "post_processor";
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw Error("tokenizer: '" + file.string() + "' " + what +
+              "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can "
+              "be reproduced exactly");
+}
+
+// Of a file from elsewhere: steps are read by recursion.
+void refuse_depth(const fs::path& file, int depth) {
+  constexpr int kMostDepth = 8;
+  if (depth > kMostDepth)
+    refuse(file, "has more than " + std::to_string(kMostDepth) + " sequences within one another");
+}
+
+// The id of the special token that a template has before every text, of several steps the last
+// one's: {"single": [{"SpecialToken": {"id": NAME}}, {"Sequence": ...}], "special_tokens": {NAME:
+// {"ids": [ID]}}}. Null without one.
+json begin_token(const fs::path& file, const json& step, int depth = 0) {
+  if (step.is_null()) return {};
+  const auto type = step.at("type").get<std::string>();
+  json found;
+  if (type == "Sequence") {
+    refuse_depth(file, ++depth);
+    for (const json& part : step.at("processors"))
+      if (json token = begin_token(file, part, depth); !token.is_null()) found = std::move(token);
+  }
+  if (type != "TemplateProcessing" || step.at("single").empty()) return found;
+  const json& first = step.at("single").front();
+  if (!first.contains("SpecialToken")) return found;
+  const auto name = first.at("SpecialToken").at("id").get<std::string>();
+  return step.at("special_tokens").at(name).at("ids").at(0);
+}
+
 class Reader {
  public:
   explicit Reader(const fs::path& file) : file_(file), ids_(vocabulary_, file) {}
@@ -336,23 +370,13 @@ class Reader {
     read_model(root.at("model"));
     const json& model = root.at("model").at("vocab");
     for (const json& added : root.value("added_tokens", json::array())) read_added(added, model);
-    read_processor(root.value("post_processor", json()));
+    read_begin(begin_token(file_, root.value(kPostProcessor, json())));
     return std::move(vocabulary_);
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error("tokenizer: '" + file_.string() + "' " + what +
-                "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can "
-                "be reproduced exactly");
-  }
-
-  // Of a file from elsewhere: steps are read by recursion.
-  void refuse_depth(int depth) const {
-    constexpr int kMostDepth = 8;
-    if (depth > kMostDepth)
-      refuse("has more than " + std::to_string(kMostDepth) + " sequences within one another");
-  }
+  [[noreturn]] void refuse(const std::string& what) const { exprun::refuse(file_, what); }
+  void refuse_depth(int depth) const { exprun::refuse_depth(file_, depth); }
 
   // A sequence of none is what some files have.
   void refuse_normalizer(const json& step, int depth = 0) const {
@@ -472,20 +496,9 @@ class Reader {
     if (special) vocabulary_.special.emplace_back(text, id);
   }
 
-  // The special token that a template has before every text: {"single": [{"SpecialToken": {"id":
-  // NAME}}, {"Sequence": ...}], "special_tokens": {NAME: {"ids": [ID]}}}.
-  void read_processor(const json& step, int depth = 0) {
-    if (step.is_null()) return;
-    const auto type = step.at("type").get<std::string>();
-    if (type == "Sequence") {
-      refuse_depth(++depth);
-      for (const json& part : step.at("processors")) read_processor(part, depth);
-    }
-    if (type != "TemplateProcessing" || step.at("single").empty()) return;
-    const json& first = step.at("single").front();
-    if (!first.contains("SpecialToken")) return;
-    const auto name = first.at("SpecialToken").at("id").get<std::string>();
-    const uint64_t id = whole_id(step.at("special_tokens").at(name).at("ids").at(0));
+  void read_begin(const json& token) {
+    if (token.is_null()) return;
+    const uint64_t id = whole_id(token);
     if (id >= vocabulary_.tokens.size() || vocabulary_.tokens[id].empty())
       throw ids_.error("begins every text with the token " + std::to_string(id) +
                        ", which it does not have");
@@ -508,6 +521,12 @@ BpeVocabulary read_tokenizer_json(const fs::path& file) try {
               json_problem(error) + ")");
 } catch (const std::out_of_range&) {
   throw Error("tokenizer: '" + file.string() + "' has a merge of one token; fetch it again");
+}
+
+bool tokenizer_json_begins_texts(const fs::path& file) try {
+  return !begin_token(file, value_in_object(read_file(file), kPostProcessor)).is_null();
+} catch (const json::exception&) {
+  return false;
 }
 
 }  // namespace exprun

@@ -16,6 +16,9 @@ BpeVocabulary read_merges_and_ids(const std::filesystem::path& merges,
 BpeVocabulary read_ranks(const std::filesystem::path& file);
 BpeVocabulary read_tokenizer_json(const std::filesystem::path& file);
 
+// As begin_texts().
+bool tokenizer_json_begins_texts(const std::filesystem::path& file);
+
 // {"token": id, ...}: the JSON object that vocabularies keep their ids in.
 
 // Calls `use` for each name and id, in order. False where it is no JSON, or not of that kind alone.

@@ -9,6 +9,16 @@ using namespace exprun;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+TEST_CASE("json text: a value is found by its name, whatever stands behind it") {
+  const std::string text = R"({"a": {"b": 1}, "b": {"c": [2]}, "d": nonsense)";
+  CHECK(value_in_object(text, "b") == json{{"c", {2}}});
+  CHECK(value_in_object(text, "a") == json{{"b", 1}});
+  CHECK(value_in_object(R"({"a": [1], "b": null, "c": 3})", "c") == 3);
+  CHECK(value_in_object(R"({"a": {"b": 1}})", "b").is_null());
+  CHECK(value_in_object("[3]", "b").is_null());
+  CHECK_THROWS_AS(value_in_object(text, "e"), json::parse_error);
+}
+
 TEST_CASE("json text: an ordered value keeps the order of its text") {
   const std::string text = R"({"b":1,"a":[true,null]})";
   CHECK(json_text(parse_json<ordered_json>(text)) == text);

@@ -5,6 +5,7 @@
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
 #include "text/bpe/bpe_tokenizer.h"
+#include "text/bpe/bpe_vocabulary.h"
 #include "text/pattern_split.h"
 
 using namespace exprun;
@@ -47,6 +48,31 @@ json added(const std::string& text, int id, bool special = false, bool normalize
 }
 
 }  // namespace
+
+TEST_CASE("tokenizer.json: whether texts begin with a token is known without the model") {
+  const TemporaryFolder folder;
+  const auto begins = [&](const std::string& text) {
+    return begin_texts({folder.write("tokenizer.json", text)});
+  };
+  json whole = small_tokenizer(byte_level());
+  CHECK_FALSE(begins(whole.dump()));
+  const json text{{"Sequence", {{"id", "A"}}}};
+  const json first{{"type", "TemplateProcessing"},
+                   {"single", {{{"SpecialToken", {{"id", "<s>"}}}}, text}},
+                   {"special_tokens", {{"<s>", {{"ids", {1}}}}}}};
+  const json last{{"type", "TemplateProcessing"}, {"single", {text}}};
+  const json both{{"type", "Sequence"}, {"processors", {byte_level(), first, byte_level()}}};
+  for (const auto& [processor, expected] : {std::pair(first, true), std::pair(both, true),
+                                            std::pair(last, false), std::pair(json(), false)}) {
+    CHECK(begins("{\"post_processor\": " + processor.dump() + ", \"model\": nonsense") == expected);
+    whole["post_processor"] = processor;  // behind the model
+    CHECK(begins(whole.dump()) == expected);
+    CHECK(load(whole)->begin_of_text().has_value() == expected);
+  }
+  CHECK_FALSE(begins("{\"post_processor\": 3}"));
+  CHECK_FALSE(begins("[1]"));
+  CHECK_FALSE(begin_texts({folder.path() / "vocab.bpe", folder.path() / "encoder.json"}));
+}
 
 TEST_CASE("tokenizer.json: the order of its steps and what they drop are refused by name") {
   CHECK(refused(small_tokenizer(in_sequence({byte_level(false), split_at("a|b")}))) ==
