@@ -1,5 +1,5 @@
 // Text in, tokens out, and back. Nothing is lost: decode(encode(text)) == text where encode
-// accepts.
+// accepts; a tokenizer that brings texts into NFC first gives back that.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 import tempfile
+import unicodedata
 import unittest
 
 from support import BUILD, fixture
@@ -91,11 +92,11 @@ class HuggingFace(unittest.TestCase):
                       "vocab": json.loads(ids.read_text()),
                       "merges": [line for line in merges.read_text(encoding="utf-8").split("\n")[1:] if line]}
 
-    def write(self, name, pre_tokenizer, added, whole_words=False):
+    def write(self, name, pre_tokenizer, added, whole_words=False, normalizers=()):
         added = [{"single_word": False, "lstrip": False, "rstrip": False, **one} for one in added]
         file = self.folder / f"{name}.json"
         file.write_text(json.dumps({
-            "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": {"type": "Sequence", "normalizers": []},
+            "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": {"type": "Sequence", "normalizers": [{"type": kind} for kind in normalizers]},
             "pre_tokenizer": pre_tokenizer, "post_processor": None, "decoder": None,
             "model": {**self.model, "ignore_merges": whole_words}}))
         return file
@@ -110,8 +111,9 @@ class HuggingFace(unittest.TestCase):
 
     def test_same_tokens(self):
         generator = random.Random(1)
-        documents = [*list(hard_documents(generator))[::40], "ab abcd abbcd a<|endoftext|> <tag>x</tag>\n\n\n it's  \t  x"]
-        long_text = fixture(self, "data/wikitext2_valid.txt").read_text(encoding="utf-8")[:400_000]
+        hard = list(hard_documents(generator))[::40]
+        documents = [*hard, *(unicodedata.normalize("NFD", text) for text in hard[::3]), "ab abcd abbcd a<|endoftext|> <tag>x</tag>\n\n\n it's  \t  x"]
+        long_text = unicodedata.normalize("NFD", fixture(self, "data/wikitext2_valid.txt").read_text(encoding="utf-8")[:400_000])
         (self.folder / "long.txt").write_text(long_text, encoding="utf-8")
         for name, texts in ("documents", documents), ("long", [long_text]):
             lines = (json.dumps({"text": text}) + "\n" for text in texts)
@@ -121,7 +123,9 @@ class HuggingFace(unittest.TestCase):
         files += [self.write("spaces", byte_level(True), [END, *SPACES]),
                   self.write("tags", split(PATTERNS["llama3"]), [END, *TAGS]),
                   self.write("removed", split(PATTERNS["qwen2"], "Removed", True), [END, *SPACES]),
-                  self.write("whole", split(PATTERNS["llama3"]), [END, *SPACES], whole_words=True)]
+                  self.write("whole", split(PATTERNS["llama3"]), [END, *SPACES], whole_words=True),
+                  self.write("qwen3", split(PATTERNS["qwen2"]), [END, *TAGS], normalizers=["NFC"]),
+                  self.write("composed", byte_level(True), [END, *SPACES], normalizers=["NFC"])]
         subprocess.run([self.python, "-c", PEER, *files], cwd=self.folder, check=True, timeout=TIMEOUT)
         # A long text is cut for threads; they have had it in one piece.
         for name, source in ("documents", "documents.jsonl"), ("long", "long.txt"):

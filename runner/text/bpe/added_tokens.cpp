@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/nfc.h"
+
 namespace exprun {
 namespace {
 
@@ -33,7 +35,8 @@ void AddedTokens::Group::add(const AddedToken& token) {
   tokens.insert(shorter, token);
 }
 
-AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens) {
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool composes)
+    : composes_(composes) {
   for (const AddedToken& token : tokens) {
     stages_[token.normalized].by_byte[static_cast<unsigned char>(token.text[0])].add(token);
     longest_ = std::max(longest_, token.text.size());
@@ -79,14 +82,16 @@ void AddedTokens::split(const Stage& stage, std::string_view text, TokenSink& to
 }
 
 void AddedTokens::encode(std::string_view text, Encoder& words, TokenSink& tokens) const {
+  std::string composed;
   split(stages_[0], text, tokens, [&](std::string_view part) {
+    if (composes_) part = to_nfc(part, composed);
     split(stages_[1], part, tokens, [&](std::string_view rest) { words.encode(rest, tokens); });
   });
 }
 
 std::unique_ptr<Encoder> with_added_tokens(const AddedTokens& added,
                                            std::unique_ptr<Encoder> words) {
-  if (!added.any()) return words;
+  if (added.leave_text()) return words;
   return std::make_unique<AddedEncoder>(added, std::move(words));
 }
 

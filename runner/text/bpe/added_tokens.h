@@ -1,6 +1,7 @@
 // Tokens that a tokenizer.json adds to its model: they are looked for in the text before it is cut
 // into words, as HuggingFace's tokenizers do: from left to right the longest that begins; those
-// that are "normalized" only in what the others leave. What looks like a special token is text, as
+// that are "normalized" only in what the others leave, which is brought into NFC first where the
+// tokenizer does that. What looks like a special token is text, as
 // with their encode_special_tokens; no other begins within it.
 #pragma once
 
@@ -23,10 +24,12 @@ struct AddedToken {
 
 class AddedTokens {
  public:
-  explicit AddedTokens(const std::vector<AddedToken>& tokens);
+  AddedTokens(const std::vector<AddedToken>& tokens, bool composes);
 
   // Whether any text becomes one of them.
   bool any() const { return any_; }
+  // Whether words are encoded as the text has them.
+  bool leave_text() const { return !any_ && !composes_; }
   // Whether one may begin before `place` and end behind it, whatever follows the text.
   bool may_cover(std::string_view text, size_t place) const;
   // Tokens of a text; `words` encodes what lies between.
@@ -54,7 +57,7 @@ class AddedTokens {
 
   std::array<Stage, 2> stages_;
   size_t longest_ = 0;
-  bool any_ = false;
+  bool any_ = false, composes_;
 };
 
 // Around the encoder of words. `added` outlives it.

@@ -13,6 +13,7 @@
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/bpe/merge_word.h"
 #include "text/gpt2_split.h"
+#include "text/nfc.h"
 #include "text/pattern_split.h"
 
 namespace exprun {
@@ -20,7 +21,8 @@ namespace {
 
 // What encoders read; shared by all threads.
 struct Bpe {
-  explicit Bpe(BpeTables from) : vocabulary(std::move(from)), added(vocabulary.added) {
+  explicit Bpe(BpeTables from)
+      : vocabulary(std::move(from)), added(vocabulary.added, vocabulary.composes) {
     const auto& all = vocabulary.patterns;
     splits_as_gpt2 = !all.empty() && all.back() == kGpt2Pattern;
     for (const std::string& pattern : std::span(all).first(all.size() - splits_as_gpt2))
@@ -231,7 +233,7 @@ class BpeTokenizer final : public Tokenizer {
 
   size_t safe_cut(std::string_view text) const override {
     for (size_t end = last_end_of_word(text); end > 0; end = last_end_of_word(text.substr(0, end)))
-      if (!bpe_.added.any() || !bpe_.added.may_cover(text, end)) return end;
+      if (may_end_at(text, end)) return end;
     return 0;
   }
 
@@ -258,6 +260,12 @@ class BpeTokenizer final : public Tokenizer {
   }
 
  private:
+  // No added token stands across the end of a word, and no character is composed there.
+  bool may_end_at(std::string_view text, size_t end) const {
+    return !(bpe_.added.any() && bpe_.added.may_cover(text, end)) &&
+           (!bpe_.vocabulary.composes || is_apart_in_nfc(text, end));
+  }
+
   // One that is certain where there are words only; of unknown patterns nothing is.
   size_t last_end_of_word(std::string_view text) const {
     if (family_ == PatternFamily::unknown) return 0;

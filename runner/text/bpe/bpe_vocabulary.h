@@ -34,6 +34,7 @@ struct BpeRules {
   // Words, as PCRE2 takes them: each splits what those before it leave; none: a text is one word.
   std::vector<std::string> patterns;
   bool whole_words = false;  // a word that is a token is that token, unmerged
+  bool composes = false;     // a text is brought into NFC first
 };
 
 struct BpeVocabulary : BpeRules {

@@ -318,8 +318,8 @@ BpeVocabulary read_ranks(const fs::path& file) {
 namespace {
 
 // tokenizer.json of HuggingFace's tokenizers: BPE over bytes, words by a pattern, added tokens.
-// What would give other tokens than ours (a normalizer, other pre-tokenizers, byte fallback,
-// patterns that other libraries read otherwise) is refused by name.
+// What would give other tokens than ours (other normalizers than NFC, other pre-tokenizers, byte
+// fallback, patterns that other libraries read otherwise) is refused by name.
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -364,7 +364,7 @@ class Reader {
 
   BpeVocabulary read() {
     const json root = parse_json<json>(read_file(file_));
-    refuse_normalizer(root.value("normalizer", json()));
+    read_normalizer(root.value("normalizer", json()));
     read_words(root.at("pre_tokenizer"));
     if (!has_bytes_) refuse("has no ByteLevel");
     read_model(root.at("model"));
@@ -378,13 +378,17 @@ class Reader {
   [[noreturn]] void refuse(const std::string& what) const { exprun::refuse(file_, what); }
   void refuse_depth(int depth) const { exprun::refuse_depth(file_, depth); }
 
-  // A sequence of none is what some files have.
-  void refuse_normalizer(const json& step, int depth = 0) const {
+  // NFC is that of Qwen; a sequence of none is what some files have.
+  void read_normalizer(const json& step, int depth = 0) {
     if (step.is_null()) return;
     const auto type = step.at("type").get<std::string>();
+    if (type == "NFC") {
+      vocabulary_.composes = true;
+      return;
+    }
     if (type != "Sequence") refuse("has the normalizer " + type);
     refuse_depth(++depth);
-    for (const json& part : step.at("normalizers")) refuse_normalizer(part, depth);
+    for (const json& part : step.at("normalizers")) read_normalizer(part, depth);
   }
 
   void read_words(const json& step, int depth = 0) {
