@@ -30,6 +30,12 @@ class KillMatrix(ExactTest):
     def test_any(self):
         self.kill_often("launcher", "trainer", "both")
 
+    def test_any_of_fine_tuning(self):
+        for words in AVERAGED_ADAPTER, AVERAGED_ADAPTER[1:]:  # and of all weights
+            with self.subTest(words=words):
+                self.fine_tune()
+                self.kill_often("launcher", "trainer", "both", words=words)
+
     def test_one_of_two_ranks(self):
         self.kill_often("one rank", words=("world_size=2", "strategy=zero1", "micro_batch=2"))
 
@@ -43,8 +49,10 @@ class KillMatrix(ExactTest):
 
     def test_any_of_three_ranks_with_an_averaged_adapter(self):
         self.fine_tune()
-        self.kill_often("launcher", "one rank", "both",
-                        words=("world_size=3", "strategy=ddp", "sequences=12", "micro_batch=2", *AVERAGED_ADAPTER))
+        for strategy in "ddp", "zero1":
+            with self.subTest(strategy=strategy):
+                self.kill_often("launcher", "one rank", "both",
+                                words=("world_size=3", f"strategy={strategy}", "sequences=12", "micro_batch=2", *AVERAGED_ADAPTER))
 
 
 if __name__ == "__main__":
