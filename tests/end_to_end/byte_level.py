@@ -10,7 +10,7 @@ ALPHABET = [*map(chr, PRINTABLE), *(chr(256 + number) for number in range(256 - 
 CHAT_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|pad|>")
 
 
-def chat_tokenizer():
+def chat_tokenizer(normalizer=None):
     """Llama 3's special tokens behind a token for every byte, and a text that begins with the first of them: an object."""
     added = [{"id": 256 + number, "content": text, "special": True, "normalized": False, "single_word": False,
               "lstrip": False, "rstrip": False} for number, text in enumerate(CHAT_TOKENS)]
@@ -22,15 +22,15 @@ def chat_tokenizer():
     model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
              "fuse_unk": False, "byte_fallback": False, "merges": [],
              "vocab": {text: number for number, text in enumerate(ALPHABET)}}
-    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": normalizer,
             "pre_tokenizer": level, "post_processor": {"type": "Sequence", "processors": [level, template]}, "decoder": level,
             "model": model}
 
 
-def write_chat_tokenizer(folder):
+def write_chat_tokenizer(folder, normalizer=None):
     """As in the folder of an instruct model, with what stands beside its vocabulary."""
     begin, end, *_, turn, pad = CHAT_TOKENS
-    files = {"tokenizer.json": chat_tokenizer(),
+    files = {"tokenizer.json": chat_tokenizer(normalizer),
              "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": begin, "eos_token": turn,
                                        "pad_token": pad, "clean_up_tokenization_spaces": False, "model_max_length": 64,
                                        "auto_map": {"AutoTokenizer": ["code.Tokenizer", None]}},

@@ -137,7 +137,7 @@ class Transformers(ExprunTest):
         return found["metrics"]["perplexity/loss"]
 
     def test_instruct_models_go_through_the_commands(self):
-        text = "The sea is wide, and \u00e9t\u00e9 is short."
+        text = "The sea is wide, and e\u0301te\u0301 is short."
         self.write("short.txt", text)
         self.write("text.txt", text * 100)
         for kind in "llama", "qwen3":
@@ -145,7 +145,7 @@ class Transformers(ExprunTest):
                 source = self.folder / kind
                 source.mkdir()
                 self.call(self.python, "-c", INSTRUCT, source, kind)
-                write_chat_tokenizer(source)
+                write_chat_tokenizer(source, {"type": "NFC"} if kind == "qwen3" else None)
                 before = self.seen(source, text)
                 self.assertEqual((before["first"], before["eos"], before["bos"], before["pad"]), (256, [257, 260], 256, 261))
                 self.assertAlmostEqual(self.perplexity_loss(source), before["loss"], delta=1e-5)
