@@ -214,9 +214,9 @@ class Held(LaterTraining):
         self.exprun("tiny.toml", "steps=2")
         self.weights = self.newest() / "checkpoints/step_00000002"
 
-    def begin_with(self, words, ranks=1):
+    def begin(self, *words, ranks=1):
         """Starts a run whose trainers are stopped before they have loaded anything."""
-        process = self.start("tiny.toml", "name=warm", "steps=1000000", f"init_from={words}", f"world_size={ranks}")
+        process = self.start(*words)
         self.wait_until(lambda: len(children(process.pid)) == ranks, process)
         trainers = children(process.pid)
         for trainer in trainers:
@@ -224,9 +224,12 @@ class Held(LaterTraining):
         return process, trainers
 
     def test_until_the_weights_are_loaded(self):
-        for words, ranks in ((self.newest().name, 1), (self.weights.relative_to(self.folder), 2)):
+        warm = ("tiny.toml", "name=warm", "steps=1000000")
+        run, path = self.newest().name, self.weights.relative_to(self.folder)
+        for words, ranks in (((*warm, f"init_from={run}"), 1), ((*warm, f"init_from={path}", "seed=2", "world_size=2"), 2),
+                             (("rerun", "@last"), 2)):
             with self.subTest(words=words):
-                process, trainers = self.begin_with(words, ranks)
+                process, trainers = self.begin(*words, ranks=ranks)
                 self.assertTrue(is_held(self.weights))
                 for trainer in trainers:
                     os.kill(trainer, signal.SIGCONT)

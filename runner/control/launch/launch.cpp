@@ -11,6 +11,7 @@
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/continued_run.h"
 #include "control/launch/run/extended_run.h"
+#include "control/launch/run/initial_weights.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
@@ -112,7 +113,11 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
   const bool by_other = request.joined && !request.joined->restarts_here;
   const int64_t most =
       by_other ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
+  std::optional<FileLock> weights;
+  if (!request.held_weights) request.held_weights = &weights;
   for (int64_t restart = 1;; ++restart) {
+    if (!attempt->resume_from && !*request.held_weights)
+      *request.held_weights = hold_initial_weights(request.resolved);
     if (request.begun) request.begun(attempt->folder, attempt->run, attempt->number);
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};

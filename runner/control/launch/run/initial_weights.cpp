@@ -113,7 +113,7 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
   const ResolvedRecipe& recipe = resolution.recipe;
   const std::string* const words = words_of(recipe);
   if (!words || words->find("${") != std::string::npos) return {std::move(text), {}};
-  if (are_weights(*words)) return {std::move(text), lock_of(*words)};
+  if (are_weights(*words)) return {std::move(text), hold_initial_weights(recipe)};
   const auto begin_with = [&](const std::string& path, std::optional<FileLock> weights) {
     log_info("init_from: " + *words + " is " + path);
     text.overrides.push_back(kChange + toml_quoted(path));
@@ -126,6 +126,11 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
   if (!held) return {std::move(text), {}};
   const fs::path name = held->folder.path.filename();
   return begin_with((folder.shown / run / "checkpoints" / name).string(), std::move(held->reading));
+}
+
+std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe) {
+  const std::string* const words = words_of(recipe);
+  return words ? lock_of(expand_path(*words, libtorch_folder())) : std::nullopt;
 }
 
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder) {

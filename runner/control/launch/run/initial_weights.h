@@ -24,6 +24,9 @@ struct HeldRecipe {
 // to begin `anew`. What is a path already, or no run, stays.
 HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
 
+// The same lock, of a recipe whose init_from is a path; nothing where that is no checkpoint.
+std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe);
+
 // Whether init_from may mean a run, which only its store can tell.
 bool may_begin_with_run(const ResolvedRecipe& recipe);
 
