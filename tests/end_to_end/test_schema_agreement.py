@@ -28,7 +28,7 @@ OTHER_TYPES = [("model", ["model={type = 'mlp', hidden_size = 32, context_length
                ("evaluation", ["tokenizer=gpt2", "evaluation.completion.path=c.jsonl", "evaluation.perplexity.path=p.txt"]),
                ("evaluation", ["tokenizer=gpt2", "evaluation.hellaswag.path=h.jsonl"]),
                ("schedule", ["schedule.type=cosine_annealing", "half_period=5 steps"]),
-               *(("optimizer", [f"optimizer.type={name}"]) for name in ("adam", "lion", "muon", "sgd")),
+               *(("optimizer", [f"optimizer.type={file.name.partition('.')[0]}"]) for file in (ROOT / "schemas/optimizer").glob("*.json")),
                *(("schedule", [f"schedule.type={name}"]) for name in ("cosine", "inverse_sqrt", "linear", "wsd"))]
 
 
