@@ -27,16 +27,17 @@ std::string value_health(Connection& connection) {
               "s.count <> (SELECT count(*) FROM metric WHERE series = s.id)");
   wrong.step();
   if (wrong.integer(0) > 0)
-    return std::to_string(wrong.integer(0)) + " series whose count is not that of their values, " +
-           "first of run " + std::to_string(wrong.integer(1)) +
-           ": a merge that was cut short is finished by merging again";
+    return std::to_string(wrong.integer(0)) +
+           " series have a wrong count of values, the first in run " +
+           std::to_string(wrong.integer(1)) +
+           "; if a merge was interrupted, run exprun merge again";
   for (const char* table : {"metric", "metric_archived"}) {
     Query query(connection, without_series(table));
     query.step();
     if (query.integer(0) > 0)
       return "values in " + std::string(table) + " of " + std::to_string(query.integer(0)) +
-             " series that are not there: a later run may take them for its own; exprun merge into "
-             "a new store leaves them behind";
+             " missing series: a later run may get them by mistake; exprun merge into a new store "
+             "does not copy them";
   }
   return "ok";
 }

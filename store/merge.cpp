@@ -351,7 +351,7 @@ Store::Merged Store::merge(const std::filesystem::path& other,
       merged.kept_out.push_back(row.folder + ": it is still running");
     } else if (ours && ours->attempt <= theirs->attempt &&
                !connection.guarded("read", [&] { return continues(connection, *theirs, *ours); })) {
-      merged.kept_out.push_back(row.folder + ": both stores have continued it, each in its way");
+      merged.kept_out.push_back(row.folder + ": it was continued separately in both stores");
     } else {
       const bool changed = merge_run(connection, *source.impl_->connection, *theirs, ours);
       ++(!ours ? merged.added : changed ? merged.updated : merged.unchanged);

@@ -37,7 +37,7 @@ Statement prepare(sqlite3* database, const std::string& sql, const char** rest) 
     std::string problem = sqlite3_errmsg(database);
     if (problem.starts_with("no such table")) problem += "; the views are " + views(database);
     if (problem.starts_with("no such column"))
-      problem += "; SELECT * FROM a view shows its columns, and texts stand in single quotes";
+      problem += "; SELECT * FROM a view shows its columns; write strings in single quotes";
     refuse(problem.starts_with("cannot modify ") ? kOnlyReads : problem);  // of a view
   }
   return Statement(statement);

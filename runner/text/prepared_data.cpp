@@ -56,9 +56,8 @@ fs::path path_now(const fs::path& path, const fs::path& then, const fs::path& no
 
 void require_utf8_path(const std::string& path) {
   if (first_invalid_byte(path))
-    throw Error(
-        "data: the path '" + path +
-        "' is not UTF-8, so that a run cannot write it down; rename it, or what it lies in");
+    throw Error("data: the path '" + path +
+                "' is not UTF-8, so a run cannot record it; rename the file or its folder");
 }
 
 std::string PreparedData::to_json(NotUtf8 bytes) const {

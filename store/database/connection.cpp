@@ -144,7 +144,7 @@ FileLock lock_store(const std::filesystem::path& database, const std::string& ac
     throw store_error(action, database, error.what());
   }
   throw store_error(action, database,
-                    "others have held " + file.filename().string() + " for " +
+                    "other processes have locked " + file.filename().string() + " for " +
                         std::to_string(patience.count() / 1000) +
                         " s; look for a stopped process (lslocks)");
 }

@@ -210,9 +210,9 @@ std::unique_ptr<Connection> prepare(const std::filesystem::path& file, const Mig
   if (journal_mode != "wal")
     log_warning(
         "store: '" + file.string() +
-        "' lies on a network file system and is kept without a write-ahead log: readers and "
-        "writers wait for each other, and only runs of this host are known to live; a local "
-        "disk is better (--store)");
+        "' is on a network file system and has no write-ahead log: readers and writers wait "
+        "for each other, and exprun can tell only on this host whether a run is alive; use a "
+        "local disk if you can (--store)");
   return connection;
 }
 

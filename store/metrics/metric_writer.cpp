@@ -150,7 +150,7 @@ void MetricSession::begin_trouble(const std::string& reason) {
 void MetricSession::end_trouble() {
   if (!in_trouble_) return;
   in_trouble_ = false;
-  log_info("store: '" + file_.string() + "' takes metrics again; " +
+  log_info("store: '" + file_.string() + "' can be written to again; " +
            (dropped_ == 0 ? "none was lost" : std::to_string(dropped_) + " values were lost"));
 }
 

@@ -241,8 +241,8 @@ class BadStore(BadInput):
         process.communicate()
         crashed = self.run_folder().name
         said = json.loads(self.exprun("doctor", "--json").out)["store"]
-        self.assertEqual(said["stale_locks"], [f"{crashed} (id 1) has ended (crashed), which is not recorded: the next "
-                                               "command that changes the store does, as exprun gc"])
+        self.assertEqual(said["stale_locks"], [f"{crashed} (id 1) has ended (crashed), which is not recorded yet; run exprun gc "
+                                               "or any command that writes to the store"])
         self.assertEqual(said["store_lock"], "free")
         self.exprun("gc")
         self.assertEqual(json.loads(self.exprun("doctor", "--json").out)["store"]["stale_locks"], "none")

@@ -193,13 +193,13 @@ class Data(unittest.TestCase):
         before = sorted(os.listdir(self.folder / "runs/data"))
         left = self.folder / "runs/data/0123.partial"
         left.mkdir()
-        said = "one unfinished data folder (0 B) off the disk; there are no runs\n"
-        self.assertEqual(self.gc("--dry-run"), "exprun: would take 0123.partial off the disk: unfinished data that no process is preparing\n"
+        said = "one unfinished data folder (0 B) from disk; there are no runs\n"
+        self.assertEqual(self.gc("--dry-run"), "exprun: would delete 0123.partial from disk: unfinished data that no process is preparing\n"
                          "exprun: would take " + said)
         self.assertTrue(left.exists())
-        self.assertEqual(self.gc(), "exprun: taking 0123.partial off the disk: unfinished data that no process is preparing\n"
+        self.assertEqual(self.gc(), "exprun: deleting 0123.partial from disk: unfinished data that no process is preparing\n"
                          "exprun: took " + said)
-        self.assertEqual(self.gc(), "exprun: took nothing off the disk; there are no runs\n")
+        self.assertEqual(self.gc(), "exprun: deleted nothing from disk; there are no runs\n")
         self.assertEqual(sorted(os.listdir(self.folder / "runs/data")), before)
         self.assertEqual(os.listdir(self.folder / "runs"), ["data"])
 

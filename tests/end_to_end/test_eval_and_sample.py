@@ -224,7 +224,7 @@ class EvalAndSample(ExprunTest):
         whole = [self.exprun("eval", "@last").out, self.exprun("sample", "@last", "--prompt=7").out]
         self.assertTrue(whole[0].startswith("step 20: "), whole[0])
         flip_a_bit(self.checkpoint(20) / "model.safetensors")
-        passed_over = ("exprun: warning: checkpoint passed over: step_00000020: model.safetensors has other content than "
+        passed_over = ("exprun: warning: skipped a checkpoint: step_00000020: model.safetensors has other content than "
                        "the manifest says\n")
         looked_at = self.exprun("eval", "@last")
         self.assertEqual(looked_at.err, passed_over)
@@ -241,10 +241,10 @@ class EvalAndSample(ExprunTest):
         for words in (["eval", "@last"], ["sample", "@last"]):
             result = self.exprun(*words, code=1)
             self.assertEqual(result.out, "")
-            self.assertEqual(result.err, f"exprun: error: {words[0]}: {name} has no intact checkpoint to look at:\n"
+            self.assertEqual(result.err, f"exprun: error: {words[0]}: {name} has no intact checkpoint:\n"
                                          "  step_00000020: MANIFEST.json is missing\n"
                                          "  step_00000010: optimizer.safetensors has other content than the manifest says\n"
-                                         f"  bring back a copy of one, or `exprun rerun {name}` makes the run again\n")
+                                         f"  restore one from a copy, or train again with `exprun rerun {name}`\n")
 
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
         shutil.rmtree(self.run_folder() / "checkpoints")

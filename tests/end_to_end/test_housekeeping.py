@@ -41,7 +41,7 @@ class Housekeeping(ExprunTest):
         self.assertIn(slow, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
         self.assertNotIn(first, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
         self.assertEqual(self.names("--where", "lr<1e-3 or not tag('worse')"), self.names())
-        self.assertIn("--where:1:1: error: no run has a parameter or series 'lrr', and ls no such column\n"
+        self.assertIn("--where:1:1: error: there is no parameter, series or ls column 'lrr'\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
         self.exprun("note", "@best", "the one to keep\nfor now")
         self.assertEqual(self.exprun("note", "@best").out, "the one to keep\nfor now\n")
@@ -50,7 +50,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
         self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
         self.assertIn("# libraries   libtorch 2.11.0", shown)
-        self.assertIn("--sort:1:1: error: no run has a parameter or series 'tmie', and ls no such column\n"
+        self.assertIn("--sort:1:1: error: there is no parameter, series or ls column 'tmie'\n"
                       "    tmie\n    ^^^^ did you mean 'time'?\n", self.exprun("ls", "--sort", "tmie", code=2).err)
         error = self.exprun("ls", "--columns", "run,val_loss_lst", code=2).err
         self.assertIn("    run,val_loss_lst\n        ^^^^^^^^^^^^ did you mean 'val_loss_last'?\n", error)
@@ -97,18 +97,18 @@ class Housekeeping(ExprunTest):
         (left / "shard").write_bytes(bytes(2048))
         with open(self.folder / "runs/data/prepare.lock", "w+b") as lock:  # as who prepares holds it
             fcntl.fcntl(lock, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
-            self.assertRegex(self.exprun("gc").err, "exprun: took nothing off the disk; the store is .* smaller\n")
+            self.assertRegex(self.exprun("gc").err, "exprun: deleted nothing from disk; the store is .* smaller\n")
             self.assertTrue(left.exists())
-        self.assertIn("exprun: would take 0123.partial off the disk: unfinished data that no process is preparing\n"
-                      "exprun: would take one unfinished data folder (2.00 KiB) off the disk\n", self.exprun("gc", "--dry-run").err)
+        self.assertIn("exprun: would delete 0123.partial from disk: unfinished data that no process is preparing\n"
+                      "exprun: would delete one unfinished data folder (2.00 KiB) from disk\n", self.exprun("gc", "--dry-run").err)
         self.assertTrue(left.exists())
-        self.assertIn("exprun: taking 0123.partial off the disk: unfinished data that no process is preparing\n"
-                      "exprun: took one unfinished data folder (2.00 KiB) off the disk; the store is ", self.exprun("gc").err)
+        self.assertIn("exprun: deleting 0123.partial from disk: unfinished data that no process is preparing\n"
+                      "exprun: deleted one unfinished data folder (2.00 KiB) from disk; the store is ", self.exprun("gc").err)
         self.assertFalse(left.exists())
         (self.folder / "other/data/0123.partial").mkdir(parents=True)
-        self.assertIn("exprun: took one unfinished data folder (0 B) off the disk; there are no runs\n",
+        self.assertIn("exprun: deleted one unfinished data folder (0 B) from disk; there are no runs\n",
                       self.exprun("--store", "other", "gc").err)
-        self.assertIn("exprun: took nothing off the disk; there are no runs\n", self.exprun("--store", "other", "gc").err)
+        self.assertIn("exprun: deleted nothing from disk; there are no runs\n", self.exprun("--store", "other", "gc").err)
         self.assertEqual(len([path for path in (self.folder / "runs/data").iterdir() if len(path.name) == 32]), 1)
 
     def test_the_code_that_ran_is_recorded(self):
@@ -134,10 +134,10 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", folder.name)
         (self.folder / "runs/data/0123.partial").mkdir()
         self.assertRegex(self.exprun("gc", "--dry-run").err, "exprun: would take one removed run and one unfinished data "
-                         r"folder \([\d.]+ .?i?B\) off the disk\n")
+                         r"folder \([\d.]+ .?i?B\) from disk\n")
         self.assertTrue(folder.exists())
         self.assertRegex(self.exprun("gc").err, "exprun: took one removed run and one unfinished data folder "
-                         r"\([\d.]+ .?i?B\) off the disk; the store is ")
+                         r"\([\d.]+ .?i?B\) from disk; the store is ")
         self.assertFalse(folder.exists())
         for table in ("run", "attempt", "series", "metric", "blob", "checkpoint", "event"):
             self.assertEqual(self.rows(f"SELECT count(*) FROM {table}"), [(0,)], table)
@@ -178,7 +178,7 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names(), [*trials, *folders[:2]])
         self.assertEqual(self.exprun("restore", "--sweep", "1").err, "exprun: restore: no removed run matches\n")
         self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
-                         "exprun: error: restore: give names of runs or --sweep\n")
+                         "exprun: error: restore: give either names of runs or --sweep, not both\n")
 
     def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):
         """Who continues a run holds its lock before the row says that it is running."""
@@ -242,8 +242,8 @@ class Housekeeping(ExprunTest):
         for name in ("removed", "kept"):
             self.exprun("tiny.toml", "name=" + name)
         self.exprun("rm", "removed")
-        self.assertIn("would take nothing off the disk\n", self.exprun("gc", "--archived", "kept", "--dry-run").err)
-        self.assertIn("took nothing off the disk; the store is ", self.exprun("gc", "--archived", "kept").err)
+        self.assertIn("would delete nothing from disk\n", self.exprun("gc", "--archived", "kept", "--dry-run").err)
+        self.assertIn("deleted nothing from disk; the store is ", self.exprun("gc", "--archived", "kept").err)
         self.assertIn("gc: RUN needs --archived; to delete a run from the disk, remove it with exprun rm first",
                       self.exprun("gc", "kept", code=2).err)
         self.exprun("restore", "removed")

@@ -347,7 +347,7 @@ class New(ExprunTest):
 
     def test_what_comes_next_can_be_typed(self):
         self.assertEqual(self.exprun("new", "mine too", "--path", "text.txt").err,
-                         "exprun: wrote mine too.toml; exprun check 'mine too.toml' says what it would do, "
+                         "exprun: wrote mine too.toml; exprun check 'mine too.toml' shows its plan, "
                          "exprun 'mine too.toml' runs it\n")
 
     def test_mistakes(self):

@@ -263,7 +263,7 @@ class Report(ExprunTest):
                          "--sort:1:1: error: groups have no column 'tmie'\n    tmie\n    ^^^^ there are runs, best val/loss, "
                          "val/loss, train/loss and state\n")
         self.assertEqual(self.exprun("report", "tiny", "--sweep", "1", code=2).err,
-                         "exprun: error: command line: give names of runs or --sweep\n")
+                         "exprun: error: command line: give either names of runs or --sweep, not both\n")
 
 
 if __name__ == "__main__":

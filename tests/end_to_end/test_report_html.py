@@ -274,7 +274,7 @@ class Page(PageTest):
                 ("lr <> 1", "there is no <>: write !="), ("!(lr = 1)", "there is no !: write 'not'"), ("(lr = 1) lr", "unexpected lr: write 'and' or 'or' before it"),
                 *((f"{name} < 3", f"this page does not have {lacks}, as --where has: min, max, last, at are not here; name a column of the table")
                   for name, lacks in (("min(val/loss)", "min()"), ("at(val/loss, 2)", "at()"), ("val/loss:min", ":min"), ("val/loss:at(2)", ":at"))),
-                ("lr in [1e-3", "expected ], but the condition ends here"), ("run < a", "< compares numbers, and a is none"),
+                ("lr in [1e-3", "expected ], but the condition ends here"), ("run < a", "< compares numbers, but a is not a number"),
                 ("lr = \"1", 'unexpected ": put a text that has such characters in quotes'), ("=", "expected the name of a column, but found =")):
             mistake = self.filter(text)
             self.assertIn(f"Not filtered: {said}", mistake)

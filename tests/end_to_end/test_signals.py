@@ -65,7 +65,7 @@ class Signals(ExprunTest):
         process = self.start("resume", "@last")
         self.wait_until(lambda: self.rows("SELECT max(attempt) FROM runs") == [(2,)], process)
         said = self.stop(process, signal.SIGINT).err
-        self.assertTrue(said.startswith(f"exprun: warning: checkpoint passed over: {newest.name}: model.safetensors has other "
+        self.assertTrue(said.startswith(f"exprun: warning: skipped a checkpoint: {newest.name}: model.safetensors has other "
                                         "content than the manifest says\n"), said)
         self.assertIn(f" (interrupted) from step {int(before.name.removeprefix('step_'))} of ", said)
 
@@ -170,7 +170,7 @@ class Signals(ExprunTest):
         run = self.run_folder()
         self.assertEqual(sorted(path.name for path in (run / "checkpoints").iterdir()), ["step_00000001", "step_00000002"])
         said = self.exprun("resume", "@last", code=3).err
-        self.assertRegex(said, r"\Aexprun: warning: checkpoint passed over: step_00000002: '[a-z_.0]+' in model.safetensors is not "
+        self.assertRegex(said, r"\Aexprun: warning: skipped a checkpoint: step_00000002: '[a-z_.0]+' in model.safetensors is not "
                                rf"finite\nexprun: continuing {run.name} \(diverged\) from step 1 of 40 steps\n")
         shutil.rmtree(run / "checkpoints/step_00000001")
         said = self.exprun("resume", "@last", code=1).err

@@ -227,7 +227,7 @@ int run_check(const Words& words, const Globals& globals) {
   Words overrides;
   Options options;
   Arguments arguments("check RECIPE [key=value...]",
-                      "Lists every mistake in a recipe at once, each with its place and a remedy, "
+                      "Lists every mistake in a recipe at once, each with its location and a fix, "
                       "and shows the plan of its run: parameters, memory, compute, time.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides, "changes to the recipe", offer::changes)

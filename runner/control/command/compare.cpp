@@ -276,7 +276,7 @@ int run_compare(const Words& words, const Globals& globals) {
       .flag("--markdown", asked.markdown, "print Markdown tables")
       .note(
           "Every other run is compared with the first. Values are different if any bit differs: "
-          "runs with the same recipe, seed, machine and version never part.")
+          "runs with the same recipe, seed, machine and version never diverge.")
       .exit_codes(kReadsRuns)
       .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",

@@ -19,7 +19,7 @@ namespace {
 constexpr Command kDataCommands[] = {
     {"prepare", "turn text or JSON into token shards", run_data_prepare},
     {"fetch", "download a public data set; resumes and verifies downloads", run_data_fetch},
-    {"info", "say what token shards hold", run_data_info},
+    {"info", "describe token shards", run_data_info},
     {"verify", "read every token and compare checksums", run_data_verify},
     {"head", "print the first tokens as text", run_data_head},
 };

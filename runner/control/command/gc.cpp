@@ -84,14 +84,14 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
   return found;
 }
 
-// "one removed run and 2 unfinished data folders (12.3 MiB) off the disk"
-std::string off_the_disk(const Found& found) {
+// "one removed run and 2 unfinished data folders (12.3 MiB) from disk"
+std::string from_disk(const Found& found) {
   const auto runs = static_cast<int64_t>(found.removed.size());
   const auto data = static_cast<int64_t>(found.data.size());
-  if (runs + data == 0) return "nothing off the disk";
+  if (runs + data == 0) return "nothing from disk";
   std::string what = runs > 0 ? pluralize(runs, "removed run") : "";
   if (data > 0) what += (runs > 0 ? " and " : "") + pluralize(data, "unfinished data folder");
-  return what + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") off the disk";
+  return what + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") from disk";
 }
 
 void log_values(const RunRow& run, const std::string& what, int64_t values) {
@@ -101,15 +101,15 @@ void log_values(const RunRow& run, const std::string& what, int64_t values) {
 // What killed preparations have left, which needs no store.
 void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, bool dry_run) {
   for (const fs::path& left : data)
-    log_info((dry_run ? "would take " : "taking ") + left.filename().string() +
-             " off the disk: unfinished data that no process is preparing");
+    log_info((dry_run ? "would delete " : "deleting ") + left.filename().string() +
+             " from disk: unfinished data that no process is preparing");
   if (!dry_run && !data.empty()) remove_unfinished_data(folder.data());
 }
 
 int gc_data(const StoreFolder& folder, bool dry_run) {
   const Found found = unfinished(folder);
   take_data(folder, found.data, dry_run);
-  log_info((dry_run ? "would take " : "took ") + off_the_disk(found) + "; there are no runs");
+  log_info((dry_run ? "would delete " : "deleted ") + from_disk(found) + "; there are no runs");
   return 0;
 }
 
@@ -156,7 +156,7 @@ int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
       log_warning("gc: " + run.folder + " is in use and stays; run exprun gc again later");
       continue;
     }
-    log_info("taking " + run.folder + " off the disk");
+    log_info("deleting " + run.folder + " from disk");
     store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
   }
   take_data(folder, found.data, /*dry_run=*/false);
@@ -167,7 +167,7 @@ int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
 }
 
 void say_what_would_be_done(const Store& store, const StoreFolder& folder, const Found& found) {
-  for (const RunRow& run : found.removed) log_info("would take " + run.folder + " off the disk");
+  for (const RunRow& run : found.removed) log_info("would delete " + run.folder + " from disk");
   take_data(folder, found.data, /*dry_run=*/true);
   for (const RunRow& run : found.ended)
     log_values(run, "of earlier attempts, would drop", store.archived_values(run.id));
@@ -179,8 +179,8 @@ int run_gc(const Words& words, const Globals& globals) {
   GcOptions wanted;
   Arguments arguments(
       "gc [RUN...]",
-      "Deletes removed runs for good, with their checkpoints, deletes data whose preparation was "
-      "killed, and returns the store's free space to the disk. Runs may train meanwhile.");
+      "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
+      "was killed, and shrinks the store. You can run it while runs are training.");
   arguments
       .words(
           "RUN...", wanted.references,
@@ -203,7 +203,7 @@ int run_gc(const Words& words, const Globals& globals) {
   const Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {
     say_what_would_be_done(store, globals.store, found);
-    log_info("would take " + off_the_disk(found));
+    log_info("would delete " + from_disk(found));
     if (wanted.data) {
       const auto sets = unused_data(store, globals.store, /*without_removed=*/true);
       int64_t bytes = 0;
@@ -213,7 +213,7 @@ int run_gc(const Words& words, const Globals& globals) {
     return 0;
   }
   const int64_t returned = clean(store, globals.store, found);
-  log_info("took " + off_the_disk(found) + "; the store is " +
+  log_info("deleted " + from_disk(found) + "; the store is " +
            binary_bytes(static_cast<double>(returned)) + " smaller");
   if (wanted.data) delete_unused_data(store, globals.store);
   return 0;

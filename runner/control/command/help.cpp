@@ -42,7 +42,7 @@ constexpr const char* kTail =
     "\n"
     "Examples:\n"
     "  exprun recipes/quickstart.toml            train; Ctrl-C saves it, and the same\n"
-    "                                            command goes on\n"
+    "                                            command continues it\n"
     "  exprun recipes/quickstart.toml lr=3e-4    the same with another learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
     "  exprun report                             compare what was run\n"

@@ -382,8 +382,8 @@ int run_new(const Words& words, const Globals&) {
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);
   const std::string typed = shell_quoted(file.string());
-  log_info("wrote " + file.string() + "; exprun check " + typed +
-           " says what it would do, exprun " + typed + " runs it");
+  log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
+           typed + " runs it");
   return 0;
 }
 

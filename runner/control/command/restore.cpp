@@ -20,7 +20,7 @@ struct Restoration {
 std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folder,
                                     const Restoration& asked) {
   if (!asked.sweep.empty() && !asked.references.empty())
-    throw Error("restore: give names of runs or --sweep", ExitCode::bad_recipe);
+    throw Error("restore: give either names of runs or --sweep, not both", ExitCode::bad_recipe);
   std::vector<RunRow> rows;
   for (const std::string& reference : asked.references)
     rows.push_back(store.find_run(reference, Store::Among::removed));

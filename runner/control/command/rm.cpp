@@ -114,7 +114,7 @@ int run_rm(const Words& words, const Globals& globals) {
   arguments
       .words("RUN...", asked.references, "folders, ids, uids, names of one run, @last", offer::runs)
       .option("--sweep", "ID", asked.sweep,
-              "the runs of this sweep (id, name or @last), but for those that another has too",
+              "the runs of this sweep (id, name or @last), except those also in another sweep",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)

@@ -106,7 +106,7 @@ int run_recipe(const Words& words, const Globals& globals) {
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides,
              "changes to the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
-      .flag("--new", always_new, "start another run, whatever there is")
+      .flag("--new", always_new, "start a new run, even if this recipe has one")
       .flag("--detach", detach, kDetachHelp);
   machines.add_to(arguments);
   arguments

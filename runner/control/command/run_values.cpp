@@ -100,8 +100,8 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   if (colon == name.npos ||
       std::find(series.begin(), series.end(), name.substr(0, colon)) == series.end())
     return;
-  throw RecipeError(where, "'" + name.substr(colon + 1) + "' is no value of a series",
-                    "write last, min, max or at(STEP) behind the colon");
+  throw RecipeError(where, "'" + name.substr(colon + 1) + "' is not a value of a series",
+                    "write last, min, max or at(STEP) after the colon");
 }
 
 [[noreturn]] void refuse_unknown(const Store& store, const std::string& name,
@@ -113,7 +113,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   refuse_unknown_value(name, names, where);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   add_parameters(names, paths);
-  throw RecipeError(where, "no run has a parameter or series '" + name + "', and ls no such column",
+  throw RecipeError(where, "there is no parameter, series or ls column '" + name + "'",
                     parse_number<double>(name)
                         ? "write the name to the left of the operator, as in lr>1e-4"
                         : meant(name, std::move(names)));

@@ -344,9 +344,8 @@ int run_sample(const Words& words, const Globals& globals) {
       .option("--prompt", "TEXT", prompts,
               "the start of the text; may be repeated (default when not at a terminal: the "
               "recipe's prompt)")
-      .option(
-          "--prompts", "FILE", file,
-          "a prompt on each line of this file; - is standard input, which is not read otherwise")
+      .option("--prompts", "FILE", file,
+              "read a prompt from each line of this file, or of standard input if it is -")
       .flag("--instruction", instruction,
             "prompts are instructions: wrap each in the template that the run was trained with, "
             "and stop at the end of the response")

@@ -119,7 +119,8 @@ void require_runs(const std::string& command, const Words& references, const std
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep) {
   if (!sweep.empty() && !references.empty())
-    throw Error("command line: give names of runs or --sweep", ExitCode::bad_recipe);
+    throw Error("command line: give either names of runs or --sweep, not both",
+                ExitCode::bad_recipe);
   if (!sweep.empty()) return rows_of_sweep(store, sweep);
   if (references.empty()) return store.runs();
   std::vector<RunRow> rows;  // each once, in the order in which they are named

@@ -348,7 +348,7 @@ int run_watch(const Words& words, const Globals& globals) {
               "plot this series; may be repeated (default: the losses and the recipe's metric, or "
               "the sweep's)",
               offer::series)
-      .flag("--once", asked.once, "print what there is now, and end; needs no terminal")
+      .flag("--once", asked.once, "print the current state and exit; needs no terminal")
       .note(
           "Refreshes once a second, or less often if that would take more than a fiftieth of the "
           "time. "

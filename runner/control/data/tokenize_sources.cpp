@@ -323,10 +323,11 @@ class Tokenizing {
     if (fs::exists(progress_file(), ignored)) try {
         if (go_on(parse_json<json>(read_file(progress_file())))) return counts_.chunks;
       } catch (const std::runtime_error& damaged) {
-        log_warning(std::string("what was begun cannot be gone on with, and is begun anew: ") +
-                    damaged.what());
+        log_warning(
+            std::string("data: the unfinished preparation cannot be continued; starting over: ") +
+            damaged.what());
       } catch (const json::exception& damaged) {
-        log_warning("what was begun cannot be gone on with, and is begun anew: '" +
+        log_warning("data: the unfinished preparation cannot be continued; starting over: '" +
                     progress_file().string() + "' is damaged");
       }
     // By this file a kill on the way leaves a folder that is known as unfinished.
@@ -349,7 +350,7 @@ class Tokenizing {
     std::error_code ignored;
     fs::remove(job_.folder / kManifestName, ignored);  // of what is written on
     remove_unfinished_folders(job_.folder);            // and files that were being written
-    log_info("going on with data that was being prepared");
+    log_info("continuing an unfinished preparation of this data");
     return true;
   }
 

@@ -56,7 +56,7 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
   if (can_write_text(request.resolved))
     next += "\n  exprun sample" + name + store + "   writes text with this one";
   else
-    next += "\n  exprun show" + name + store + "   tells everything about this one";
+    next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that stopped early has no need of more steps; other ranks are to be started by hand.
   if (run.last_step == run.steps && !request.joined)
     next += "\n  " + offer_of_twice_the_length(run, request.resolved, store);

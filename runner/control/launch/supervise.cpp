@@ -145,7 +145,7 @@ void record_end(Store& store, const Attempt& attempt, const EndRecord& words) {
   } catch (const Error& error) {
     write_end_record(attempt.lock.fd(), words, attempt.folder.lock());
     log_warning(std::string(error.what()) + "; how the run ended is kept in '" +
-                attempt.folder.lock().string() + "' until the store can take it");
+                attempt.folder.lock().string() + "' until the store can be written");
   }
 }
 

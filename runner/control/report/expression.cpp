@@ -203,7 +203,7 @@ class Parser {
   struct Depth {
     Depth(Parser& parser) : parser(parser) {
       if (++parser.depth_ > kDeepest)
-        parser.refuse(parser.token_.where, "more than 100 brackets in each other", "");
+        parser.refuse(parser.token_.where, "brackets are nested more than 100 levels deep", "");
     }
     ~Depth() { --parser.depth_; }
     Parser& parser;

@@ -190,9 +190,10 @@ class Filter {
         check_state(literal);
       } else if (values.are_numbers && !literal.number) {
         refuse(literal.where,
-               to_string(expression.value) + " is a number, and " + shown + " is none", "");
+               to_string(expression.value) + " is a number, but " + shown + " is not", "");
       } else if (!equality && expression.kind == Kind::comparison && !literal.number) {
-        refuse(literal.where, expression.sign + " compares numbers, and " + shown + " is none",
+        refuse(literal.where,
+               expression.sign + " compares numbers, but " + shown + " is not a number",
                "use = or !=");
       }
     }

@@ -144,5 +144,6 @@ TEST_CASE("joined rank: what is missing or makes no sense is named") {
           Error);
   CHECK(joined(with(kTorchrun, "MASTER_PORT", "65535"))->port == 65535);
   CHECK_THROWS_WITH_AS(joined(with(kTorchrun, "RANK", "8")),
-                       "launch: rank 8 of 8 ranks: they count from 0", Error);
+                       "launch: rank 8 of 8 ranks does not exist: ranks are numbered from 0",
+                       Error);
 }

@@ -112,7 +112,7 @@ TEST_CASE("where: a key is one of the whole store, and is looked at when no run 
   std::vector<ReportedRun> none;
   Where{{"bias=true", "val/loss<1"}}.keep_matching(scene.store, none);
   CHECK(mistake([&] { Where{{"l_r>1"}}.keep_matching(scene.store, none); }) ==
-        "--where:1:1: error: no run has a parameter or series 'l_r', and ls no such column\n"
+        "--where:1:1: error: there is no parameter, series or ls column 'l_r'\n"
         "    l_r>1\n"
         "    ^^^ did you mean 'lr'?\n");
 }
@@ -209,7 +209,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
                                   "\n");
   };
   const std::string compare = "compare it with = != < <= > >= ~ or in, as in lr>1e-4";
-  const std::string no_name = "no run has a parameter or series '";
+  const std::string no_name = "there is no parameter, series or ls column '";
   check("lr", 1, 2, "this is not a condition", compare);
   check("lr>1 and lr", 10, 2, "this is not a condition", compare);
   check("lr=>1", 3, 2, "there is no '=>'", "write >=");
@@ -223,16 +223,16 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("state<b", 7, 1, "there is no state 'b'",
         "there are running, finished, diverged, failed, interrupted, preempted, killed, crashed "
         "and pruned");
-  check("name<b", 6, 1, "< compares numbers, and 'b' is none", "use = or !=");
+  check("name<b", 6, 1, "< compares numbers, but 'b' is not a number", "use = or !=");
   check("seed=0;drop table run", 7, 1, "unexpected ';'",
         "put a text that has such characters in quotes");
-  check("seed=zero", 6, 4, "seed is a number, and 'zero' is none", "");
-  check("seed in [1, one]", 13, 3, "seed is a number, and 'one' is none", "");
-  check("min(val/loss)=low", 15, 3, "min(val/loss) is a number, and 'low' is none", "");
-  check("lr<1 and (l_r>1)", 11, 3, no_name + "l_r', and ls no such column", "did you mean 'lr'?");
-  check("tmie>1", 1, 4, no_name + "tmie', and ls no such column", "did you mean 'time'?");
-  check("val_los<3", 1, 7, no_name + "val_los', and ls no such column", "did you mean 'val/loss'?");
-  check("1e-3<lr", 1, 4, no_name + "1e-3', and ls no such column",
+  check("seed=zero", 6, 4, "seed is a number, but 'zero' is not", "");
+  check("seed in [1, one]", 13, 3, "seed is a number, but 'one' is not", "");
+  check("min(val/loss)=low", 15, 3, "min(val/loss) is a number, but 'low' is not", "");
+  check("lr<1 and (l_r>1)", 11, 3, no_name + "l_r'", "did you mean 'lr'?");
+  check("tmie>1", 1, 4, no_name + "tmie'", "did you mean 'time'?");
+  check("val_los<3", 1, 7, no_name + "val_los'", "did you mean 'val/loss'?");
+  check("1e-3<lr", 1, 4, no_name + "1e-3'",
         "write the name to the left of the operator, as in lr>1e-4");
   check("min(val/los)<3", 1, 12, "no run has a series 'val/los'", "did you mean 'val/loss'?");
   check("lr<1 and mim(val/loss)<3", 10, 3, "there is no function 'mim'", "did you mean 'min'?");
@@ -253,5 +253,5 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("state=finishd", 7, 7, "there is no state 'finishd'", "did you mean 'finished'?");
   check("tags=a", 1, 4, "a run may have several tags", "write tag(\"WORD\")");
   for (const std::string& deep : {std::string(1000, '('), "x in " + std::string(1000, '[')})
-    CHECK(said(deep).find("more than 100 brackets in each other") != std::string::npos);
+    CHECK(said(deep).find("brackets are nested more than 100 levels deep") != std::string::npos);
 }

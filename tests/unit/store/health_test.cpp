@@ -59,11 +59,12 @@ TEST_CASE("store: health finds values without their series, and series with wron
     write_values(folder, store.create_run(new_run("2b")));
   }
   CHECK(values_after(folder, "SELECT 1") == "ok");
-  CHECK(values_after(folder, "UPDATE series SET count = count + 1") ==
-        "1 series whose count is not that of their values, first of run 2: a merge that was cut "
-        "short is finished by merging again");
+  CHECK(
+      values_after(folder, "UPDATE series SET count = count + 1") ==
+      "1 series have a wrong count of values, the first in run 2; if a merge was interrupted, run "
+      "exprun merge again");
   CHECK(values_after(folder,
                      "UPDATE series SET count = count - 1; INSERT INTO metric (series, step, "
                      "value, time_ms) VALUES (77, 1, 1.0, 1)")
-            .starts_with("values in metric of 1 series that are not there"));
+            .starts_with("values in metric of 1 missing series"));
 }

@@ -162,7 +162,7 @@ TEST_CASE("merge: what both stores continued, and what still runs, is kept out a
   CHECK(
       told(store.merge(there.database(), [](const RunRow& run) { return run.name == "alive"; })) ==
       "0 added, 0 updated, 0 unchanged; alive-2b000000: it is still running; "
-      "quickstart-1a000000: both stores have continued it, each in its way");
+      "quickstart-1a000000: it was continued separately in both stores");
   CHECK(content(store) == before);
 }
 

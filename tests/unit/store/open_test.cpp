@@ -213,12 +213,12 @@ TEST_CASE("store: a lock that is not given back is named, and nothing is written
   const auto connection = open_store(folder.database(), Connection::Mode::read_write);
   connection->set_patience(std::chrono::seconds(1));
   const auto stopped = FileLock::take(folder.database().string() + ".lock");
-  CHECK_THROWS_WITH_AS(
-      connection->write("record the run in", Connection::Durability::written,
-                        [] { FAIL("wrote"); }),
-      ("store: cannot record the run in '" + folder.database().string() +
-       "': others have held exprun.db.lock for 1 s; look for a stopped process (lslocks)")
-          .c_str(),
-      Error);
+  CHECK_THROWS_WITH_AS(connection->write("record the run in", Connection::Durability::written,
+                                         [] { FAIL("wrote"); }),
+                       ("store: cannot record the run in '" + folder.database().string() +
+                        "': other processes have locked exprun.db.lock for 1 s; look for a stopped "
+                        "process (lslocks)")
+                           .c_str(),
+                       Error);
   CHECK(Store(folder.database(), Store::Access::read_only).runs().empty());  // readers go on
 }

@@ -73,8 +73,8 @@ TEST_CASE("query: only one statement, and only one that reads") {
   CHECK(refusal(store, "SELECT 1; DELETE FROM metric") == "query: give one statement at a time");
   CHECK(refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
   CHECK(refusal(store, "SELECT nonsense FROM runs") ==
-        "query: no such column: nonsense; SELECT * FROM a view shows its columns, and texts stand "
-        "in single quotes");
+        "query: no such column: nonsense; SELECT * FROM a view shows its columns; write strings in "
+        "single quotes");
   CHECK(refusal(store, "SELECT 1 FROM losses") ==
         "query: no such table: losses; the views are all_runs, metrics, metrics_archived, "
         "parameters, removed_runs, runs, sweeps and trials");

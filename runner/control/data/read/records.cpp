@@ -38,8 +38,8 @@ class TextRecords final : public RecordReader {
       if (const size_t cut = certain_cut(rest)) return give_piece(record, rest, cut);
       if ((enough *= 2) > kMostPiece)
         throw Error("data: '" + file_.string() +
-                    "' has a document of more than 256 MiB that cannot be cut where its tokens "
-                    "are not; give a separator");
+                    "' has a document of more than 256 MiB that cannot be split between tokens; "
+                    "give a separator");
     }
   }
   const ByteStream& stream() const override { return buffer_.stream(); }

@@ -124,7 +124,7 @@ class Group {
 
   void kill_living() {
     if (!killed_ && worst_ == 0)
-      log_warning("launch: a rank hung at its end, behind the others, and was killed");
+      log_warning("launch: a rank hung while exiting, after the others, and was killed");
     killed_ = true;  // their ends are our doing
     send(SIGKILL);
   }

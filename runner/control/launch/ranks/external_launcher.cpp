@@ -173,7 +173,8 @@ std::optional<JoinedRank> joined_rank(const Variables& variables) {
   if (!joined || joined->world_size == 1) return std::nullopt;
   if (joined->rank < joined->world_size) return joined;
   throw Error("launch: rank " + std::to_string(joined->rank) + " of " +
-              std::to_string(joined->world_size) + " ranks: they count from 0");
+              std::to_string(joined->world_size) +
+              " ranks does not exist: ranks are numbered from 0");
 }
 
 }  // namespace exprun

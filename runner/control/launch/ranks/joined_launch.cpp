@@ -261,11 +261,12 @@ std::optional<JoinedRank> joined_here() {
 
 void require_no_other_launcher(const std::string& command) {
   if (const auto joined = joined_here())
-    throw Error(command + ": another launcher has started this command " +
-                    std::to_string(joined->world_size) +
-                    " times, once a rank; start it once, without torchrun or mpirun or with srun "
-                    "-n1, and let parallelism.world_size say how many ranks each run has",
-                ExitCode::bad_recipe);
+    throw Error(
+        command + ": another launcher has started this command " +
+            std::to_string(joined->world_size) +
+            " times, once per rank; start it once, without torchrun or mpirun, or with srun "
+            "-n1, and set the number of ranks with parallelism.world_size",
+        ExitCode::bad_recipe);
 }
 
 int perform_among_ranks(LogLevel level,

@@ -21,10 +21,10 @@ using Kind = CheckpointChoice::Kind;
 Error nothing_to_look_at(const std::string& command, const std::string& run,
                          const std::vector<std::string>& damaged) {
   if (damaged.empty()) return Error(command + ": " + run + " has no checkpoint");
-  std::string text = command + ": " + run + " has no intact checkpoint to look at:";
+  std::string text = command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
-  return Error(text + "\n  bring back a copy of one, or `exprun rerun " + shell_quoted(run) +
-               "` makes the run again");
+  return Error(text + "\n  restore one from a copy, or train again with `exprun rerun " +
+               shell_quoted(run) + '`');
 }
 
 // Nothing if the run has removed it meanwhile, or is about to.

@@ -91,7 +91,7 @@ std::string offer_of_twice_the_length(const RunRow& run, const ResolvedRecipe& r
   const bool resumes = keeps_its_past(recipe);
   return std::string("exprun ") + (resumes ? "resume " : "fork ") + shell_quoted(run.folder) + ' ' +
          shell_quoted(twice_the_length(recipe)) + store +
-         (resumes ? "   trains it twice as long" : "   trains on from here, as a new run");
+         (resumes ? "   trains it twice as long" : "   continues from here as a new run");
 }
 
 }  // namespace exprun

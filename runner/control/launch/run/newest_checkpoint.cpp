@@ -71,7 +71,7 @@ std::optional<CheckpointFolder> newest_to_continue_from(const RunFolder& folder,
 }
 
 void warn_of(const std::vector<std::string>& passed_over) {
-  for (const std::string& reason : passed_over) log_warning("checkpoint passed over: " + reason);
+  for (const std::string& reason : passed_over) log_warning("skipped a checkpoint: " + reason);
 }
 
 }  // namespace exprun

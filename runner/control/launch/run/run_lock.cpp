@@ -44,7 +44,7 @@ std::string what_its_lock_says(const StoreFolder& folder, const RunRow& run) {
   const RunRow now = as_observed(run, folder.path);
   if (run.state == RunState::running && now.state != RunState::running)
     return std::string("has ended (") + to_string(now.state) +
-           "), which is not recorded: the next command that changes the store does, as exprun gc";
+           "), which is not recorded yet; run exprun gc or any command that writes to the store";
   if (now.state != RunState::running && !on_another_host(now) &&
       FileLock::held(folder.run(run.folder).lock()))
     return "has ended, and a process still holds its run.lock (lslocks names it)";

@@ -141,8 +141,8 @@ function conditionOf(text, columns) {
     if (sign === "~") return;
     if (columns[column].key === "state" && !STATES.includes(value)) fail(`there is no state ${value}; there are ${STATES.join(", ")}`);
     if (numberOfText(value) !== undefined) return;
-    if (columns[column].right) fail(`${shown} is a number, and ${value} is none`);
-    if (sign !== "=" && sign !== "!=") fail(`${sign} compares numbers, and ${value} is none`);
+    if (columns[column].right) fail(`${shown} is a number, but ${value} is not`);
+    if (sign !== "=" && sign !== "!=") fail(`${sign} compares numbers, but ${value} is not a number`);
   }
   function comparison() {
     const column = columnNamed(words("the name of a column"), columns);

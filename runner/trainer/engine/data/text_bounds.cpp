@@ -44,7 +44,7 @@ TextBounds text_bounds(const Tokenizer& tokenizer, const Section& dataset) {
     if (const auto settings = settings_beside_vocabulary(tokenizer, dataset))
       add_ends(*settings, tokenizer, bounds);
   } catch (const Error& error) {
-    log_warning(std::string(error.what()) + "; what it says of the end of texts is not known");
+    log_warning(std::string(error.what()) + "; its end-of-text tokens are unknown");
   }
   return bounds;
 }
