@@ -195,10 +195,10 @@ class Data(unittest.TestCase):
         left.mkdir()
         said = "one unfinished data folder (0 B) from disk; there are no runs\n"
         self.assertEqual(self.gc("--dry-run"), "exprun: would delete 0123.partial from disk: unfinished data that no process is preparing\n"
-                         "exprun: would take " + said)
+                         "exprun: would delete " + said)
         self.assertTrue(left.exists())
         self.assertEqual(self.gc(), "exprun: deleting 0123.partial from disk: unfinished data that no process is preparing\n"
-                         "exprun: took " + said)
+                         "exprun: deleted " + said)
         self.assertEqual(self.gc(), "exprun: deleted nothing from disk; there are no runs\n")
         self.assertEqual(sorted(os.listdir(self.folder / "runs/data")), before)
         self.assertEqual(os.listdir(self.folder / "runs"), ["data"])

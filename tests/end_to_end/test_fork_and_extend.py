@@ -214,11 +214,20 @@ class Held(LaterTraining):
         self.exprun("tiny.toml", "steps=2")
         self.weights = self.newest() / "checkpoints/step_00000002"
 
+    @staticmethod
+    def trainers(process):
+        """Those of its children that were given the checkpoint to hold."""
+        found = []
+        for child in children(process.pid):
+            with contextlib.suppress(OSError), open(f"/proc/{child}/cmdline", encoding="utf-8") as line:
+                found += [child] if "--weights-fd" in line.read().split("\0") else []
+        return found
+
     def begin(self, *words, ranks=1):
-        """Starts a run whose trainers are stopped before they have loaded anything."""
+        """Starts a run whose trainers are stopped before they have loaded anything: LibTorch alone takes them longer."""
         process = self.start(*words)
-        self.wait_until(lambda: len(children(process.pid)) == ranks, process)
-        trainers = children(process.pid)
+        self.wait_until(lambda: len(self.trainers(process)) == ranks, process)
+        trainers = self.trainers(process)
         for trainer in trainers:
             os.kill(trainer, signal.SIGSTOP)
         return process, trainers
@@ -236,6 +245,12 @@ class Held(LaterTraining):
                 self.wait_for_step(1, process)
                 self.wait_until(lambda: not is_held(self.weights), process)
                 self.exprun("stop", "@last")
+
+    def test_a_run_that_is_there_is_no_mistake_beside_another(self):
+        for words in (("lrr=3",), ("lrr=3", "--detach")):
+            said = self.exprun("tiny.toml", "name=warm", "init_from=@last", *words, code=2).err
+            self.assertIn("unknown key 'lrr'", said)
+            self.assertNotIn("does not exist", said)
 
     def test_until_a_fork_has_copied_it(self):
         process = self.start("fork", "@last", "run.steps=1000000")

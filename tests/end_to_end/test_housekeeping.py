@@ -133,10 +133,10 @@ class Housekeeping(ExprunTest):
         self.assertIn("nothing to do", self.exprun("tiny.toml").err)
         self.exprun("rm", folder.name)
         (self.folder / "runs/data/0123.partial").mkdir()
-        self.assertRegex(self.exprun("gc", "--dry-run").err, "exprun: would take one removed run and one unfinished data "
+        self.assertRegex(self.exprun("gc", "--dry-run").err, "exprun: would delete one removed run and one unfinished data "
                          r"folder \([\d.]+ .?i?B\) from disk\n")
         self.assertTrue(folder.exists())
-        self.assertRegex(self.exprun("gc").err, "exprun: took one removed run and one unfinished data folder "
+        self.assertRegex(self.exprun("gc").err, "exprun: deleted one removed run and one unfinished data folder "
                          r"\([\d.]+ .?i?B\) from disk; the store is ")
         self.assertFalse(folder.exists())
         for table in ("run", "attempt", "series", "metric", "blob", "checkpoint", "event"):

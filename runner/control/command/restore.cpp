@@ -64,10 +64,14 @@ int run_restore(const Words& words, const Globals& globals) {
   const std::vector<RunRow> runs = runs_to_restore(store, globals.store, asked);
   if (runs.empty()) log_info("restore: no removed run matches");
   for (const RunRow& run : runs) {
-    if (!store.restore_run(run.id))
-      throw Error("restore: exprun gc has begun to take " + run.folder +
-                  " off the disk; run exprun gc again to finish that");
-    log_info("restored " + run.folder);
+    if (store.restore_run(run.id)) {
+      log_info("restored " + run.folder);
+      continue;
+    }
+    const std::string said = "restore: exprun gc has begun to delete " + run.folder +
+                             " from disk; run exprun gc again to finish that";
+    if (!asked.references.empty()) throw Error(said);
+    log_warning(said);
   }
   return 0;
 }

@@ -18,7 +18,7 @@ namespace exprun {
 Store open_store(const StoreFolder& folder);
 
 // The store of the command for writing, made when there is none. Runs whose end nobody could record
-// are settled.
+// are reconciled.
 Store open_store_to_write(const StoreFolder& folder);
 
 // The same, but a missing store is an error: there is nothing to change.

@@ -88,8 +88,7 @@ class Membership {
     Membership& membership_;
   };
 
-  // When an exchange has failed here or there is trouble: asks all ranks to report, if nobody has,
-  // and says
+  // When an exchange has failed here or there is trouble: asks all ranks to report, if nobody has.
   // "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it
   // hangs, or is gone", else which ranks live and have not come to the exchange; nothing where all
   // wait for each other. Where it cannot be known it says that. Takes less than eight seconds, for

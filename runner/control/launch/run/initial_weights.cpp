@@ -139,6 +139,10 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
   if (!words) return {};
   const fs::path path = expand_path(*words, libtorch_folder());
   std::error_code ignored;
+  if (!are_weights(*words))
+    if (const std::string run = run_meant(*words, folder);
+        !run.empty() && !complete_checkpoints(folder.run(run)).empty())
+      return {};
   if (!fs::exists(path, ignored))
     return {{from->where, "'" + path.string() + "' does not exist", help_for(*words, folder)}};
   if (fs::is_directory(path / "checkpoints", ignored))
