@@ -51,7 +51,7 @@ class RecipeLanguage(ExprunTest):
         self.assertGreater(commands, 6)
 
     def test_its_tables_are_those_of_the_schemas(self):
-        listed = PAGE[PAGE.index("The tables are"):PAGE.index("must be there")]
+        listed = PAGE[PAGE.index("The tables are"):PAGE.index("are required")]
         tables = {file.name.removesuffix(".schema.json") for file in (ROOT / "schemas").glob("*.json")} - {"recipe"}
         self.assertEqual(set(re.findall(r"`\[(\w+)\]`", listed)), tables)
 

@@ -267,7 +267,7 @@ class Page(PageTest):
             self.assertEqual((self.filter(text), set(self.column("lr"))), ("", rows), text)
         for text, said in (
                 ("lr <", "expected a value, but the condition ends here"), ("lrr < 1", "there is no column lrr; there are run, best val/loss"),
-                ("lr < 1 lr > 0", "unexpected > after a whole condition: write 'and' or 'or' between two conditions"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, and abc is none"),
+                ("lr < 1 lr > 0", "unexpected > after a whole condition: write 'and' or 'or' between two conditions"), ("(lr < 1", "expected ), but the condition ends here"), ("lr < abc", "lr is a number, but abc is not"),
                 ("state = finishd", "there is no state finishd; there are running, finished"), ("lr = 1)", "this ) closes nothing: leave it out"),
                 ("lr<0.01 state=finished", "unexpected = after a whole condition: write 'and' or 'or' between two conditions"),
                 ("lr < 1 && state = finished", "there is no &&: write 'and'"), ("lr < 1 || lr > 2", "there is no ||: write 'or'"),

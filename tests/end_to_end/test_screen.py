@@ -161,10 +161,10 @@ exprun: next:
         return lines_of(self.shown("tiny.toml", *words, columns=columns))
 
     def test_an_evaluation_shows_how_far_it_is_in_the_line_of_the_run(self):
-        _, states = self.run_shown("evaluation.sample.tokens=2000", "evaluation.sample.temperature=0", columns=120)
+        _, states = self.run_shown("evaluation.sample.tokens=20000", "evaluation.sample.temperature=0", columns=120)
         sampling = [normalized(state) for state in states if " sample: " in state]
         self.assertTrue(sampling, states)
-        self.assertRegex(sampling[-1], r"^100% \[BAR\]  40/40  sample: [\d.]+( k)? of 2\.00 k tokens(, [\d.]+( k)? tokens/s, ETA TIME)?$")
+        self.assertRegex(sampling[-1], r"^100% \[BAR\]  40/40  sample: [\d.]+( k)? of 20\.0 k tokens(, [\d.]+( k)? tokens/s, ETA TIME)?$")
 
     def test_mistakes_are_in_color_in_every_terminal_that_has_some(self):
         self.write("wrong.toml", (self.folder / "tiny.toml").read_text().replace("num_heads = 2", "num_heads = 3"))
