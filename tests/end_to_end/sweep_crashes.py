@@ -10,7 +10,7 @@ import time
 from support import ExprunTest, children, tensors
 from temporary_folder import processes_in
 
-STEPS = 160  # of a trial that may be stopped early
+STEPS = 480  # of a trial that may be stopped early
 # Trials that a kill may hit at any step, with something to go on from.
 TRIAL = ("steps=60", "checkpoint.every=7 steps", "evaluation.val_loss.every=20 steps")
 
