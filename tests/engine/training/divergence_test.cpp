@@ -277,8 +277,8 @@ TEST_CASE("divergence: a rollback before the first checkpoint begins anew") {
   const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {2}}));
   CHECK((life.result.end == End::finished));
   CHECK(recorder.events[0] ==
-        "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and passes "
-        "over the data of 3 steps");
+        "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and skips "
+        "the data of 3 steps");
 }
 
 TEST_CASE("divergence: a run goes back to a checkpoint so many times, and no more") {
