@@ -144,9 +144,9 @@ class JoinedRanks(ExprunTest):
     def test_a_sweep_is_not_started_once_a_rank_and_a_rerun_is_one_run(self):
         for rank in self.all_ranks("sweep", "tiny.toml", "lr=1e-3,1e-2"):
             self.assertEqual(rank.code, 2)
-            self.assertEqual(rank.err, "exprun: error: sweep: another launcher has started this command 2 times, once a "
-                             "rank; start it once, without torchrun or mpirun or with srun -n1, and let "
-                             "parallelism.world_size say how many ranks each run has\n")
+            self.assertEqual(rank.err, "exprun: error: sweep: another launcher has started this command 2 times, once per "
+                             "rank; start it once, without torchrun or mpirun, or with srun -n1, and set the number of "
+                             "ranks with parallelism.world_size\n")
         self.assertFalse((self.folder / "runs").exists())
         self.exprun(*WORDS)
         self.assert_codes(0, self.all_ranks("rerun", "@last"))
