@@ -78,7 +78,7 @@ class Sweep(SweepCrashes):
 
     def test_what_keeps_a_trial_from_beginning_is_at_the_change_as_it_was_typed(self):
         axes = self.write("axes.toml", (self.folder / "tiny.toml").read_text() + "[sweep.axes]\n'run.seed' = [1, 2]\n").name
-        self.assertIn("[1/2] run.seed=1: could not begin: evaluation.sample.prompt=Ä:1:26: error: the prompt has 'Ä'",
+        self.assertIn("[1/2] run.seed=1: could not begin: evaluation.sample.prompt=Ä: the prompt has 'Ä'",
                       self.exprun("sweep", axes, "steps=2", "evaluation.sample.prompt=Ä", code=6).err)
 
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):

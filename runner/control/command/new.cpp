@@ -12,8 +12,8 @@
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
-#include "control/data/example_lengths.h"
 #include "control/data/prepared_set.h"
+#include "control/data/read/example_lengths.h"
 #include "control/data/sources.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/report/schema_text.h"
@@ -195,7 +195,7 @@ constexpr int64_t kSteps = 200, kSequences = 16, kEvaluations = 11;  // one is b
 
 // Examples of instructions are whole in a sequence or are cut: so long that nearly all fit, as a
 // power of two. They are read as bytes, as the recipe does.
-std::optional<int64_t> length_for_examples(const std::string& path) {
+int64_t length_for_examples(const std::string& path) {
   constexpr int64_t kShortest = 128, kUsual = 1024, kLongest = 2048;
   std::optional<int64_t> bytes;
   try {

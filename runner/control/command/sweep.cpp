@@ -107,6 +107,11 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   return table;
 }
 
+// A trial that was stopped early may still be promoted.
+bool may_train(const Forecast& ahead) {
+  return ahead.to_run > 0 || ahead.ended.contains(RunState::pruned);
+}
+
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
@@ -231,7 +236,7 @@ int run_sweep(const Words& words, const Globals& globals) {
   const WorkingDirectory there(base.run);
   const SweepPlan plan = plan_sweep(base.text, rest, search);
   show_warnings(plan.warnings, globals);
-  if (detach && forecast_of(plan, globals.store, options).to_run > 0)
+  if (detach && may_train(forecast_of(plan, globals.store, options)))
     return sweep_in_background(globals.store, [&](const SweepBegun& begun) {
       options.begun = begun;
       return run_all(plan, globals, options, base.recipe, yes);

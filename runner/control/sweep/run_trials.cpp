@@ -425,11 +425,15 @@ class Scheduler {
                  folder_.shown / run.folder / "logs" / log.filename());
   }
 
-  // The changes of a trial stand in no order that anyone typed: each is called by its text.
+  // The changes of a trial stand in no order that anyone typed: the place of a mistake is the text
+  // of its change.
   static std::string by_text(std::string why, const RecipeText& text) {
+    constexpr std::string_view kError = ": error: ";
+    const size_t message = why.find(kError);
     for (const auto& source : text.sources())
-      if (source->name.starts_with(kTypedOverride) && why.starts_with(source->name + ':'))
-        return source->text + why.substr(source->name.size());
+      if (message != why.npos && source->name.starts_with(kTypedOverride) &&
+          why.starts_with(source->name + ':'))
+        return source->text + ": " + why.substr(message + kError.size());
     return why;
   }
 

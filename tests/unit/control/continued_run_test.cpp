@@ -103,7 +103,7 @@ TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc l
   CHECK(store.run(id)->attempt == 1);
   store.purge_run(id, [] {});
   CHECK(refusal(store, folder, decided) ==
-        "launch: tiny-aaaaaaaa was taken off the disk meanwhile; start a new run: exprun RECIPE "
+        "launch: tiny-aaaaaaaa was deleted from disk meanwhile; start a new run: exprun RECIPE "
         "--new");
 }
 

@@ -27,7 +27,7 @@ void require_unchanged(const Store& store, const RunRow& run) {
   const std::optional<RunRow> now = store.run(run.id);
   if (!now)
     throw Error("launch: " + run.folder +
-                " was taken off the disk meanwhile; start a new run: exprun RECIPE --new");
+                " was deleted from disk meanwhile; start a new run: exprun RECIPE --new");
   if (now->removed_ms)
     throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
                 " brings it back");

@@ -1,4 +1,4 @@
-#include "control/data/example_lengths.h"
+#include "control/data/read/example_lengths.h"
 
 #include <algorithm>
 
