@@ -85,8 +85,10 @@ Derived feed_forward_size(const DeriveInput& input) {
   const auto width = positive_at(input.root, "model.hidden_size");
   int64_t size = 0;
   if (!width || __builtin_mul_overflow(8, *width, &size)) return std::nullopt;
+  if (text_at(input.root, "model.activation") != "swiglu") return size / 2;
+  // Shazeer 2020: three matrices of 8/3 have the parameters of two of 4.
   const auto multiple = positive_at(input.root, "model.feed_forward_multiple");
-  if (!multiple || text_at(input.root, "model.activation") != "swiglu") return size / 2;
+  if (!multiple) return std::nullopt;
   return (size / 3 + *multiple - 1) / *multiple * *multiple;
 }
 

@@ -345,13 +345,13 @@ TEST_CASE("gpt: heads of a width of their own, and norms of queries and keys, ha
   CHECK(whole.of("blocks.1.attention.key_norm.weight").sizes() == at::IntArrayRef({6}));
 }
 
-TEST_CASE("gpt: swiglu is 8/3 as wide as the model where a multiple is given") {
+TEST_CASE("gpt: swiglu is 8/3 as wide as the model, rounded up to a multiple") {
   const auto width = [](const std::string& keys) {
     return Built("activation = \"swiglu\"\nhidden_size = 64\n" + keys)
         .of("blocks.0.feed_forward.gate_projection.weight")
         .size(0);
   };
-  CHECK(width("") == 256);
+  CHECK(width("") == 192);
   CHECK(width("feed_forward_multiple = 1\n") == 170);
   CHECK(width("feed_forward_multiple = 32\n") == 192);
   CHECK(width("feed_forward_multiple = 32\nfeed_forward_size = 100\n") == 100);

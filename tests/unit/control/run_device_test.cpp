@@ -78,3 +78,12 @@ TEST_CASE("run device: without a word there is a rank for each GPU, as far as th
   CHECK(ranks({"world_size=3"}, 4) == 3);
   CHECK(ranks({"device=cpu"}, 4) == 1);
 }
+
+TEST_CASE("run device: a launcher's number of ranks counts, whatever changes stand before it") {
+  for (const char* change : {"world_size=2", "parallelism={ world_size = 2 }", "~world_size",
+                             "parallelism.world_size=2"})
+    CHECK(world_size(resolve(with_world_size(text_with({change}), 4))) == 4);
+  // A run that goes on again and again keeps one.
+  const RecipeText text = with_world_size(text_with({}), 2);
+  CHECK(with_world_size(text, 4).overrides.size() == text.overrides.size());
+}

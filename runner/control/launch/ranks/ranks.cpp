@@ -56,15 +56,10 @@ int world_size(const ResolvedRecipe& resolved) {
 }
 
 void set_world_size(std::vector<std::string>& overrides, int64_t ranks) {
-  const std::string wanted = "parallelism.world_size=" + std::to_string(ranks);
-  bool is_set = false;
-  for (std::string& word : overrides) {
-    const std::string key = word.substr(0, word.find('='));
-    if (key != "world_size" && key != "parallelism.world_size") continue;
-    word = wanted;
-    is_set = true;
-  }
-  if (!is_set) overrides.push_back(wanted);
+  // Last, so that it counts, whatever stands before it: a whole table, or ~world_size.
+  const std::string key = "parallelism.world_size=";
+  if (!overrides.empty() && overrides.back().starts_with(key)) overrides.pop_back();
+  overrides.push_back(key + std::to_string(ranks));
 }
 
 RecipeText with_world_size(RecipeText text, int ranks) {
