@@ -12,7 +12,7 @@
 namespace exprun {
 namespace {
 
-// Attempts: how a run's lives begin and end.
+// Attempts: how they begin and end.
 
 int64_t current_attempt(Connection& connection, int64_t run) {
   Query query(connection, "SELECT attempt FROM run WHERE id = ?", run);

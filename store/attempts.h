@@ -1,4 +1,4 @@
-// The lives of a run as rows. All of these run inside a write transaction.
+// The attempts of a run as rows. All of these run inside a write transaction.
 #pragma once
 
 #include <cstdint>

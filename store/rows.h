@@ -122,7 +122,7 @@ struct AttemptRow {
 struct SeriesRow {
   int64_t id = 0, run = 0;
   std::string name;
-  bool timing = false;  // durations and throughput: differ from life to life
+  bool timing = false;  // durations and throughput: differ from attempt to attempt
   int64_t count = 0, non_finite = 0;
   double last = 0, min = 0, max = 0;  // min and max of the finite values; NaN without any
   int64_t last_step = 0, min_step = 0, max_step = 0;

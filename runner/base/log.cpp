@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -260,6 +261,23 @@ bool has_progress_line() {
 void show_diagnostics(const Diagnostics& diagnostics) {
   Console::instance().block(
       render(diagnostics, {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)}));
+}
+
+int show_error(const std::exception& error) {
+  const auto* const world = dynamic_cast<const Error*>(&error);
+  if (const auto* const recipe = dynamic_cast<const RecipeError*>(&error)) {
+    show_diagnostics(recipe->diagnostics());
+    return static_cast<int>(ExitCode::bad_recipe);
+  }
+  if (world)
+    log(LogLevel::error, world->what());
+  else if (dynamic_cast<const std::bad_alloc*>(&error))
+    log(LogLevel::error, "out of memory");
+  else if (dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    log(LogLevel::error, error.what());
+  else
+    log(LogLevel::error, std::string("this is a bug of exprun, please report it: ") + error.what());
+  return static_cast<int>(world ? world->code() : ExitCode::failed);
 }
 
 void write_error_file(const std::string& message) {

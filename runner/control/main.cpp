@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "base/diagnostic.h"
+#include "base/terminal/console.h"
 #include "control/command/command.h"
-#include "control/launch/supervise.h"
 
 namespace exprun {
 namespace {
@@ -25,6 +25,6 @@ int main(int argc, char** argv) {
   try {
     return finish(dispatch(Words(argv + 1, argv + argc)));
   } catch (const std::exception& error) {
-    return explain(error);
+    return show_error(error);
   }
 }

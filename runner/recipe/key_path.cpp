@@ -84,13 +84,4 @@ std::string last_part(std::string_view path) {
   return parts.empty() ? "" : parts.back();
 }
 
-std::vector<std::string> preferred_paths(std::vector<std::string> paths) {
-  std::vector<std::string> outer;
-  for (const std::string& path : paths)
-    if (!path.starts_with("evaluation.") && !path.starts_with("optimizer.groups.") &&
-        !path.starts_with("sweep."))
-      outer.push_back(path);
-  return outer.size() == 1 ? outer : paths;
-}
-
 }  // namespace exprun

@@ -22,8 +22,4 @@ Value* find_path(Table& root, std::string_view path);
 std::string parent_path(std::string_view path);
 std::string last_part(std::string_view path);
 
-// Of the paths that end in a short key, the one that is meant: the only one that is of no
-// evaluation, no group of the optimizer and not of the sweep. All of them if there is no such one.
-std::vector<std::string> preferred_paths(std::vector<std::string> paths);
-
 }  // namespace exprun

@@ -1,4 +1,5 @@
-// `key=value`, `+key=value` and `~key` from the command line, put into a merged recipe.
+// `key=value`, `+key=value` and `~key` from the command line, put into a merged recipe. Which key a
+// short one means: matching_paths() in schema/key_lookup.h.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ class BestCheckpoint(ExprunTest):
                          f"exprun: error: eval: {name} has no checkpoint of its best step, {step}, any more; it has "
                          "those of steps 50 and 60\n")
 
-    def test_a_run_that_is_resumed_keeps_the_best_of_its_earlier_life(self):
+    def test_a_run_that_is_resumed_keeps_the_best_of_its_earlier_attempt(self):
         self.exprun("tiny.toml", *WORSE, "max_minutes=1e-5", code=75)
         self.exprun("resume", "@last", "max_minutes=10")
         step, _ = self.best()

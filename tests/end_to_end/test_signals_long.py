@@ -1,4 +1,4 @@
-"""Stop signals, many, into steps of a second or more: each life of the run is saved and ends as the contract says, and
+"""Stop signals, many, into steps of a second or more: each attempt of the run is saved and ends as the contract says, and
 what the last one ends with has the bits of a run that nobody disturbed. SIGNALS in the environment sets how many."""
 import contextlib
 import os
@@ -63,7 +63,7 @@ class LongSteps(ExactTest):
         return milliseconds[len(milliseconds) // 2] / 1000
 
     def stop_often(self, *words):
-        self.compare_with_killed([life % 4 == 0 for life in range(SIGNALS)], STOPS, *WORDS, *words)
+        self.compare_with_killed([attempt % 4 == 0 for attempt in range(SIGNALS)], STOPS, *WORDS, *words)
 
     def test_one_process(self):
         self.stop_often()

@@ -72,7 +72,7 @@ TEST_CASE(
   const Pipeline initial = run.build();
   const ParameterList& parameters = *initial.train_state.parameters;
   MemoryRecorder recorder;
-  const auto trained = live(run, recorder).tensors;
+  const auto trained = make_attempt(run, recorder).tensors;
   int64_t trainable = 0;
   for (const Parameter& parameter : parameters.items()) {
     CAPTURE(parameter.name);

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "base/files/checkpoints.h"
 #include "base/random.h"
 #include "engine/checkpoint/resume.h"
 #include "text/examples.h"
@@ -175,9 +176,9 @@ std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline) {
   return tensors;
 }
 
-Life live(const TinyRun& run, Recorder& recorder,
-          const std::function<StopRequest()>& stop_requested, at::Device device,
-          const std::function<void(Pipeline&)>& prepare) {
+Attempt make_attempt(const TinyRun& run, Recorder& recorder,
+                     const std::function<StopRequest()>& stop_requested, at::Device device,
+                     const std::function<void(Pipeline&)>& prepare) {
   const RunFolder folder{run.folder()};
   Pipeline pipeline = run.build(single_process(), device);
   if (prepare) prepare(pipeline);

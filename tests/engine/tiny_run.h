@@ -74,14 +74,15 @@ StopRequest never_stop();
 // Every parameter, state tensor and average ("NAME/average"), copied.
 std::map<std::string, at::Tensor> all_tensors(const Pipeline& pipeline);
 
-// One life of the run, as a new process would have it: from its newest checkpoint, or the start, to
-// its end or a stop.
-struct Life {
+// One attempt of the run, as a new process would have it: from its newest checkpoint, or the start,
+// to its end or a stop.
+struct Attempt {
   TrainingResult result;
   std::map<std::string, at::Tensor> tensors;  // all, at its end
 };
-Life live(const TinyRun& run, Recorder& recorder,
-          const std::function<StopRequest()>& stop_requested = never_stop,
-          at::Device device = at::kCPU, const std::function<void(Pipeline&)>& prepare = nullptr);
+Attempt make_attempt(const TinyRun& run, Recorder& recorder,
+                     const std::function<StopRequest()>& stop_requested = never_stop,
+                     at::Device device = at::kCPU,
+                     const std::function<void(Pipeline&)>& prepare = nullptr);
 
 }  // namespace exprun

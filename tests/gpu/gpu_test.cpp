@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/machine/network.h"
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
@@ -120,9 +121,9 @@ TEST_CASE("gpu: a run that was stopped and resumed ends with the bits of one tha
   const TinyRun whole(words), parts(words);
   MemoryRecorder expected, recorder;
   use_device(kGpu, true);
-  const auto tensors = live(whole, expected, never_stop, kGpu).tensors;
-  for (const int look : {17, 23, 31}) live(parts, recorder, stop_at_look(look), kGpu);
-  const auto resumed = live(parts, recorder, never_stop, kGpu).tensors;
+  const auto tensors = make_attempt(whole, expected, never_stop, kGpu).tensors;
+  for (const int look : {17, 23, 31}) make_attempt(parts, recorder, stop_at_look(look), kGpu);
+  const auto resumed = make_attempt(parts, recorder, never_stop, kGpu).tensors;
   CHECK(recorder.series() == expected.series());
   for (const auto& [name, tensor] : tensors) {
     CAPTURE(name);
@@ -134,7 +135,7 @@ TEST_CASE("gpu: its checkpoint goes on on the CPU") {
   const TinyRun run({"model.dropout=0.0"});
   MemoryRecorder recorder;
   use_device(kGpu, true);
-  const auto tensors = live(run, recorder, stop_at_look(30), kGpu).tensors;
+  const auto tensors = make_attempt(run, recorder, stop_at_look(30), kGpu).tensors;
   const Pipeline pipeline = run.build();
   load_tensors(complete_checkpoints(RunFolder{run.folder()})[0].path, pipeline);
   for (const auto& [name, tensor] : all_tensors(pipeline))

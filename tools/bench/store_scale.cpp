@@ -15,7 +15,7 @@
 
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 #include "control/report/runs_table.h"
 #include "store/metrics/metric_writer.h"
 #include "tests/support/temporary_folder.h"

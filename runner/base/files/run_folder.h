@@ -39,25 +39,6 @@ std::optional<RankThreads> kept_threads(const RunFolder& run);
 // Makes them durable. Throws Error.
 void keep_threads(const RunFolder& run, const RankThreads& threads);
 
-// The files of a checkpoint, beside its manifest; what is in them: engine/checkpoint/checkpoint.h.
-inline constexpr const char* kModelFile = "model.safetensors";
-inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
-inline constexpr const char* kAverageFile = "average.safetensors";
-inline constexpr const char* kStateFile = "state.json";
-
-struct CheckpointFolder {
-  std::filesystem::path path;
-  int64_t step = 0;
-};
-
-// "step_00000300"
-std::string checkpoint_name(int64_t step);
-
-// Complete checkpoints by their manifest (sizes), newest first. What is skipped, and why, is added
-// to `skipped` when given: "step_00000300: model.safetensors is missing".
-std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
-                                                   std::vector<std::string>* skipped = nullptr);
-
 // The option that a command needs to mean the store in this folder, where it is not the usual one:
 // " --store /a".
 std::string store_option(const std::filesystem::path& store);

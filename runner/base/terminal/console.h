@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <string>
 
 #include "base/diagnostic.h"
@@ -16,6 +17,10 @@ bool is_shown(LogLevel level);
 // Mistakes of a recipe on standard error, as `render` writes them: on a terminal in color, and no
 // wider than it is.
 void show_diagnostics(const Diagnostics& diagnostics);
+
+// The error that ends a command, on standard error; returns the exit code. What is neither an Error
+// nor the system's is called a bug.
+int show_error(const std::exception& error);
 
 // How they are written: broken between words where that is wider than so many columns (0: never),
 // and in a terminal's colors.

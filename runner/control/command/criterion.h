@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 #include "control/sweep/trials.h"
 #include "store/store.h"
 

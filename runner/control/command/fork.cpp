@@ -37,7 +37,7 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   std::optional<FileLock> reading = std::move(checkpoint.reading);
   request.held_weights = &reading;
   log_info("forking " + describe_origin(to_json(*request.origin)));
-  const Launch launched = launch_in_this_life(store, globals.store, request, true);
+  const Launch launched = launch_detecting_restart(store, globals.store, request, true);
   return launched.exit_code ? performed(launched)
                             : Performed{ended_already(launched, "fork"), false};
 }

@@ -1,4 +1,6 @@
-// exprun report
+// exprun report: which runs and columns are asked for. The columns that every report has are in
+// report/compare/report_columns.cpp; those that --columns, --sort and --where may name besides, and
+// that `ls` has too, in report/runs_table.cpp.
 #include <algorithm>
 #include <ctime>
 #include <set>
@@ -12,7 +14,8 @@
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
+#include "control/report/compare/run_groups.h"
 #include "control/report/terminal.h"
 #include "control/sweep/sweep_processes.h"
 #include "recipe/sweep/sweep_space.h"

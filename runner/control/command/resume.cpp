@@ -61,8 +61,8 @@ Performed resume(const std::string& reference, const Words& overrides,
   Store store = open_store_to_change(globals.store);
   RunRow run = find_run(store, globals.store, reference);
   const auto variable = [](const char* name) { return std::getenv(name); };
-  const bool restarted = lives_before(variable) > 0;
-  await_previous_life(restarted, [&] {
+  const bool restarted = restarts_before(variable) > 0;
+  await_previous_attempt(restarted, [&] {
     run = reconciled(store, *store.run(run.id));
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;

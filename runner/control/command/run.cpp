@@ -75,7 +75,7 @@ Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<Joine
     require_at_first_sight(request, globals.store, true);
   Store store = open_store_to_write(globals.store);
   return answer(store, globals.store,
-                launch_in_this_life(store, globals.store, request, always_new));
+                launch_detecting_restart(store, globals.store, request, always_new));
 }
 
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that

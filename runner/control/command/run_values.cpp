@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
+#include "recipe/schema/key_lookup.h"
 
 namespace exprun {
 namespace {

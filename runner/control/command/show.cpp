@@ -82,7 +82,7 @@ void print_difference(const ResolvedRecipe& a, const ResolvedRecipe& b, const st
 // exprun show RUN: what is known of a run that is in the store.
 struct ShowRunOptions {
   bool json = false;      // everything, for a script
-  bool attempts = false;  // its lives instead
+  bool attempts = false;  // these instead
   bool diff = false;      // what its code differed in from its commit, instead
 };
 

@@ -13,7 +13,7 @@
 #include "control/command/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/launch/run/observed_run.h"
-#include "control/launch/supervise.h"
+#include "control/launch/trainer_end.h"
 #include "control/report/plot/run_curves.h"
 #include "control/report/terminal.h"
 #include "control/report/watch/dashboard.h"

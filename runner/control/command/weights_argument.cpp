@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/format_units.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/huggingface_model.h"

@@ -16,7 +16,7 @@
 #include "base/strings.h"
 #include "base/terminal/console.h"
 #include "control/launch/process/child_process.h"
-#include "control/launch/supervise.h"
+#include "control/launch/trainer_end.h"
 
 namespace exprun {
 namespace {
@@ -111,7 +111,7 @@ using Work = std::function<int(LoggedOutput& logged)>;
     LoggedOutput logged(output, news);
     code = work(logged);
   } catch (const std::exception& error) {
-    code = explain(error);
+    code = show_error(error);
   }
   std::fflush(stdout);
   ::_exit(code);

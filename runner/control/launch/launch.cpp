@@ -24,15 +24,6 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
-WhichRun identify(Store& store, const LaunchRequest& request, bool always_new) {
-  const auto runs = runs_meant(store, request);
-  const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
-  WhichRun which = which_run(runs, always_new || replaces);
-  if (request.continues_pruned && which.run && which.run->state == RunState::pruned)
-    which.decision = Decision::continue_run;
-  return which;
-}
-
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return begin_again(store, folder, request, prepared, *run);
@@ -94,8 +85,8 @@ LaunchRequest with_fewer_ranks(LaunchRequest request, int ranks) {
   return request;
 }
 
-// How all ranks are started again.
-LaunchRequest next_life(LaunchRequest request, int ranks) {
+// What is asked of the attempt after a restart of all ranks.
+LaunchRequest request_for_restart(LaunchRequest request, int ranks) {
   if (request.joined) ++request.joined->restarts;
   const bool elastic = request.resolved.section("parallelism").get<bool>("elastic");
   return elastic && !request.joined ? with_fewer_ranks(std::move(request), ranks) : request;
@@ -107,8 +98,9 @@ bool looks_like_a_loss(const RunRow& run) {
 }
 
 // The attempt that has begun, and the restarts that the recipe allows.
-Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
-              Decision decision, const ForwardedSignals& signals, LaunchRequest request) {
+Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
+                           Decision decision, const ForwardedSignals& signals,
+                           LaunchRequest request) {
   if (request.joined) leave_signals_to_trainer();
   const bool by_other = request.joined && !request.joined->restarts_here;
   const int64_t most =
@@ -127,7 +119,7 @@ Launch finish(Store& store, const StoreFolder& folder, std::optional<Attempt> at
     if (restart > most || !end.deserves_restart) return launched;
     const int ranks = attempt->world_size;
     attempt.reset();  // its lock
-    request = next_life(std::move(request), ranks);
+    request = request_for_restart(std::move(request), ranks);
     const bool fewer = world_size(request.resolved) < ranks;
     log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
                 " of all ranks" +
@@ -162,19 +154,19 @@ FileLock launch_lock(const StoreFolder& folder) {
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new) {
   for (;;) {
-    const WhichRun which = identify(store, request, always_new);
+    const WhichRun which = which_run(store, request, always_new);
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(folder, request, which.run);
     auto launches = std::make_optional(launch_lock(folder));
     // Preparing may have taken an hour: another launch may have been faster.
-    if (!(identify(store, request, always_new) == which)) continue;
+    if (!(which_run(store, request, always_new) == which)) continue;
     if (!are_there(prepared.data)) continue;
     const ForwardedSignals signals(request.trial.has_value());
     std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);
     launches.reset();
     if (request.origin && request.held_weights) request.held_weights->reset();  // it is copied
-    return finish(store, folder, std::move(attempt), which.decision, signals, request);
+    return train_with_restarts(store, folder, std::move(attempt), which.decision, signals, request);
   }
 }
 
@@ -183,8 +175,8 @@ Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const WorkingDirectory there(run);
   const PreparedLaunch prepared = prepare_launch(folder, request, run);
   const ForwardedSignals signals;
-  return finish(store, folder, begin_again(store, folder, request, prepared, run),
-                Decision::continue_run, signals, request);
+  return train_with_restarts(store, folder, begin_again(store, folder, request, prepared, run),
+                             Decision::continue_run, signals, request);
 }
 
 }  // namespace exprun

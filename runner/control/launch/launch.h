@@ -43,7 +43,7 @@ struct Launch {
   Decision decision = Decision::start_new;  // what was found
   RunRow run;                               // as it is now
   std::optional<int> exit_code;             // of the trainer, if one ran
-  bool others_wait = false;  // ranks of other machines, for a next life that does not come
+  bool others_wait = false;  // ranks of other machines, for a restart that does not come
 };
 
 // Finds the run that the recipe means and starts or continues it when that is to be done; else

@@ -9,7 +9,6 @@
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/initial_weights.h"
-#include "control/launch/run/newest_checkpoint.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -19,10 +18,10 @@ namespace {
 // Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
 // and a run that diverged without any others would do so again from the start.
 std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder& folder) {
-  std::vector<std::string> passed_over;
+  std::vector<std::string> skipped;
   const bool diverged = run.state == RunState::diverged;
-  const auto checkpoint = newest_to_continue_from(folder, passed_over);
-  warn_of(passed_over);
+  const auto checkpoint = newest_to_continue_from(folder, skipped);
+  warn_of_skipped(skipped);
   if (!checkpoint && !run.origin.empty())
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
                 describe_origin(run.origin) + ": fork that again");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/files/checkpoints.h"
 #include "control/data/prepare.h"
 #include "control/launch/launch.h"
 #include "control/launch/run_device.h"

@@ -1,99 +1,18 @@
 #include "control/launch/supervise.h"
 
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <new>
 #include <string>
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "base/terminal/console.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/trainer_end.h"
 #include "control/launch/trainer_program.h"
 #include "store/end_record.h"
 
 namespace exprun {
-
-RunState end_state(const ChildEnd& end) {
-  if (end.signal) return RunState::killed;
-  switch (static_cast<ExitCode>(end.exit_code.value_or(1))) {
-    case ExitCode::done:
-      return RunState::finished;
-    case ExitCode::diverged:
-      return RunState::diverged;
-    case ExitCode::preempted:
-      return RunState::preempted;
-    case ExitCode::interrupted_int:
-    case ExitCode::interrupted_term:
-      return RunState::interrupted;
-    default:
-      return RunState::failed;
-  }
-}
-
-bool deserves_restart(const ChildEnd& end) {
-  const RunState state = end_state(end);
-  return state == RunState::killed ||
-         (state == RunState::failed && end.exit_code != static_cast<int>(ExitCode::bad_recipe));
-}
-
-int exit_status(const ChildEnd& end) {
-  if (end.signal) return 128 + *end.signal;
-  const int code = end.exit_code.value_or(1);
-  return code == static_cast<int>(ExitCode::lost_ranks) ? static_cast<int>(ExitCode::failed) : code;
-}
-
-std::string signal_message(const ChildEnd& end) {
-  if (!end.signal) return "";
-  const char* const name = ::sigabbrev_np(*end.signal);
-  std::string text = "ended by SIG" + std::string(name ? name : std::to_string(*end.signal));
-  if (*end.signal == SIGKILL) text += " (kill -9, or out of memory)";
-  return text;
-}
-
-namespace {
-
-// "[W1122 03:54:25.123 socket.cpp:469] [c10d] ..."
-bool is_head_of_library(const std::string& line) {
-  return line.size() > 6 && line[0] == '[' &&
-         std::string("IWEF").find(line[1]) != std::string::npos &&
-         line.find_first_not_of("0123456789", 2) == 6;
-}
-
-bool is_of_library(const std::string& line) {
-  return line.starts_with("frame #") || line.starts_with("Exception raised from ") ||
-         is_head_of_library(line);
-}
-
-}  // namespace
-
-std::vector<std::string> last_lines(const std::filesystem::path& file, size_t count) {
-  constexpr std::streamoff kLookedAt = 16 << 10;
-  std::ifstream stream(file, std::ios::binary | std::ios::ate);
-  if (!stream) return {};
-  if (stream.tellg() > kLookedAt)
-    stream.seekg(-kLookedAt, std::ios::end);
-  else
-    stream.seekg(0);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);)
-    if (!line.empty() && !is_of_library(line)) lines.push_back(std::move(line));
-  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
-  return lines;
-}
-
-std::string error_in(const std::vector<std::string>& lines) {
-  const std::string head = "exprun: error: ";
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (line->starts_with(head)) return line->substr(head.size());
-    if (line->find(": error: ") != std::string::npos) return *line;
-  }
-  return "it failed";
-}
 
 namespace {
 
@@ -261,23 +180,6 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
   words.signal = end.signal;
   record_end(store, attempt, words);
   return {exit_status(end), deserves_restart(end) && !group.was_told_to_stop};
-}
-
-int explain(const std::exception& error) {
-  const auto* const world = dynamic_cast<const Error*>(&error);
-  if (const auto* const recipe = dynamic_cast<const RecipeError*>(&error)) {
-    show_diagnostics(recipe->diagnostics());
-    return static_cast<int>(ExitCode::bad_recipe);
-  }
-  if (world)
-    log(LogLevel::error, world->what());
-  else if (dynamic_cast<const std::bad_alloc*>(&error))
-    log(LogLevel::error, "out of memory");
-  else if (dynamic_cast<const std::filesystem::filesystem_error*>(&error))
-    log(LogLevel::error, error.what());
-  else
-    log(LogLevel::error, std::string("this is a bug of exprun, please report it: ") + error.what());
-  return static_cast<int>(world ? world->code() : ExitCode::failed);
 }
 
 }  // namespace exprun

@@ -1,17 +1,18 @@
-// One life of a run: what stands ready before its trainer starts, and the supervision of it.
+// One attempt of a run: what stands ready before its trainer starts, and the supervision of it.
 //
 // How it is stopped: Ctrl-C, SIGTERM or a hang-up reaches the launcher, which passes it on to the
 // trainers of all ranks (process/child_group.h). Each notes it (base/process/signals.h); they agree
 // on a step, save and end (trainer/engine/trainer.cpp), and the launcher records the state. A sweep
 // stops a trial by SIGUSR1 to its launcher: the same, but it ends as "pruned".
+//
+// Who restarts it when a trainer has died: train_with_restarts() in launch.cpp, as often as
+// parallelism.max_restarts allows; torchrun and srun restart what they have started.
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
@@ -49,34 +50,5 @@ struct AttemptEnd {
 inline constexpr const char* kPruneEvent = "prune";
 AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                      const LaunchRequest& request);
-
-// What the end of a trainer says about its run.
-
-// Exit codes are the trainer's contract (base/diagnostic.h); death by a signal is "killed".
-RunState end_state(const ChildEnd& end);
-
-// Whether all ranks may be started again. A diverged run would diverge again, a wrong recipe is
-// wrong again.
-bool deserves_restart(const ChildEnd& end);
-
-// What the launcher answers to its shell: the same code, or 128 + signal.
-int exit_status(const ChildEnd& end);
-
-// For people: "ended by SIGKILL (out of memory, or kill -9)"; empty for an exit.
-std::string signal_message(const ChildEnd& end);
-
-// The end of a log, for people.
-
-// At most `count` lines of the last 16 KiB; none where there is no such file. Empty ones are left
-// out, and what LibTorch logs by itself: "[W1122 ... socket.cpp:469] ...", with its stacks.
-std::vector<std::string> last_lines(const std::filesystem::path& file, size_t count);
-
-// The last error among them: our own line without its head, or a mistake in the recipe.
-std::string error_in(const std::vector<std::string>& lines);
-
-// What ends a command, for people and for the shell.
-
-// Shows it on standard error; returns the exit code.
-int explain(const std::exception& error);
 
 }  // namespace exprun

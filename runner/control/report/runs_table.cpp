@@ -92,16 +92,16 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
 
 namespace {
 
-struct LsColumn {
+struct RunColumn {
   Column column;
   const char* meaning;
   Cell (*cell)(const ReportedRun& run, int64_t now_ms);
   const char* series = "";  // whose value it is
 };
 
-const std::vector<LsColumn>& all_ls_columns() {
+const std::vector<RunColumn>& run_columns() {
   using Run = ReportedRun;
-  static const std::vector<LsColumn> columns = {
+  static const std::vector<RunColumn> columns = {
       {{"id", "id", true, 1},
        "number in this store",
        [](const Run& each, int64_t) { return Cell::integer(each.run.id); }},
@@ -194,19 +194,19 @@ std::vector<std::string> ls_columns(const std::vector<ReportedRun>& runs) {
 
 ResultTable ls_table(const std::vector<ReportedRun>& runs, int64_t now_ms) {
   ResultTable table;
-  for (const LsColumn& each : all_ls_columns()) table.columns.push_back(each.column);
+  for (const RunColumn& each : run_columns()) table.columns.push_back(each.column);
   for (const ReportedRun& reported : runs) {
     auto& row = table.rows.emplace_back();
-    for (const LsColumn& each : all_ls_columns()) row.push_back(each.cell(reported, now_ms));
+    for (const RunColumn& each : run_columns()) row.push_back(each.cell(reported, now_ms));
   }
   return table;
 }
 
 std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const std::string& name,
                                   int64_t now_ms) {
-  const auto& all = all_ls_columns();
+  const auto& all = run_columns();
   std::vector<Column> columns;
-  for (const LsColumn& each : all) columns.push_back(each.column);
+  for (const RunColumn& each : all) columns.push_back(each.column);
   const auto found = find_column(columns, name);
   if (!found) return std::nullopt;
   RunValues values{{}, all[*found].column.right, all[*found].series};
@@ -216,7 +216,7 @@ std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const st
 
 ResultTable ls_columns_explained() {
   ResultTable table{{{"name", "name"}, {"title", "header"}, {"meaning", "what it is"}}, {}};
-  for (const LsColumn& each : all_ls_columns())
+  for (const RunColumn& each : run_columns())
     table.rows.push_back(
         {Cell::word(each.column.key), Cell::word(each.column.title), Cell::word(each.meaning)});
   return table;

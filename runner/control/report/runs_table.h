@@ -47,9 +47,7 @@ std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const st
 // A row for each column: its name, its header and what it is.
 ResultTable ls_columns_explained();
 
-// The lives of a run's processes.
-
-// A row each.
+// A row for each attempt of a run.
 ResultTable attempts_table(const std::vector<AttemptRow>& attempts);
 
 }  // namespace exprun

@@ -19,6 +19,7 @@
 #include "control/launch/run/run_lock.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
+#include "control/launch/trainer_end.h"
 #include "control/sweep/forecast.h"
 #include "control/sweep/live_table.h"
 #include "control/sweep/outcomes.h"

@@ -114,6 +114,15 @@ std::vector<std::string> without_absent(const SchemaSet& schemas, const Table& r
 
 }  // namespace
 
+std::vector<std::string> preferred_paths(std::vector<std::string> paths) {
+  std::vector<std::string> outer;
+  for (const std::string& path : paths)
+    if (!path.starts_with("evaluation.") && !path.starts_with("optimizer.groups.") &&
+        !path.starts_with("sweep."))
+      outer.push_back(path);
+  return outer.size() == 1 ? outer : paths;
+}
+
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key) {
   if (split_path(key).empty()) return {};

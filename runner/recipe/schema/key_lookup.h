@@ -24,6 +24,10 @@ std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& r
 std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& root,
                                         const std::string& key);
 
+// Of the paths that end in a short key, the one that is meant: the only one that is of no
+// evaluation, no group of the optimizer and not of the sweep. All of them if there is no such one.
+std::vector<std::string> preferred_paths(std::vector<std::string> paths);
+
 // "did you mean 'optimizer.lr'?" for a key that no path matches; may be empty.
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key);
 

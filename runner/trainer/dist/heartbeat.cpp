@@ -61,7 +61,7 @@ bool is_connected(int fd) {
 
 // A machine that has lost its power, or its cable, says nothing: its connections end a minute
 // later.
-void ask_for_life(int fd) {
+void ask_for_sign_of_life(int fd) {
   using Option = std::array<int, 3>;  // level, name, value
   for (const auto& [level, name, value] :
        {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 30},
@@ -71,7 +71,7 @@ void ask_for_life(int fd) {
 
 UniqueFd connected_to(const addrinfo& address) {
   UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  ask_for_life(fd.get());
+  ask_for_sign_of_life(fd.get());
   const bool is_there = ::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0 ||
                         (errno == EINPROGRESS && becomes(fd.get(), POLLOUT, kPatienceMs));
   return is_there && is_connected(fd.get()) ? std::move(fd) : UniqueFd();

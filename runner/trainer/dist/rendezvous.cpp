@@ -14,11 +14,11 @@ constexpr std::chrono::seconds kBehindTimeOut{5};  // behind a time-out, of who 
 constexpr std::chrono::seconds kConnecting{10};
 
 // Apart from what other programs keep in a launcher's store.
-constexpr const char* kLives = "exprun/lives";
+constexpr const char* kRounds = "exprun/rounds";
 
-c10::intrusive_ptr<c10d::Store> part_of_life(const c10::intrusive_ptr<c10d::Store>& launchers,
-                                             int64_t life) {
-  return c10::make_intrusive<c10d::PrefixStore>("exprun/life/" + std::to_string(life), launchers);
+c10::intrusive_ptr<c10d::Store> part_of_round(const c10::intrusive_ptr<c10d::Store>& launchers,
+                                              int64_t round) {
+  return c10::make_intrusive<c10d::PrefixStore>("exprun/round/" + std::to_string(round), launchers);
 }
 
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
@@ -47,7 +47,7 @@ Rendezvous::Rendezvous(RankPlace place)
   if (!place_.store_is_served) return;
   launchers_store_ = store_;
   if (place_.rank > 0) return;
-  dist_call(what_meeting(place_), [this] { enter(launchers_store_->add(kLives, 1)); });
+  dist_call(what_meeting(place_), [this] { enter(launchers_store_->add(kRounds, 1)); });
 }
 
 Rendezvous::~Rendezvous() = default;
@@ -81,23 +81,23 @@ void Rendezvous::forget(const std::string& key) {
             [&] { return store_->deleteKey(key); });
 }
 
-int64_t Rendezvous::newest_life() {
-  return dist_call("cannot look up rank 0", [this] { return launchers_store_->add(kLives, 0); });
+int64_t Rendezvous::newest_round() {
+  return dist_call("cannot look up rank 0", [this] { return launchers_store_->add(kRounds, 0); });
 }
 
-bool Rendezvous::is_newest_life() {
-  return !launchers_store_ || newest_life() == life_;
+bool Rendezvous::is_newest_round() {
+  return !launchers_store_ || newest_round() == round_;
 }
 
-bool Rendezvous::enter_newest_life() {
-  const int64_t newest = newest_life();
-  if (newest > life_) enter(newest);
+bool Rendezvous::enter_newest_round() {
+  const int64_t newest = newest_round();
+  if (newest > round_) enter(newest);
   return newest > 0;
 }
 
-void Rendezvous::enter(int64_t life) {
-  life_ = life;
-  store_ = part_of_life(launchers_store_, life);
+void Rendezvous::enter(int64_t round) {
+  round_ = round;
+  store_ = part_of_round(launchers_store_, round);
 }
 
 const std::shared_ptr<Membership>& Rendezvous::membership() {

@@ -34,10 +34,10 @@ class Rendezvous {
   bool has(const std::string& key);     // whether some rank has set it
   void forget(const std::string& key);  // as if none had
 
-  // The store of another launcher outlives the ranks: there each life of rank 0 has a part of its
-  // own, which it enters when it connects. The others enter the newest one; false if there is none.
-  bool enter_newest_life();
-  bool is_newest_life();  // also where rank 0 serves the store itself
+  // The store of another launcher outlives the ranks: there each start of rank 0 is a round, with a
+  // part of the store of its own. The others enter the newest round; false if there is none.
+  bool enter_newest_round();
+  bool is_newest_round();  // also where rank 0 serves the store itself
 
   // This rank's part in it, from the first time on that it is asked for: every rank does when all
   // have met, as from then on it must give signs of life.
@@ -46,13 +46,13 @@ class Rendezvous {
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 
  private:
-  int64_t newest_life();
-  void enter(int64_t life);
+  int64_t newest_round();
+  void enter(int64_t round);
 
   RankPlace place_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Store> launchers_store_;  // the whole of it
-  int64_t life_ = 0;
+  int64_t round_ = 0;
   std::shared_ptr<Membership> membership_;
 };
 

@@ -1,5 +1,5 @@
 // Components by name. A component's .cpp ends in
-//   const Register<Optimizer> registration{"adamw", build};
+//   const Register<Schedule> registration{"cosine", build};
 // and is linked as an object file, so nothing else has to know it. Names equal schema files.
 #pragma once
 

@@ -169,8 +169,8 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
   const auto share = pipeline_.share();
   const at::Device device = pipeline_.model().device();
   const auto loss_sum = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
-  const double gradient = (plan.scales_loss ? loss_scale_.value : 1) / valid_tokens;
-  if (plan.scales_loss) pipeline_.model().expect_loss_gradient(gradient);
+  const double gradient_of_sum = (plan.scales_loss ? loss_scale_.value : 1) / valid_tokens;
+  if (plan.scales_loss) pipeline_.model().expect_loss_gradient(gradient_of_sum);
   for (int64_t first = 0; first < share.count; first += plan.batch.micro_batch) {
     const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
     const bool is_last = first + count == share.count;
@@ -179,7 +179,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
     loss_sum.add_(loss.detach());
     timer_.lap(&StepTimes::forward);
     if (is_last) optimizers.begin_gradient_reduction();
-    backward(loss, gradient);
+    backward(loss, gradient_of_sum);
     if (is_last) optimizers.finish_gradient_reduction();
     timer_.lap(&StepTimes::backward);
     if (stop_requested_()) return std::nullopt;
@@ -187,10 +187,10 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
   return loss_sum;
 }
 
-void TrainingStep::backward(const at::Tensor& loss_sum, double gradient) {
+void TrainingStep::backward(const at::Tensor& loss_sum, double gradient_of_sum) {
   std::optional<GradientCheck> check;
   if (!gradients_checked_) check.emplace(*pipeline_.train_state.parameters);
-  loss_sum.backward(at::full({}, gradient, loss_sum.options().requires_grad(false)));
+  loss_sum.backward(at::full({}, gradient_of_sum, loss_sum.options().requires_grad(false)));
   if (check) check->require_all();
   gradients_checked_ = true;
 }

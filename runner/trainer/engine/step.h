@@ -1,4 +1,6 @@
-// One update over the global batch.
+// One update over the global batch. The loss of a micro-batch is a sum over its tokens
+// (layers/loss.h); backward multiplies it by 1 / valid tokens of the global batch, so that the
+// gradients of the micro-batches add up to that of the mean, whatever their number.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +51,7 @@ class TrainingStep {
   // accumulated; nothing if stopped.
   std::optional<at::Tensor> accumulate(int64_t k, int64_t first_sample, const Batch& batch,
                                        double valid_tokens);
-  void backward(const at::Tensor& loss_sum, double gradient);
+  void backward(const at::Tensor& loss_sum, double gradient_of_sum);
   void check_initial_loss(double loss) const;
   void clip(double norm);
 

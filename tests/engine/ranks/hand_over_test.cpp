@@ -302,7 +302,7 @@ TEST_CASE("hand-over: ranks whose launchers count their restarts differently mee
   CHECK(first.outcome() == "cpu");
 }
 
-TEST_CASE("hand-over: in a launcher's store a rank goes on to the life that rank 0 begins anew") {
+TEST_CASE("hand-over: in a launcher's store a rank goes on to the round that rank 0 begins anew") {
   const ListeningSocket listening = listen_on_loopback();
   const Rendezvous launcher(place_of(0, 2, listening));
   Rendezvous former(served_place(0, 2, listening));

@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/checkpoint/resume.h"
@@ -198,7 +199,7 @@ TEST_CASE_FIXTURE(WritersRun, "checkpoint writer: what a death within a removal 
 
 TEST_CASE_FIXTURE(
     WritersRun,
-    "checkpoint writer: newer checkpoints of an earlier life do not push out new ones") {
+    "checkpoint writer: newer checkpoints of an earlier attempt do not push out new ones") {
   for (const int64_t step : {80, 90})
     write_checkpoint(take_snapshot(pipeline, at_step(step)),
                      folder.checkpoints() / checkpoint_name(step));

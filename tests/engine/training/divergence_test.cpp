@@ -101,10 +101,10 @@ TEST_CASE("divergence: what is injected at a step ends the run at that step") {
                                     {Fault::weights, "the loss of step 5 is nan"}}) {
     const TinyRun run;
     MemoryRecorder recorder;
-    const Life life = live(run, recorder, never_stop, at::kCPU, with({fault, {4}}));
-    CHECK((life.result.end == End::diverged));
-    CHECK(life.result.position.step == 4);
-    CHECK(life.result.message == std::string(said) + "; the update was not applied");
+    const Attempt ended = make_attempt(run, recorder, never_stop, at::kCPU, with({fault, {4}}));
+    CHECK((ended.result.end == End::diverged));
+    CHECK(ended.result.position.step == 4);
+    CHECK(ended.result.message == std::string(said) + "; the update was not applied");
     CHECK(recorder.steps.size() == 5);
   }
 }
@@ -149,22 +149,23 @@ TEST_CASE("divergence: a skipped update changes no bit, and its step counts") {
 TEST_CASE("divergence: fp16 keeps its loss scale when an update is skipped") {
   const TinyRun run({"run.on_divergence=skip", "run.steps=8", "precision.compute='fp16'"});
   MemoryRecorder recorder;
-  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::gradient, {4}}));
-  CHECK((life.result.end == End::finished));
+  const Attempt ended =
+      make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::gradient, {4}}));
+  CHECK((ended.result.end == End::finished));
   const TinyRun healthy({"run.steps=8", "precision.compute='fp16'"});
   MemoryRecorder ignored;
-  CHECK(life.result.position.loss_scale.value ==
-        live(healthy, ignored).result.position.loss_scale.value);
+  CHECK(ended.result.position.loss_scale.value ==
+        make_attempt(healthy, ignored).result.position.loss_scale.value);
 }
 
 TEST_CASE("divergence: so many updates in a row are skipped, and no more") {
   const TinyRun run({"run.on_divergence=skip", "run.divergence.max_in_row=3"});
   MemoryRecorder recorder;
   const Faults faults{Fault::data, {2, 3, 4, 6, 7, 8, 9, 10}};
-  const Life life = live(run, recorder, never_stop, at::kCPU, with(faults));
-  CHECK((life.result.end == End::diverged));
-  CHECK(life.result.position.step == 9);
-  CHECK(life.result.message ==
+  const Attempt ended = make_attempt(run, recorder, never_stop, at::kCPU, with(faults));
+  CHECK((ended.result.end == End::diverged));
+  CHECK(ended.result.position.step == 9);
+  CHECK(ended.result.message ==
         "the loss of step 10 is nan; the update was not applied: the 3 updates before it were "
         "skipped, as many in a row as run.divergence.max_in_row allows");
   CHECK(of_kind(recorder, "warning divergence: ").size() == 6);
@@ -173,9 +174,10 @@ TEST_CASE("divergence: so many updates in a row are skipped, and no more") {
 TEST_CASE("divergence: weights that are no numbers are not skipped over") {
   const TinyRun run({"run.on_divergence=skip"});
   MemoryRecorder recorder;
-  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::weights, {4}}));
-  CHECK((life.result.end == End::diverged));
-  CHECK(life.result.position.step == 9);
+  const Attempt ended =
+      make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::weights, {4}}));
+  CHECK((ended.result.end == End::diverged));
+  CHECK(ended.result.position.step == 9);
 }
 
 const std::vector<std::string> kOutliers{"run.divergence.z_score=3.4", "run.divergence.window=16"};
@@ -191,13 +193,13 @@ TEST_CASE("divergence: a gradient norm that stands out is an outlier under every
   MemoryRecorder stopped, skipped;
   const TinyRun stops(kOutliers),
       skips(kOutliers + std::vector<std::string>{"run.on_divergence=skip"});
-  const Life end = live(stops, stopped, never_stop, at::kCPU, prepare);
+  const Attempt end = make_attempt(stops, stopped, never_stop, at::kCPU, prepare);
   CHECK((end.result.end == End::diverged));
   CHECK(end.result.position.step == 20);
   CHECK(end.result.message.starts_with("the gradient norm of step 21 is "));
   CHECK(end.result.message.ends_with(
       " standard deviations above the mean of 16 steps; the update was not applied"));
-  CHECK((live(skips, skipped, never_stop, at::kCPU, prepare).result.end == End::finished));
+  CHECK((make_attempt(skips, skipped, never_stop, at::kCPU, prepare).result.end == End::finished));
   CHECK(of_kind(skipped, "warning divergence: the gradient norm of step 21 is ").size() == 1);
 }
 
@@ -221,13 +223,13 @@ TEST_CASE("divergence: a rollback goes on from the last checkpoint behind the da
                                     {Fault::weights, "the loss of step 10 is nan"}}) {
     const TinyRun run(kRollback);
     MemoryRecorder recorder;
-    const Life life = live(run, recorder, never_stop, at::kCPU, with({fault, {9}}));
-    CHECK((life.result.end == End::finished));
+    const Attempt ended = make_attempt(run, recorder, never_stop, at::kCPU, with({fault, {9}}));
+    CHECK((ended.result.end == End::finished));
     CHECK(recorder.events ==
           std::vector<std::string>{"warning divergence: " + std::string(said) +
                                    "; the run goes back to step 7 and skips the data of 3 "
                                    "steps"});
-    CHECK(life.result.position.divergence.passed_over == 3);
+    CHECK(ended.result.position.divergence.passed_over == 3);
     const auto steps = steps_of(recorder);
     REQUIRE(steps.size() == 40);
     CHECK(std::is_sorted(steps.begin(), steps.end()));
@@ -260,22 +262,24 @@ TEST_CASE("divergence: after a rollback a run is one over data without what was 
     const std::vector<std::string> words{"model.dropout=0", optimizer};
     const TinyRun run(words + kRollback), shortened(words);
     MemoryRecorder recorder, expected;
-    const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {9}}));
-    const Life healthy = live(shortened, expected, never_stop, at::kCPU, [](Pipeline& pipeline) {
-      pipeline.dataset = std::make_unique<ShortenedData>(std::move(pipeline.dataset), 7, 3);
-    });
-    check_equal(life.tensors, healthy.tensors);
+    const Attempt ended =
+        make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::data, {9}}));
+    const Attempt healthy =
+        make_attempt(shortened, expected, never_stop, at::kCPU, [](Pipeline& pipeline) {
+          pipeline.dataset = std::make_unique<ShortenedData>(std::move(pipeline.dataset), 7, 3);
+        });
+    check_equal(ended.tensors, healthy.tensors);
     CHECK(recorder.series().at("train/loss") == expected.series().at("train/loss"));
     CHECK(recorder.series().at("val/loss") == expected.series().at("val/loss"));
-    CHECK(life.result.position.best == healthy.result.position.best);
+    CHECK(ended.result.position.best == healthy.result.position.best);
   }
 }
 
 TEST_CASE("divergence: a rollback before the first checkpoint begins anew") {
   const TinyRun run(kRollback);
   MemoryRecorder recorder;
-  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {2}}));
-  CHECK((life.result.end == End::finished));
+  const Attempt ended = make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::data, {2}}));
+  CHECK((ended.result.end == End::finished));
   CHECK(recorder.events[0] ==
         "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and skips "
         "the data of 3 steps");
@@ -284,9 +288,10 @@ TEST_CASE("divergence: a rollback before the first checkpoint begins anew") {
 TEST_CASE("divergence: a run goes back to a checkpoint so many times, and no more") {
   const TinyRun run(kRollback + std::vector<std::string>{"run.divergence.max_in_row=2"});
   MemoryRecorder recorder;
-  const Life life = live(run, recorder, never_stop, at::kCPU, with({Fault::data, {3, 12, 13, 14}}));
-  CHECK((life.result.end == End::diverged));
-  CHECK(life.result.message ==
+  const Attempt ended =
+      make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::data, {3, 12, 13, 14}}));
+  CHECK((ended.result.end == End::diverged));
+  CHECK(ended.result.message ==
         "the loss of step 8 is nan; the update was not applied: the run has gone back to step 7 2 "
         "times, as often as run.divergence.max_in_row allows");
   CHECK(of_kind(recorder, "warning divergence: ").size() == 3);

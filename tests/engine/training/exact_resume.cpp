@@ -35,18 +35,18 @@ void check_exact(const std::vector<std::string>& overrides, uint64_t trials,
                  const std::function<void(Pipeline&)>& prepare) {
   const TinyRun whole(overrides);
   MemoryRecorder expected;
-  const Life uninterrupted = live(whole, expected, never_stop, at::kCPU, prepare);
+  const Attempt uninterrupted = make_attempt(whole, expected, never_stop, at::kCPU, prepare);
   CHECK(uninterrupted.result.end == TrainingResult::End::finished);
 
   for (uint64_t trial = 0; trial < trials; ++trial) {
     const TinyRun parts(overrides);
     MemoryRecorder recorder;
-    Life last;
+    Attempt last;
     int lives = 1;
     while (true) {
       const int look =
           5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(lives)}));
-      last = live(parts, recorder, stop_at_look(look), at::kCPU, prepare);
+      last = make_attempt(parts, recorder, stop_at_look(look), at::kCPU, prepare);
       if (last.result.end == TrainingResult::End::finished) break;
       REQUIRE(++lives < 100);
     }

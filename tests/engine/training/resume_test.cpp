@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/files/checkpoints.h"
 #include "engine/tiny_run.h"
 #include "tests/engine/training/exact_resume.h"
 
@@ -53,12 +54,12 @@ TEST_CASE("resume: an early stop comes at the same step") {
 TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same bits") {
   const TinyRun run;
   MemoryRecorder first, again;
-  const auto tensors = live(run, first).tensors;
+  const auto tensors = make_attempt(run, first).tensors;
   const auto found = complete_checkpoints(RunFolder{run.folder()});
   REQUIRE(found.size() == 2);
   CHECK(found[1].step == 35);
   std::filesystem::remove_all(found[0].path);
-  check_equal(tensors, live(run, again).tensors);
+  check_equal(tensors, make_attempt(run, again).tensors);
   for (const auto& [name, values] : again.series()) {
     const auto& all = first.series().at(name);
     CHECK(std::vector(all.end() - static_cast<int64_t>(values.size()), all.end()) == values);

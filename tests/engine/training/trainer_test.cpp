@@ -88,7 +88,7 @@ TEST_CASE("trainer: a loss that is no number stops before the update") {
     if (name != "final_norm.bias") CHECK(tensor.equal(before.at(name)));
 }
 
-TEST_CASE("trainer: max_minutes ends a life as preempted") {
+TEST_CASE("trainer: max_minutes ends an attempt as preempted") {
   const TinyRun run({"run.max_minutes=1e-9"});
   const Pipeline pipeline = run.build();
   MemoryRecorder recorder;

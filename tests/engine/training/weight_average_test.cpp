@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/files/checkpoints.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/inference/evaluate_run.h"
 #include "engine/tiny_run.h"
@@ -69,10 +70,10 @@ TEST_CASE("weight average: after n updates by min(ema, (1 + n) / (10 + n))") {
 TEST_CASE("weight average: evaluations see it, training does not, checkpoints hold both") {
   const TinyRun averaged({"optimizer.ema=0.99"}), plain;
   MemoryRecorder of_averaged, of_plain;
-  Values trained = live(averaged, of_averaged).tensors;
+  Values trained = make_attempt(averaged, of_averaged).tensors;
   CHECK(std::erase_if(trained,
                       [](const auto& named) { return named.first.ends_with("/average"); }) > 10);
-  check_equal(trained, live(plain, of_plain).tensors);
+  check_equal(trained, make_attempt(plain, of_plain).tensors);
   CHECK(of_averaged.series().at("train/loss") == of_plain.series().at("train/loss"));
   CHECK(last_value(of_averaged) != last_value(of_plain));
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
 #include "engine/tiny_run.h"
@@ -200,7 +201,7 @@ TEST_CASE("lora: a run changes adapters and nothing else") {
   const TinyRun run({"model.lora={rank=3}"});
   const Pipeline initial = run.build();
   MemoryRecorder recorder;
-  const auto trained = live(run, recorder).tensors;
+  const auto trained = make_attempt(run, recorder).tensors;
   for (const Parameter& parameter : initial.train_state.parameters->items()) {
     CAPTURE(parameter.name);
     CHECK(trained.at(parameter.name).equal(parameter.tensor) == !is_adapter(parameter.name));
@@ -223,7 +224,7 @@ TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning within a t
                                            "evaluation.val_loss.every='150 steps'"};
   const TinyRun first({"model.dropout=0", "model.initialization.std=0.3"});
   MemoryRecorder before;
-  live(first, before);
+  make_attempt(first, before);
   const auto found = complete_checkpoints(RunFolder{first.folder()});
   const auto last_loss = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = common;
@@ -231,8 +232,9 @@ TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning within a t
     words.push_back("model.init_from='" + found.at(0).path.string() + "'");
     const TinyRun run(words);
     MemoryRecorder recorder;
-    live(run, recorder, never_stop, at::kCPU,
-         [&](Pipeline& pipeline) { REQUIRE(import_weights(run.recipe, pipeline.train_state)); });
+    make_attempt(run, recorder, never_stop, at::kCPU, [&](Pipeline& pipeline) {
+      REQUIRE(import_weights(run.recipe, pipeline.train_state));
+    });
     return recorder.steps.back().loss;
   };
   const double full = last_loss({R"(optimizer.frozen=["*embedding*", "*norm*", "*.bias"])"});

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
 #include "base/hash.h"

@@ -96,7 +96,7 @@ TEST_CASE("log: levels drop what is below them") {
 TEST_CASE("log: a file keeps what is dropped elsewhere") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "logs/rank.log";
-  for (int life = 0; life < 2; ++life)
+  for (int begun = 0; begun < 2; ++begun)
     CHECK(through_pipe([&] {
             set_log_level(LogLevel::warning);
             keep_log(file.string());

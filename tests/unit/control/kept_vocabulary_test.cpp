@@ -10,7 +10,7 @@ using namespace exprun;
 TEST_CASE("kept vocabulary: copies alone are there, with their hashes") {
   const TemporaryFolder folder;
   const auto merges = folder.write("merges.txt", "a b\n"), ids = folder.write("vocab.json", "{}");
-  folder.write("set/vocabulary/encoder.json", "of an earlier life");
+  folder.write("set/vocabulary/encoder.json", "of an earlier preparation");
   const FileHashes hashes = keep_vocabulary({merges, ids}, folder.path() / "set");
   CHECK(hashes == FileHashes{{"vocabulary/merges.txt", hash_hex("a b\n")},
                              {"vocabulary/vocab.json", hash_hex("{}")}});

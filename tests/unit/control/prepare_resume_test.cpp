@@ -207,7 +207,7 @@ TEST_CASE("prepare: a source that the disk does not give is no mistake of the re
   CHECK_THROWS_AS(content_of({source}, [](int64_t) {}), Error);  // what was begun stays
 }
 
-TEST_CASE("prepare: shards are hashed before the commit, those of an earlier life at it") {
+TEST_CASE("prepare: shards are hashed before the commit, those of an earlier call at it") {
   const OwnData data;
   const FileHashes hashes = data.leave_uncommitted();
   REQUIRE(hashes.size() == 3);

@@ -30,9 +30,9 @@ RunRow run_begun_with(Store& store, const std::string& environment) {
 }  // namespace
 
 TEST_CASE("restart detection: torchrun and SLURM count them") {
-  CHECK(lives_before(given({})) == 0);
-  CHECK(lives_before(given({{"TORCHELASTIC_RESTART_COUNT", "2"}})) == 2);
-  CHECK(lives_before(given({{"SLURM_RESTART_COUNT", "1"}})) == 1);
+  CHECK(restarts_before(given({})) == 0);
+  CHECK(restarts_before(given({{"TORCHELASTIC_RESTART_COUNT", "2"}})) == 2);
+  CHECK(restarts_before(given({{"SLURM_RESTART_COUNT", "1"}})) == 1);
 }
 
 TEST_CASE("restart detection: a run of this job is one with its number, or of this torchrun") {

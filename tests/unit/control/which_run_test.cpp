@@ -4,7 +4,6 @@
 
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/recipe_difference.h"
-#include "control/launch/supervise.h"
 
 using namespace exprun;
 
@@ -57,21 +56,6 @@ TEST_CASE("which run: the newest run decides") {
       which_run({row(9, RunState::failed), row(3, RunState::interrupted)}, false);
   CHECK(which.decision == Decision::refuse_ended);
   CHECK(which.run->id == 9);
-}
-
-TEST_CASE("end state: exit codes of the trainer and signals") {
-  const auto exited = [](int code) { return end_state({code, std::nullopt}); };
-  CHECK(exited(0) == RunState::finished);
-  CHECK(exited(3) == RunState::diverged);
-  CHECK(exited(75) == RunState::preempted);
-  CHECK(exited(130) == RunState::interrupted);
-  CHECK(exited(143) == RunState::interrupted);
-  for (const int code : {1, 2, 5, 127}) CHECK(exited(code) == RunState::failed);
-  const ChildEnd killed{std::nullopt, 9};
-  CHECK(end_state(killed) == RunState::killed);
-  CHECK(exit_status(killed) == 137);
-  CHECK(signal_message(killed) == "ended by SIGKILL (kill -9, or out of memory)");
-  CHECK(signal_message({0, std::nullopt}).empty());
 }
 
 TEST_CASE("difference: what one of them changed is shown with the default of the other") {

@@ -150,7 +150,7 @@ class CheckLayering(unittest.TestCase):
 
     def test_a_new_room_must_be_made_known(self):
         self.assert_wrong(
-            {"runner/cloud/x.h": ""}, "runner/cloud/x.h: is in no room that tools/check_layering knows")
+            {"runner/cloud/x.h": ""}, "runner/cloud/x.h: is in no folder that tools/check_layering knows")
 
 
 if __name__ == "__main__":

@@ -24,12 +24,14 @@
 #include "base/log.h"
 #include "base/machine/network.h"
 #include "base/process/signals.h"
+#include "base/terminal/console.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/process/child_process.h"
 #include "control/launch/provenance.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
+#include "control/launch/trainer_end.h"
 #include "control/launch/trainer_program.h"
 
 namespace exprun {
@@ -50,7 +52,7 @@ class AllowedRestarts {
   // Nothing if they have heard nothing, or are dismissed.
   std::optional<Restarts> heard() const;
 
-  void forget();  // before another life
+  void forget();  // before a restart
 
  private:
   UniqueFd file_;  // in memory
@@ -243,7 +245,7 @@ int perform_as_rank_0(const JoinedRank& joined, const Perform& perform) {
   } catch (const std::exception& error) {
     leave_signals_to_trainer();
     write_error_file(error.what());
-    const int code = explain(error);
+    const int code = show_error(error);
     dismiss_others(joined, code, error.what());
     return code;
   }
@@ -296,7 +298,7 @@ RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeTex
                 : with_a_rank_a_gpu(std::move(text), gpu_offer());
 }
 
-void await_previous_life(bool restarted, const std::function<bool()>& run_is_free) {
+void await_previous_attempt(bool restarted, const std::function<bool()>& run_is_free) {
   constexpr std::chrono::seconds kPatience{40};
   const auto late = std::chrono::steady_clock::now() + kPatience;
   while (!run_is_free() && restarted && std::chrono::steady_clock::now() < late)

@@ -68,7 +68,7 @@ RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeTex
 
 // Asks whether the run is free; a command that was started anew asks again for 40 s, until it is:
 // what is left of its earlier attempt may still be saving, or give no sign of life any more.
-void await_previous_life(bool restarted, const std::function<bool()>& run_is_free);
+void await_previous_attempt(bool restarted, const std::function<bool()>& run_is_free);
 
 // Rank 0's command, when it does not train, or no more: the others must not wait for it.
 

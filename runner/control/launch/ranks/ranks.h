@@ -23,7 +23,7 @@ void set_world_size(std::vector<std::string>& overrides, int64_t ranks);
 // The ranks of a run that has no others; they meet at the loopback.
 JoinedRank ranks_of_one_machine(int world_size);
 
-// Open since the command began, in the first life of the ranks. Throws Error.
+// Open since the command began, in the first attempt of the ranks. Throws Error.
 ListeningSocket rendezvous_point_of(const JoinedRank& rank_0);
 
 // The commands of rank 0 and of the ranks on its machine, made from the one of a run with a single

@@ -48,7 +48,7 @@ std::string agent_of(const std::string& error_file) {
 
 }  // namespace
 
-int lives_before(const Variables& variables) {
+int restarts_before(const Variables& variables) {
   return std::max(number_of(variables("TORCHELASTIC_RESTART_COUNT")),
                   number_of(variables("SLURM_RESTART_COUNT")));
 }
@@ -89,7 +89,7 @@ bool was_cut_off_here(const Store& store, const RunRow& run) {
   return !has_ended_well(run.state) && was_begun_by_this_agent(store, run, run.attempt, variable);
 }
 
-// A command that always starts a new run has started one in an earlier life of this job: that one
+// A command that always starts a new run has started one before this job was restarted: that one
 // is meant. A script may give several such commands.
 bool has_begun_its_new_run(Store& store, const LaunchRequest& request, bool restarted) {
   const auto runs = runs_meant(store, request);
@@ -107,12 +107,12 @@ void give_up_lost_machine(Store& store, const RunRow& run, const Variables& vari
   store.give_up(run, "its machine " + run.host + " is gone: the job was restarted elsewhere");
 }
 
-Launch launch_in_this_life(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                           bool always_new) {
-  const bool restarted = lives_before(variable) > 0;
+Launch launch_detecting_restart(Store& store, const StoreFolder& folder,
+                                const LaunchRequest& request, bool always_new) {
+  const bool restarted = restarts_before(variable) > 0;
   if (always_new) always_new = !has_begun_its_new_run(store, request, restarted);
   std::optional<Launch> launched;
-  await_previous_life(restarted, [&] {
+  await_previous_attempt(restarted, [&] {
     launched = launch(store, folder, request, always_new);
     if (restarted && launched->decision == Decision::refuse_running)
       give_up_lost_machine(store, launched->run, variable);

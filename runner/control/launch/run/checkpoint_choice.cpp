@@ -7,11 +7,11 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "control/launch/run/newest_checkpoint.h"
 
 namespace exprun {
 namespace {
@@ -38,18 +38,18 @@ std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
 // As chosen_checkpoint(); nothing where one was removed before it could be held.
 std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std::string& run,
                                               const std::string& command) {
-  std::vector<std::string> passed_over;
-  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder, &passed_over)) {
+  std::vector<std::string> skipped;
+  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder, &skipped)) {
     auto found = held(checkpoint);
     if (!found) return std::nullopt;
     const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
     if (!problem) {
-      warn_of(passed_over);
+      warn_of_skipped(skipped);
       return found;
     }
-    passed_over.push_back(checkpoint.path.filename().string() + ": " + *problem);
+    skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
   }
-  throw nothing_to_look_at(command, run, passed_over);
+  throw nothing_to_look_at(command, run, skipped);
 }
 
 // "it has those of steps 80 and 100".

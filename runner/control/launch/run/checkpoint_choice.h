@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
 #include "control/launch/store_folder.h"
@@ -31,7 +32,7 @@ struct HeldCheckpoint {
 };
 
 // The chosen checkpoint of the run with this folder, its every byte as its manifest says. The last
-// one is the newest that is intact: damaged ones are passed over with a warning. The best is that
+// one is the newest that is intact: damaged ones are skipped with a warning. The best is that
 // of the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
 // command and says which checkpoints there are.
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,

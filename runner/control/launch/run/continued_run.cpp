@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/log.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "control/launch/trainer_program.h"

@@ -7,6 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/dataset_info.h"
+#include "base/files/checkpoints.h"
 #include "base/files/run_folder.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"

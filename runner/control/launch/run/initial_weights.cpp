@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/files/run_folder.h"
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"

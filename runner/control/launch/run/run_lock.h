@@ -1,11 +1,10 @@
-// The lock of a run: run.lock in its folder. The launcher takes it before the row says "running",
-// and the trainer inherits it (supervise.cpp): it is held as long as either lives. A run that is
+// The lock of a run: run.lock in its folder. The launcher takes it before the row says "running"
+// (new_run.cpp, continued_run.cpp), and the trainer inherits it (supervise.cpp): it is held as long
+// as either lives. A run that is
 // recorded as running, and whose lock is free, has crashed.
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
@@ -28,15 +27,5 @@ struct HeldRun {
   bool is_free = true;
 };
 HeldRun hold_ended_run(const StoreFolder& folder, const RunRow& run);
-
-// Locks that do not say what the store says, for `doctor`.
-
-// "tiny-1a2b3c4d (id 3) has ended ...": runs recorded as running that nobody holds, and ended ones
-// that somebody does.
-std::vector<std::string> stale_locks(const Store& store, const StoreFolder& folder,
-                                     std::vector<RunRow> runs);
-
-// "free", or that somebody keeps the lock of the store.
-std::string store_lock(const StoreFolder& folder);
 
 }  // namespace exprun

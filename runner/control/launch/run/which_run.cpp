@@ -42,6 +42,15 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   return {decision_for(same.front()), same.front()};
 }
 
+WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new) {
+  const auto runs = runs_meant(store, request);
+  const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
+  WhichRun which = which_run(runs, always_new || replaces);
+  if (request.continues_pruned && which.run && which.run->state == RunState::pruned)
+    which.decision = Decision::continue_run;
+  return which;
+}
+
 std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
   const auto name = request.resolved.section("run").get<std::string>("name");
   const std::string origin = request.origin ? to_json(*request.origin) : "";

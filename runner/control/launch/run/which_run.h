@@ -36,6 +36,10 @@ struct WhichRun {
 // `same` has the runs of the same name and hash, newest first, in their observed states.
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 
+// The same of what is to be launched, with what it says of the run: `instead_of`,
+// `continues_pruned`.
+WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new);
+
 // Runs of the name, the hash and the origin of what is to be launched, reconciled, newest first: a
 // recipe alone never means a fork.
 std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);

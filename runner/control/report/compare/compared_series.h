@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 #include "store/store.h"
 
 namespace exprun {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 
 namespace exprun {
 

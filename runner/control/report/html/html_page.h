@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 #include "store/rows.h"
 
 namespace exprun {

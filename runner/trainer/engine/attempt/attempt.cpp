@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/event_file.h"
 #include "base/files/file.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-// One life of a run's trainer: from the files in the run's folder to an exit code.
+// One attempt of a run, in its trainer: from the files in the run's folder to an exit code.
 #pragma once
 
 #include <filesystem>

@@ -135,7 +135,7 @@ Replies replies_of_all(Rendezvous& rendezvous, GpuClaim own) {
 }
 
 // On a rank above 0: replies, as often as rank 0 asks, until there is a verdict. Nothing where rank
-// 0 has begun another life before it had one.
+// 0 has begun another round before it had one.
 std::optional<json> verdict_on(const Reply& reply, Rendezvous& rendezvous) {
   const std::string key = handshake_keys::reply_key(rendezvous.place().rank);
   const std::string text =
@@ -143,7 +143,7 @@ std::optional<json> verdict_on(const Reply& reply, Rendezvous& rendezvous) {
                 -1, NotUtf8::replaced);
   for (rendezvous.set(key, text); !rendezvous.has(handshake_keys::kVerdict);
        std::this_thread::sleep_for(kLookForVerdict)) {
-    if (!rendezvous.is_newest_life()) return std::nullopt;
+    if (!rendezvous.is_newest_round()) return std::nullopt;
     if (!rendezvous.has(key)) rendezvous.set(key, text);
   }
   return handshake_keys::heard(rendezvous, handshake_keys::kVerdict);
@@ -272,10 +272,11 @@ Understood understand(const json& word, const RankPlace& place,
   return understood;
 }
 
-// In the present life of rank 0; nothing where it has begun another one before there was a verdict.
-std::optional<Heard> hear_in_this_life(Rendezvous& rendezvous,
-                                       const std::optional<std::string>& recipe_hash,
-                                       const OwnGpu& own) {
+// In the present round of rank 0; nothing where it has begun another one before there was a
+// verdict.
+std::optional<Heard> hear_in_this_round(Rendezvous& rendezvous,
+                                        const std::optional<std::string>& recipe_hash,
+                                        const OwnGpu& own) {
   const RankPlace& place = rendezvous.place();
   const json word = handshake_keys::heard(rendezvous, handshake_keys::kHandOver);
   if (const auto shutdown_notice = shutdown_notice_in(word))
@@ -342,7 +343,7 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,
            const OwnGpu& own) {
   for (;; meet_again(rendezvous))
-    if (auto heard = hear_in_this_life(rendezvous, recipe_hash, own)) return std::move(*heard);
+    if (auto heard = hear_in_this_round(rendezvous, recipe_hash, own)) return std::move(*heard);
 }
 
 }  // namespace exprun

@@ -232,7 +232,7 @@ std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
 
 // The launcher that serves the store ends this rank if rank 0 is gone.
 void meet_again(Rendezvous& rendezvous) {
-  while (!rendezvous.enter_newest_life() || !rendezvous.has(handshake_keys::kHandOver) ||
+  while (!rendezvous.enter_newest_round() || !rendezvous.has(handshake_keys::kHandOver) ||
          !is_open(rendezvous))
     std::this_thread::sleep_for(kLookForRank0);
   require_own_job(rendezvous.place(), handshake_keys::heard(rendezvous, handshake_keys::kHandOver));

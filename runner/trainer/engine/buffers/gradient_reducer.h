@@ -1,5 +1,6 @@
 // Gradients on their way between ranks: bucket by bucket they become their sums, while backward
-// still computes the others.
+// still computes the others. Which collective sums one: Bucket::reduce (sharded_buffer.cpp). Gloo's
+// sums are added in the order of the ranks (dist/backend_group.cpp), NCCL's as NCCL does.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
 #include "base/log.h"
 #include "engine/checkpoint/resume.h"
@@ -95,7 +96,7 @@ void CheckpointWriter::find_best(const std::vector<CheckpointFolder>& complete,
     if (position.best && checkpoint.step == position.best->step) best_step_ = checkpoint.step;
 }
 
-// Newer ones, of a life that a damaged file ended, are replaced when training gets there.
+// Newer ones, of an attempt that a damaged file ended, are replaced when training gets there.
 void CheckpointWriter::remove_old(const Position& newest, const RunPlan& plan) {
   int64_t kept = 0;
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder_)) {

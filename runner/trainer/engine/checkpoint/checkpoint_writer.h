@@ -10,6 +10,7 @@
 #include <future>
 #include <optional>
 
+#include "base/files/checkpoints.h"
 #include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/record/recorder.h"

@@ -2,6 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/checkpoints.h"
 
 namespace exprun {
 namespace {
@@ -35,14 +36,12 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
 std::optional<Position> load_newest(const RunFolder& folder, const Pipeline& pipeline,
                                     int64_t step) {
   ProcessGroup& group = *pipeline.group;
-  int64_t found = -1;
-  if (group.rank() == 0)
-    for (const CheckpointFolder& checkpoint : complete_checkpoints(folder))
-      if (found < 0 && checkpoint.step <= step &&
-          !manifest_problem(checkpoint.path, Verify::hashes))
-        found = checkpoint.step;
-  const double of_rank_0 = group.rank() == 0 ? static_cast<double>(found) : 0;
-  found = static_cast<int64_t>(sum_over_ranks(group, {of_rank_0})[0]);
+  double of_rank_0 = 0;
+  if (group.rank() == 0) {
+    const auto newest = newest_intact(folder, step);
+    of_rank_0 = newest ? static_cast<double>(newest->step) : -1;
+  }
+  const auto found = static_cast<int64_t>(sum_over_ranks(group, {of_rank_0})[0]);
   if (found < 0) return std::nullopt;
   const auto checkpoint = folder.checkpoints() / checkpoint_name(found);
   pipeline.optimizers().await_values();  // of the last update: they would come later

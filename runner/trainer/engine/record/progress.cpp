@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/files/checkpoints.h"
 #include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/log.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/strings.h"

@@ -1,6 +1,7 @@
 #include "engine/weights/weight_files.h"
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
 #include "base/format_units.h"

@@ -1,8 +1,9 @@
+#include "control/launch/trainer_end.h"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
 
-#include "control/launch/supervise.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -22,4 +23,19 @@ TEST_CASE("last lines: what a library logs by itself, and its stack, is none of 
   CHECK(last_lines(file, 3) ==
         std::vector<std::string>{"exprun: second", "[2026] is no head, nor is [W] or [Warning]",
                                  "exprun: error: dist: rank 1 has lost the others"});
+}
+
+TEST_CASE("end state: exit codes of the trainer and signals") {
+  const auto exited = [](int code) { return end_state({code, std::nullopt}); };
+  CHECK(exited(0) == RunState::finished);
+  CHECK(exited(3) == RunState::diverged);
+  CHECK(exited(75) == RunState::preempted);
+  CHECK(exited(130) == RunState::interrupted);
+  CHECK(exited(143) == RunState::interrupted);
+  for (const int code : {1, 2, 5, 127}) CHECK(exited(code) == RunState::failed);
+  const ChildEnd killed{std::nullopt, 9};
+  CHECK(end_state(killed) == RunState::killed);
+  CHECK(exit_status(killed) == 137);
+  CHECK(signal_message(killed) == "ended by SIGKILL (kill -9, or out of memory)");
+  CHECK(signal_message({0, std::nullopt}).empty());
 }

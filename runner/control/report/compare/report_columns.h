@@ -1,4 +1,5 @@
-// `report`: runs side by side, or groups of them with mean and standard deviation.
+// The columns of `report`: metrics, parameters, and how runs stand. A column that every run has is
+// added in columns_of_runs(), and in run_groups.h for groups; a usual metric in usual_metrics().
 #pragma once
 
 #include <optional>
@@ -81,34 +82,6 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics);
-
-// Groups.
-
-// Runs with the same values of all these parameters, by their places in the list of runs; groups
-// and runs in the order of the runs.
-std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs);
-
-// Of a sample: the standard deviation divides by n - 1, and is NaN of one value.
-struct Spread {
-  double mean = 0, deviation = 0;
-  size_t count = 0;
-};
-Spread spread_of(std::vector<double> values);
-
-// "1.915 ± 0.012", "(1.24 ± 0.31)e8"; two significant digits of the deviation, or those before the
-// point where it has more, and as many decimals of the mean.
-std::string mean_text(const Spread& spread);
-// "1.915 ± 0.012 (3)"; empty for no values.
-std::string to_string(const Spread& spread);
-
-// The parameters of each group, how many runs it has, its metrics and how its runs stand. Runs
-// without a value of a metric do not count for it. For programs a metric is three columns: KEY (the
-// mean), KEY_std and KEY_n.
-std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
-                                              const std::vector<std::vector<size_t>>& groups,
-                                              const std::vector<ComparedColumn>& by,
-                                              const std::vector<ComparedColumn>& metrics,
-                                              bool for_programs);
 
 // The rows in this order; the best of each metric is marked where there is another one.
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order);

@@ -1,13 +1,8 @@
-#include "control/report/compare/comparison.h"
+#include "control/report/compare/report_columns.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -49,61 +44,6 @@ double entropy(const std::vector<Cell>& cells) {
   return sum;
 }
 
-constexpr double kLargest = 1e6, kSmallest = 1e-3;  // of what is written out with decimals
-constexpr int kSignificant = 2;                     // digits of a deviation
-constexpr int kMostDigits = 15;                     // that a double has
-
-// Of the value as it is written with so many digits: 0.0996 is 1.0e-1 with two.
-int exponent_of(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
-  return std::atoi(std::strchr(text, 'e') + 1);
-}
-
-// Without the sign of a number that is rounded to 0.
-std::string fixed_unsigned_zero(double value, int decimals) {
-  const std::string text = fixed(value, decimals);
-  return text.starts_with('-') && text.find_first_not_of("-0.") == text.npos ? text.substr(1)
-                                                                             : text;
-}
-
-// "1.915 ± 0.012"; nothing where the deviation is too small to be written beside the mean.
-std::optional<std::string> with_deviation(double mean, double deviation) {
-  const int decimals = std::max(0, kSignificant - 1 - exponent_of(deviation, kSignificant));
-  const int before_point = mean == 0 ? 0 : std::max(0, exponent_of(mean, kSignificant));
-  if (before_point + decimals > kMostDigits) return std::nullopt;
-  return fixed_unsigned_zero(mean, decimals) + " ± " + fixed(deviation, decimals);
-}
-
-// "(1.24 ± 0.31)e8": both by the exponent of the larger one.
-std::optional<std::string> with_common_exponent(double mean, double deviation) {
-  const int exponent =
-      exponent_of(std::max(std::abs(mean), deviation), std::numeric_limits<double>::digits10);
-  const double power = std::pow(10.0, exponent);
-  const auto text = with_deviation(mean / power, deviation / power);
-  if (!text) return std::nullopt;
-  return '(' + *text + ")e" + std::to_string(exponent);
-}
-
-// "finished", or "2 of 3 finished"
-Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group) {
-  const RunState first = runs[group.front()].run.state;
-  const auto like = [&](RunState state) {
-    return static_cast<size_t>(std::count_if(
-        group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
-  };
-  if (like(first) == group.size()) return state_cell(first);
-  return Cell::word(std::to_string(like(RunState::finished)) + " of " +
-                    std::to_string(group.size()) + " finished");
-}
-
-Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {
-  std::vector<double> values;
-  for (const size_t run : group)
-    if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
-  return exprun::spread_of(std::move(values));
-}
-
 using Which = ValueName::Which;
 
 // "val_loss"
@@ -118,23 +58,6 @@ std::pair<const char*, const char*> words_of(const Criterion& criterion) {
   const bool lowest = criterion.value == Which::min;
   if (lowest == (criterion.goal == Goal::lowest)) return {"_best", "best "};
   return lowest ? std::pair("_min", "lowest ") : std::pair("_max", "highest ");
-}
-
-void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
-                 const std::vector<Spread>& spreads, bool for_programs) {
-  ComparedColumn mean{metric.column, {}, metric.goal, true, metric.series};
-  ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
-  ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
-  for (const Spread& spread : spreads) {
-    const bool some = spread.count > 0, several = spread.count > 1;
-    mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
-    deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
-    count.cells.push_back(Cell::integer(static_cast<int64_t>(spread.count)));
-  }
-  columns.push_back(std::move(mean));
-  if (!for_programs) return;
-  columns.push_back(std::move(deviation));
-  columns.push_back(std::move(count));
 }
 
 void mark_best(ComparedColumn& metric) {
@@ -254,98 +177,23 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics) {
-  std::vector<ComparedColumn> columns = {{{"run", "run"}, {}}};
+  std::vector<ComparedColumn> columns;
+  const auto add = [&](Column column, Cell (*cell)(const RunRow&)) {
+    auto& cells = columns.emplace_back(ComparedColumn{std::move(column), {}}).cells;
+    cells.reserve(runs.size());
+    for (const ReportedRun& each : runs) cells.push_back(cell(each.run));
+  };
+  add({"run", "run"}, [](const RunRow& run) { return Cell::word(run.folder); });
   const auto append = [&](std::vector<ComparedColumn>& more) {
     std::move(more.begin(), more.end(), std::back_inserter(columns));
   };
   append(metrics);
   append(parameters);
-  const size_t step = columns.size(), state = step + 1, time = step + 2;
-  columns.push_back({{"step", "step", true, kRankStep}, {}});
-  columns.push_back({{"state", "state", false, kRankState}, {}});
-  columns.push_back({{"seconds", "time", true, kRankTime}, {}});
-  for (const size_t column : {size_t{0}, step, state, time})
-    columns[column].cells.reserve(runs.size());
-  for (const ReportedRun& reported : runs) {
-    const RunRow& run = reported.run;
-    columns[0].cells.push_back(Cell::word(run.folder));
-    columns[step].cells.push_back(steps_cell(run));
-    columns[state].cells.push_back(state_cell(run.state));
-    columns[time].cells.push_back(Cell::number(run.seconds, duration(run.seconds)));
-  }
-  return columns;
-}
-
-std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs) {
-  std::vector<std::vector<size_t>> groups;
-  std::map<std::vector<std::string>, size_t> known;
-  for (size_t run = 0; run < runs; ++run) {
-    std::vector<std::string> values;
-    for (const ComparedColumn& column : by) {
-      const Cell& cell = column.cells[run];
-      values.push_back(cell.value.index() == 0 ? "" : "=" + cell.text);
-    }
-    const auto [group, added] = known.emplace(std::move(values), groups.size());
-    if (added) groups.emplace_back();
-    groups[group->second].push_back(run);
-  }
-  return groups;
-}
-
-Spread spread_of(std::vector<double> values) {
-  // The same sums in whatever order the runs stand; NaN has no place in an order.
-  if (std::none_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
-    std::sort(values.begin(), values.end());
-  Spread spread{0, 0, values.size()};
-  const auto n = static_cast<double>(values.size());
-  for (const double value : values) spread.mean += value / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  spread.deviation = std::sqrt(squares / (n - 1));
-  if (values.size() < 2) spread.deviation = std::numeric_limits<double>::quiet_NaN();
-  return spread;
-}
-
-std::string mean_text(const Spread& spread) {
-  if (spread.count == 1) return four_digits(spread.mean);
-  const double larger = std::max(std::abs(spread.mean), spread.deviation);
-  const bool plain = larger >= kSmallest && larger < kLargest;
-  std::optional<std::string> text;
-  if (spread.deviation > 0 && std::isfinite(larger))
-    text = plain ? with_deviation(spread.mean, spread.deviation)
-                 : with_common_exponent(spread.mean, spread.deviation);
-  return text.value_or(four_digits(spread.mean) + " ± " + four_digits(spread.deviation));
-}
-
-std::string to_string(const Spread& spread) {
-  if (spread.count == 0) return "";
-  return mean_text(spread) + " (" + std::to_string(spread.count) + ")";
-}
-
-std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
-                                              const std::vector<std::vector<size_t>>& groups,
-                                              const std::vector<ComparedColumn>& by,
-                                              const std::vector<ComparedColumn>& metrics,
-                                              bool for_programs) {
-  std::vector<ComparedColumn> columns;
-  for (const ComparedColumn& parameter : by) {
-    ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
-    column.column.rank = 0;
-    for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
-  }
-  ComparedColumn sizes{{"runs", "runs", true, kRankStep}, {}};
-  for (const auto& group : groups)
-    sizes.cells.push_back(Cell::integer(static_cast<int64_t>(group.size())));
-  columns.push_back(std::move(sizes));
-  for (const ComparedColumn& metric : metrics) {
-    if (!metric.averaged) continue;
-    std::vector<Spread> spreads;
-    for (const auto& group : groups) spreads.push_back(spread_of(metric, group));
-    add_spreads(columns, metric, spreads, for_programs);
-  }
-  ComparedColumn states{{"state", "state", false, kRankState}, {}};
-  for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));
-  columns.push_back(std::move(states));
+  add({"step", "step", true, kRankStep}, [](const RunRow& run) { return steps_cell(run); });
+  add({"state", "state", false, kRankState},
+      [](const RunRow& run) -> Cell { return state_cell(run.state); });
+  add({"seconds", "time", true, kRankTime},
+      [](const RunRow& run) { return Cell::number(run.seconds, duration(run.seconds)); });
   return columns;
 }
 
