@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -148,7 +149,11 @@ class Console {
   }
 
   void keep(const std::string& file) {
-    if (is_standard_error(file)) return;
+    if (is_standard_error(file)) {  // a log is complete, whatever a terminal would be spared
+      const std::lock_guard lock(mutex_);
+      logger_->set_level(std::min(logger_->level(), spdlog::level::info));
+      return;
+    }
     auto kept = logger_to(std::make_shared<spdlog::sinks::basic_file_sink_st>(file));
     kept->set_error_handler([](const std::string&) {});  // a full disk ends no run
     const std::lock_guard lock(mutex_);

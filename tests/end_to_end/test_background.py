@@ -105,6 +105,13 @@ class Background(ExprunTest):
         self.assertIn("exprun: finished at step 40/40", log)
         self.assertLessEqual(set(log.splitlines()), set(said.splitlines()))
 
+    def test_a_quiet_run_in_the_background_has_a_whole_log(self):
+        self.exprun("tiny.toml", "--detach", "-q")
+        self.exprun("logs", "@last", "--follow")  # to its end
+        log = self.exprun("logs", "@last").out
+        self.assertIn("exprun: tiny: model gpt", log)
+        self.assertIn("exprun: finished at step 40/40", log)
+
     def test_following_ends_with_the_run(self):
         name, _, _ = self.detach()
         following = self.start("logs", name, "-f")

@@ -115,6 +115,19 @@ class Run(ExprunTest):
         self.exprun("tiny.toml", "--new")
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
 
+    def test_a_finished_recipe_whose_data_has_changed_says_so(self):
+        text = self.folder / "words.txt"
+        text.write_text("to be or not to be, that is the question\n" * 200)
+        words = ("tiny.toml", "dataset.type=text", f"dataset.path={text}", "dataset.tokenizer=byte")
+        said = "exprun: warning: the data has changed since this run was trained; --new trains on the new data\n"
+        self.exprun(*words)
+        self.assertNotIn(said, self.exprun(*words).err)
+        text.write_text("whether it is nobler in the mind to suffer\n" * 200)
+        self.assertIn(said, self.exprun(*words).err)
+        different = "these runs were trained on 2 different data sets, so their losses may not be comparable"
+        self.assertIn(different, self.exprun("sweep", *words, "lr=1e-2,2e-2").err)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
+
     def test_a_changed_recipe_is_a_new_run_that_says_what_differs(self):
         self.exprun("tiny.toml")
         result = self.exprun("tiny.toml", "lr=2e-2")

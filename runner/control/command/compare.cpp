@@ -145,7 +145,7 @@ ResultTable results_of(const Store& store, const std::vector<ReportedRun>& runs,
                        const std::vector<ComparedSeries>& all_series) {
   ComparedColumn state{{"", "state"}, {}}, step{{"", "step"}, {}}, time{{"", "time"}, {}};
   for (const RunRow& run : rows) {
-    state.cells.push_back(state_cell(run.state));
+    state.cells.push_back(state_cell(run));
     step.cells.push_back(steps_cell(run));
     time.cells.push_back(Cell::number(run.seconds, duration(run.seconds)));
   }

@@ -3,7 +3,6 @@
 // that `ls` has too, in report/runs_table.cpp.
 #include <algorithm>
 #include <ctime>
-#include <set>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -311,7 +310,7 @@ void drop_equal_parameters(std::vector<ComparedColumn>& columns, const std::vect
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
   const auto series = store.series_by_run(name);
-  table.columns.push_back({"curve", name + " curve", false, kRankCurve, !asked});
+  table.columns.push_back({"curve", name + " curve", false, asked ? kRankAsked : kRankCurve, true});
   for (size_t row = 0; row < order.size(); ++row) {
     std::vector<double> values;
     const auto found = series.find(runs[order[row]].run.id);
@@ -436,15 +435,12 @@ void write_html(const Store& store, const Globals& globals, const Asked& asked) 
   log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(runs.size(), "run"));
 }
 
-// A loss per token says nothing beside one of other tokens.
 void warn_of_different_data(const std::vector<ReportedRun>& runs) {
-  std::set<std::string> fingerprints;
+  std::vector<RunRow> with_losses;
   for (const ReportedRun& reported : runs)
-    if (reported.val_loss || reported.train_loss)
-      fingerprints.insert(reported.run.data_fingerprint);
-  if (fingerprints.size() > 1)
-    log_warning("these runs were trained on " + std::to_string(fingerprints.size()) +
-                " different data sets, so their losses may not be comparable");
+    if (reported.val_loss || reported.train_loss) with_losses.push_back(reported.run);
+  if (const std::string warning = different_data(with_losses); !warning.empty())
+    log_warning(warning);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // exprun resume RUN [key=value...]
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/diagnostic.h"
@@ -34,10 +35,16 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
         ExitCode::bad_recipe);
   std::string with = shell_quoted(run.folder);
   for (const std::string& word : overrides) with += ' ' + shell_quoted(word);
+  const bool has_length = std::any_of(all.begin(), all.end(), [](const Difference& difference) {
+    return difference.path.starts_with("run.");
+  });
+  // A fork of a run that is at its end needs more steps.
+  const bool is_over = run.last_step == run.steps && !has_length;
+  const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
   throw Error("resume: " + run.folder + " cannot continue with another recipe:" + changes +
                   "\n  a resume may change only keys that do not affect results (checkpoint.every, "
                   "metrics.every, run.tags) and the length of the run; `exprun rerun " +
-                  with + "` trains a new run with the change, `exprun fork " + with +
+                  with + "` trains a new run with the change, `exprun fork " + with + longer +
                   "` one that goes on from here",
               ExitCode::bad_recipe);
 }

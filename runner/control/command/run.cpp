@@ -34,7 +34,19 @@ const char* what_happened(RunState state) {
               "   continues it from its newest checkpoint\n  --new   starts another run");
 }
 
-Performed answer(const Store& store, const StoreFolder& folder, const Launch& launched) {
+// Whether the text that the recipe names has changed since the run was trained: it makes other
+// data, or none that is prepared, although that of the run is still there.
+bool has_other_data(const RunRow& run, const ResolvedRecipe& resolved, const StoreFolder& folder) {
+  const DataGlance glance = glance_at_data(resolved, folder.data());
+  if (has_errors(glance.problems)) return false;  // they are not here
+  if (!glance.fingerprint || *glance.fingerprint == run.data_fingerprint) return false;
+  std::error_code ignored;
+  return !glance.fingerprint->empty() ||
+         std::filesystem::exists(folder.data() / run.data_fingerprint, ignored);
+}
+
+Performed answer(const Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
+                 const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
       refuse_running(launched.run);
@@ -43,6 +55,9 @@ Performed answer(const Store& store, const StoreFolder& folder, const Launch& la
     case Decision::show_result:
       print(run_result(reported_run(store, launched.run),
                        (folder.shown / launched.run.folder).string()));
+      if (has_other_data(launched.run, resolved, folder))
+        log_warning(
+            "the data has changed since this run was trained; --new trains on the new data");
       log_info("nothing to do: this recipe has been run; --new runs it again");
       return {};
     case Decision::start_new:
@@ -74,8 +89,8 @@ Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<Joine
   if (!std::filesystem::exists(globals.store.database(), ignored))
     require_at_first_sight(request, globals.store, true);
   Store store = open_store_to_write(globals.store);
-  return answer(store, globals.store,
-                launch_detecting_restart(store, globals.store, request, always_new));
+  const Launch launched = launch_detecting_restart(store, globals.store, request, always_new);
+  return answer(store, globals.store, request.resolved, launched);
 }
 
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that

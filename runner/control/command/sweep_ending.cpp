@@ -127,6 +127,8 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
   show_best(sweep, commands.report + " --csv");
   const auto best = sweep.best_point();
   if (!best) return;
+  if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
+    log_warning(warning);
   log_info(best_text(sweep, *best));
   const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
   log_info(next_commands(commands, longer_command(recipe, trial, *best) + store_option(folder)));

@@ -4,6 +4,7 @@
 
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "control/command/criterion.h"
 #include "control/command/run_values.h"
@@ -113,6 +114,8 @@ void print_summary(const StoredSweep& sweep) {
     text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
             ": " + sweep.plan.metric + ' ' + mean_text(means.front().spread) + '\n';
   print(text);
+  if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
+    log_warning(warning);
   if (means.size() < 2) return;
   print("\nmean ± standard deviation over seeds, best first:\n");
   print_plain(means_table(sweep), "--json has them");

@@ -128,6 +128,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
       TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
       glance.dataset_info = std::move(text.dataset_info);
       glance.prepared = std::move(text.prepared);
+      glance.fingerprint = std::move(text.fingerprint);
     } else {
       glance.dataset_info = facts_of(find_shards(recipe, libtorch));
     }

@@ -32,6 +32,9 @@ struct DataGlance {
   DatasetInfo dataset_info;
   // What prepare_data would give, where these files, unchanged since, are prepared already.
   std::optional<PreparedData> prepared = {};
+  // Of a text: of the prepared data that these files make, "" where that is not there; nothing
+  // where large files would have to be read for it.
+  std::optional<std::string> fingerprint = {};
 };
 
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.

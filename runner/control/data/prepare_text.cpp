@@ -78,16 +78,19 @@ class Preparation {
 
   TextGlance glance(const fs::path& data_folder) {
     refuse_empty_files();
-    if (auto data = known_data(data_folder)) return {facts_of(*data), std::move(data)};
+    if (auto data = known_data(data_folder)) {
+      const std::string fingerprint = data->fingerprint;
+      return {facts_of(*data), std::move(data), fingerprint};
+    }
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
-      return {facts_of(*data), std::nullopt};
+      return {facts_of(*data), std::nullopt, data->fingerprint};
     if (!large) check_records(options_, unpacked_sources());
     if (options_.tokenizer == "char" && large) return {};
     const auto tokenizer = this->tokenizer();
     DatasetInfo dataset_info = facts_of(*tokenizer);
     limit_tokens(*tokenizer, dataset_info);
-    return {std::move(dataset_info), std::nullopt};
+    return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional("")};
   }
 
  private:

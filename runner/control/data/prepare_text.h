@@ -29,7 +29,8 @@ PreparedData prepare_text(const Section& dataset, const Table& table,
 // characters of a large text.
 struct TextGlance {
   DatasetInfo dataset_info;
-  std::optional<PreparedData> prepared;  // from these files, which have not changed since
+  std::optional<PreparedData> prepared;         // from these files, which have not changed since
+  std::optional<std::string> fingerprint = {};  // as that of DataGlance
 };
 
 // Throws RecipeError for what shows at first sight: options, missing files, the vocabulary.

@@ -127,15 +127,21 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
   std::vector<RunRow> runs = store.runs();
   if (runs.size() > kMostRead) runs.resize(kMostRead);
   size_t compared = 0;
+  std::optional<double> other_seconds;  // the least: one of them may have waited for something
   for (const RunRow& run : runs) {
     auto speed = speed_in(store, run, wanted);
     if (speed && ++compared > kMostCompared) break;
-    if (!speed || (fastest && speed->tokens_per_second <= fastest->tokens_per_second)) continue;
-    if (run.state == RunState::finished && run.attempt == 1)
-      speed->other_seconds = std::max(0.0, run.seconds - static_cast<double>(run.last_step) *
-                                                             tokens / speed->tokens_per_second);
-    fastest = std::move(speed);
+    if (!speed) continue;
+    if (run.state == RunState::finished && run.attempt == 1) {
+      const double training =
+          static_cast<double>(run.last_step) * tokens / speed->tokens_per_second;
+      const double other = std::max(0.0, run.seconds - training);
+      other_seconds = std::min(other, other_seconds.value_or(other));
+    }
+    if (!fastest || speed->tokens_per_second > fastest->tokens_per_second)
+      fastest = std::move(speed);
   }
+  if (fastest) fastest->other_seconds = other_seconds.value_or(0);
   return fastest;
 }
 

@@ -1,6 +1,7 @@
 #include "control/report/runs_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/format_units.h"
 #include "store/run_state.h"
@@ -23,10 +24,16 @@ Cell state_cell(RunState state) {
   }
 }
 
-Cell state_cell(const RunRow& run, int64_t now_ms) {
+Cell state_cell(const RunRow& run) {
   if (run.state != RunState::running || !on_another_host(run)) return state_cell(run.state);
-  return {"unknown", "unknown: on " + run.host + ", last seen " + age(run.last_beat_ms, now_ms),
-          Tone::active};
+  return Cell::word("unknown", Tone::active);
+}
+
+Cell state_cell(const RunRow& run, int64_t now_ms) {
+  Cell cell = state_cell(run);
+  if (cell.text == "unknown")
+    cell.text += ": on " + run.host + ", last seen " + age(run.last_beat_ms, now_ms);
+  return cell;
 }
 
 namespace {
@@ -57,6 +64,14 @@ Cell summary_step(const std::optional<SeriesRow>& series, Which which) {
 
 Cell steps_cell(const RunRow& run) {
   return {run.last_step, std::to_string(run.last_step) + "/" + std::to_string(run.steps)};
+}
+
+std::string different_data(const std::vector<RunRow>& with_losses) {
+  std::set<std::string> fingerprints;
+  for (const RunRow& run : with_losses) fingerprints.insert(run.data_fingerprint);
+  if (fingerprints.size() < 2) return "";
+  return "these runs were trained on " + std::to_string(fingerprints.size()) +
+         " different data sets, so their losses may not be comparable";
 }
 
 std::vector<std::string> state_names() {

@@ -25,7 +25,9 @@ bool has_tag(const RunRow& run, const std::string& tag);
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
 
 Cell state_cell(RunState state);
-// A run of another host that nobody can ask is "unknown", with its last sign of life.
+// A run of another host that nobody can ask is "unknown"; with the time, also its last sign of
+// life.
+Cell state_cell(const RunRow& run);
 Cell state_cell(const RunRow& run, int64_t now_ms);
 
 // The last, lowest or highest value of a series (a plain name means the last), and its step.
@@ -33,6 +35,10 @@ Cell summary_cell(const std::optional<SeriesRow>& series, ValueName::Which which
 Cell summary_step(const std::optional<SeriesRow>& series, ValueName::Which which);
 
 Cell steps_cell(const RunRow& run);  // "250/300"
+
+// What is to be said where runs with losses were trained on different data; else empty. A loss per
+// token says nothing beside one of other tokens.
+std::string different_data(const std::vector<RunRow>& with_losses);
 
 // Runs as `ls` lists them: how they stand.
 

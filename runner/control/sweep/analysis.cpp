@@ -167,7 +167,8 @@ Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<s
   return design_of(points, axes, 2);
 }
 
-// How much of the variance each factor explains; empty where nothing is left to tell noise by.
+// How much of the variance each factor explains; empty where nothing is left to tell noise by, or
+// too few points to tell the factors apart.
 std::vector<double> explained_by(const std::vector<ScoredPoint>& points, const Factors& factors) {
   constexpr double kRounding = 1e-24;
   const size_t degrees = degrees_of(factors);
@@ -190,6 +191,9 @@ std::vector<double> explained_by(const std::vector<ScoredPoint>& points, const F
     const double share = (without - residual(scores, others) - by_chance) / total;
     explained.push_back(std::max(0.0, share));
   }
+  // Points that do not cross the axes evenly let each claim what another one may have caused.
+  constexpr double kAll = 1 + 1e-9;
+  if (std::accumulate(explained.begin(), explained.end(), 0.0) > kAll) return {};
   return explained;
 }
 

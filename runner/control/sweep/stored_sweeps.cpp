@@ -100,6 +100,13 @@ std::vector<ScoredPoint> StoredSweep::finished_points() const {
   return points;
 }
 
+std::vector<RunRow> StoredSweep::finished_runs() const {
+  std::vector<RunRow> runs;
+  for (const StoredTrial& trial : trials)
+    if (trial.state == "finished" && trial.run) runs.push_back(*trial.run);
+  return runs;
+}
+
 std::string counts_text(const StoredSweep& sweep) {
   const int removed = sweep.count("removed");
   return counts_text(sweep.trials.size(), sweep.count("finished"),

@@ -42,6 +42,7 @@ struct StoredSweep {
   std::optional<BestPoint> best_point() const;
   std::vector<AxisValues> points() const;  // of all trials
   std::vector<ScoredPoint> finished_points() const;
+  std::vector<RunRow> finished_runs() const;
   // Of those that finished; empty without a second seed.
   std::vector<Replicates> means() const;
 };

@@ -105,6 +105,18 @@ TEST_CASE("sweep analysis: a random search with seeds is told apart by its point
   CHECK(*axes[1].explained < 0.1);
 }
 
+TEST_CASE("sweep analysis: shares that add up to more than all tell nothing") {
+  // The axes rise together and act against each other, but in one point.
+  std::vector<ScoredPoint> points;
+  for (int i = 0; i < 2; ++i) {
+    points.push_back(point("a=0 b=0", 0));
+    points.push_back(point("a=1 b=1", 1));
+  }
+  points.push_back(point("a=1 b=0", 10));
+  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  CHECK(!unexplained_variance(points));
+}
+
 TEST_CASE("sweep analysis: equal scores are explained by nothing") {
   std::vector<ScoredPoint> points;
   for (const int lr : {1, 1, 2, 2, 3, 3}) points.push_back(point("lr=" + std::to_string(lr), 0.1));

@@ -7,6 +7,7 @@
 #include "base/terminal/terminal.h"
 #include "control/report/compare/report_columns.h"
 #include "control/report/compare/run_groups.h"
+#include "store/run_state.h"
 
 using namespace exprun;
 
@@ -29,6 +30,7 @@ ReportedRun reported(int64_t id, double best, RunState state = RunState::finishe
   reported.run.state = state;
   reported.run.steps = reported.run.last_step = 300;
   reported.run.seconds = 72;
+  reported.run.boot_id = this_process().boot_id;
   reported.val_loss = losses(best + 0.1, best, 250);
   return reported;
 }

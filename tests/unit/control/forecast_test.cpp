@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "control/launch/plan_cache.h"
 #include "control/launch/run/new_run.h"
 #include "store/metrics/metric_writer.h"
@@ -23,7 +26,8 @@ struct StoreOfRuns {
   // A run that has recorded a speed at each of its steps, in steps a second. All take no time in
   // the store, so that nothing is left for what they do beside their steps.
   int64_t add(const Trial& trial, RunState state, int64_t last_step,
-              const std::vector<double>& steps_per_s) {
+              const std::vector<double>& steps_per_s,
+              std::chrono::milliseconds waited = std::chrono::milliseconds(0)) {
     NewRun run;
     run.uid = std::string(31, '0') + static_cast<char>('a' + count);
     run.name = trial.resolved.section("run").get<std::string>("name");
@@ -40,6 +44,7 @@ struct StoreOfRuns {
       writer.push(++step, {&point, 1});
     }
     writer.flush();
+    std::this_thread::sleep_for(waited);
     store.end_attempt(id, state, 0, std::nullopt, "");
     return id;
   }
@@ -78,6 +83,17 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
   CHECK(forecast_text(plan, ahead) ==
         "sweep of 3 trials, 2 of them to run, about 1 min 40 s if run one after another");
+}
+
+TEST_CASE("sweep forecast: that the fastest run once waited is not expected again") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {2e6}, std::chrono::milliseconds(300));
+  runs.add(plan.trials[1], RunState::finished, 100, {1e6});
+  const auto fastest = fastest_speed(runs.store, plan.trials[2].resolved);
+  REQUIRE(fastest);
+  CHECK(fastest->tokens_per_second == 2e6 * kStepTokens);
+  CHECK(fastest->other_seconds < 0.3);
 }
 
 TEST_CASE("sweep forecast: a single trial runs after no other") {

@@ -124,6 +124,14 @@ B ╍╍ second
         "\x1b[1;33m╍╍ \x1b[0msecond\n");
 }
 
+TEST_CASE("plot: curves that end in one cell have each its letter there") {
+  std::vector<PlotCurve> curves;
+  for (size_t i = 0; i < 3; ++i)
+    curves.push_back({"run", {{0, static_cast<double>(i)}, {10, 1}}, i, false});
+  const Panel panel = make_panel("loss", std::move(curves), {0, false, false, "step", 1});
+  CHECK(drawn(panel, 40, 5).find("CBA\n") != std::string::npos);
+}
+
 TEST_CASE("plot: what is not finite is a gap, one value a cross, a constant a line in the middle") {
   CHECK(drawn(panel_of({{0, 1}, {1, 2}, {2, NAN}, {3, 2}, {4, INFINITY}, {5, 1}, {6, 2}}), 30, 4) ==
         R"(loss by step

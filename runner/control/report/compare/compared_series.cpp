@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
 
 #include "base/format_units.h"
 
@@ -26,6 +29,17 @@ bool clearly_differ(double a, double b) {
   if (std::isfinite(a) && std::isfinite(b))
     return std::abs(a - b) > kClearly * std::max(std::abs(a), std::abs(b));
   return !(a == b || (std::isnan(a) && std::isnan(b)));
+}
+
+// As few digits as tell it from the other, four at least.
+std::string digits_apart(double value, double other) {
+  constexpr int kFewest = 4, kMost = std::numeric_limits<double>::max_digits10;
+  char text[32], of_other[32];
+  for (int digits = kFewest;; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    std::snprintf(of_other, sizeof of_other, "%.*g", digits, other);
+    if (digits == kMost || std::strcmp(text, of_other) != 0) return text;
+  }
 }
 
 }  // namespace
@@ -134,13 +148,14 @@ ResultTable partings_of(const std::vector<RunRow>& runs,
       const Parting parting = parting_of(series.values[0], series.values[run]);
       if (parting.common_steps == 0) continue;
       const auto& differ = parting.differ;
-      const auto value = [&](double Parting::Pair::*which) {
+      const auto value = [&](double Parting::Pair::*which, double Parting::Pair::*beside) {
         if (!differ) return Cell::none();
-        return Cell::number((*differ).*which, shortest((*differ).*which));
+        return Cell::number((*differ).*which, digits_apart((*differ).*which, (*differ).*beside));
       };
       table.rows.push_back({Cell::word(series.name), Cell::word(runs[run].folder),
                             Cell::integer(parting.common_steps), step_cell(differ),
-                            value(&Parting::Pair::other), value(&Parting::Pair::first),
+                            value(&Parting::Pair::other, &Parting::Pair::first),
+                            value(&Parting::Pair::first, &Parting::Pair::other),
                             step_cell(parting.clear)});
     }
   }

@@ -190,8 +190,7 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
   append(metrics);
   append(parameters);
   add({"step", "step", true, kRankStep}, [](const RunRow& run) { return steps_cell(run); });
-  add({"state", "state", false, kRankState},
-      [](const RunRow& run) -> Cell { return state_cell(run.state); });
+  add({"state", "state", false, kRankState}, [](const RunRow& run) { return state_cell(run); });
   add({"seconds", "time", true, kRankTime},
       [](const RunRow& run) { return Cell::number(run.seconds, duration(run.seconds)); });
   return columns;

@@ -11,7 +11,7 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/suggest.h"
-#include "control/report/table.h"
+#include "control/report/compare/report_columns.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 
@@ -180,30 +180,40 @@ Panel panel_of(const Store& store, const std::vector<PlottedRun>& runs,
                     {options.smoothing, options.log_x, options.log_y, unit.name, unit.size});
 }
 
+// What tells the runs apart, as `report` orders it; what not all of them have comes last.
+std::vector<ComparedColumn> telling_parameters(const Store& store,
+                                               const std::vector<ReportedRun>& runs) {
+  if (runs.empty()) return {};
+  const std::vector<std::string> paths = store.changed_parameter_paths();
+  std::vector<std::vector<Cell>> cells;
+  for (const std::string& path : paths) {
+    const auto by_run = store.parameter_by_run(path);
+    std::vector<Cell>& of_path = cells.emplace_back();
+    for (const ReportedRun& reported : runs) {
+      const auto found = by_run.find(reported.run.id);
+      const bool has = found != by_run.end() && !found->second.empty();
+      of_path.push_back(has ? value_cell(found->second) : Cell::none());
+    }
+  }
+  auto parameters = by_entropy(parameter_columns(paths, std::move(cells), /*all=*/false));
+  std::stable_partition(parameters.begin(), parameters.end(), [](const ComparedColumn& column) {
+    return std::ranges::none_of(column.cells, [](const Cell& cell) { return cell.text.empty(); });
+  });
+  return parameters;
+}
+
 }  // namespace
 
 std::vector<PlottedRun> plotted_runs(const Store& store, const std::vector<ReportedRun>& runs) {
   constexpr size_t kMostShown = 3;
-  std::vector<std::string> paths;
-  std::vector<std::map<int64_t, std::string>> values;  // of each path, by run
-  for (const std::string& path : store.changed_parameter_paths()) {
-    auto by_run = store.parameter_by_run(path);
-    const auto value = [&](const ReportedRun& run) { return by_run[run.run.id]; };
-    if (runs.empty() || std::all_of(runs.begin(), runs.end(), [&](const ReportedRun& run) {
-          return value(run) == value(runs.front());
-        }))
-      continue;
-    paths.push_back(path);
-    values.push_back(std::move(by_run));
-  }
+  const std::vector<ComparedColumn> parameters = telling_parameters(store, runs);
   std::vector<PlottedRun> plotted;
-  for (const ReportedRun& reported : runs) {
-    std::string label = reported.run.folder;
-    for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i)
-      if (const auto found = values[i].find(reported.run.id);
-          found != values[i].end() && !found->second.empty())
-        label += ' ' + short_title(paths[i], paths) + '=' + value_cell(found->second).text;
-    plotted.push_back({reported.run, std::move(label)});
+  for (size_t run = 0; run < runs.size(); ++run) {
+    std::string label = runs[run].run.folder;
+    for (size_t i = 0; i < std::min(parameters.size(), kMostShown); ++i)
+      if (const std::string& value = parameters[i].cells[run].text; !value.empty())
+        label += ' ' + parameters[i].column.title + '=' + value;
+    plotted.push_back({runs[run].run, std::move(label)});
   }
   return plotted;
 }

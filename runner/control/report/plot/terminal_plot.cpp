@@ -123,12 +123,16 @@ class Pen {
 };
 
 void draw_curves(Canvas& canvas, const Panel& panel, bool letters) {
+  std::vector<std::pair<size_t, Pen>> ended;
   for (size_t i = 0; i < panel.curves.size(); ++i) {
     Pen pen(canvas, i, panel.curves[i].dashed);
     const auto lines = polylines(panel.curves[i], panel, static_cast<size_t>(canvas.dots_wide()));
     for (const Polyline& line : lines) pen.draw(line);
-    if (letters && !lines.empty()) canvas.letter(pen.x(), pen.y(), i);
+    if (!lines.empty()) ended.emplace_back(i, pen);
   }
+  if (!letters) return;
+  // Behind all curves: what is drawn later takes a cell over.
+  for (const auto& [curve, pen] : ended) canvas.letter(pen.x(), pen.y(), curve);
 }
 
 std::string cell_text(const DotCell& cell) {
