@@ -446,6 +446,48 @@ class MadePage(PageTest):
             "lr": value, "aa": value, "train/loss": value, "val/loss": value if run > 1 else {1: None, 2: None}, "zz/quality": value})
         return [*rows, *(("INSERT INTO tag (run, name) VALUES (?, ?)", (run, tag)) for tag in tags)]
 
+    def make_wide_runs(self):
+        """Runs of many parameters, with samples and with system metrics."""
+        kinds = ("optimizer.lr", "run.seed", "run.steps", "model.num_layers", "model.hidden_size", "model.num_heads", "optimizer.beta1",
+                 "optimizer.beta2", "optimizer.weight_decay", "data.batch_size")
+        self.make_store(*(run_rows(run, f"quite-long-{run:08x}", parameters={
+            **{kind: str(1000 * run + i) for i, kind in enumerate(kinds)}, "optimizer.beta1": ("10000", "1000000", "20000")[run - 1]}, series={
+            "train/loss": {step: 900 * run / step + 2 for step in range(1, 301)},
+            "val/loss": {step: 1 + run / 1000 + step / 1e5 for step in range(1, 21)},
+            "system/disk_free_bytes": {step: 62.57 * 2**30 + 1e5 * run * step for step in range(1, 101)},
+            "system/process_memory_bytes": {step: 124 * 2**20 + 2e5 * step for step in range(1, 101)}}) for run in (1, 2, 3)))
+        for run in 1, 2, 3:
+            self.write(f"runs/quite-long-{run:08x}/samples/step1.txt", f"sample of {run}")
+
+    def settle(self):
+        self.page.value("new Promise(done => setTimeout(done, 200))")
+
+    def labels(self, series, axis):
+        return self.page.value(f"Chart.getChart(document.querySelector('[data-series=\"{series}\"] canvas')).scales.{axis}.ticks.map(tick => tick.label)")
+
+    def test_no_two_ticks_read_alike(self):
+        self.make_wide_runs()
+        self.open()
+        self.click("#system-details summary")
+        self.settle()
+        for change in ("null", "state.zoom = [3, 17]", "state.logY = true", "state.logX = true", "state.zoom = null"):
+            self.page.value(f"({change}, drawCurves())")
+            for series in "train/loss", "val/loss", "system/disk_free_bytes", "system/process_memory_bytes":
+                for axis in "x", "y":
+                    labels = self.labels(series, axis)
+                    self.assertGreaterEqual(len(labels), 2, (change, series, axis))
+                    self.assertEqual(len(set(labels)), len(labels), labels)
+        for label in (*self.labels("train/loss", "x"), *self.labels("train/loss", "y")):
+            self.assertRegex(label, r"^[125]0*$")
+        self.page.value("(state.logX = state.logY = false, drawCurves())")
+        self.assertEqual(self.labels("system/process_memory_bytes", "y"), ["120 MiB", "125 MiB", "130 MiB", "135 MiB", "140 MiB", "145 MiB"])
+        self.assertEqual(self.page.value("formatTogether([62.57, 62.575, 62.58].map(value => value * 2 ** 30), true, true)"),
+                         ["62.570 GiB", "62.575 GiB", "62.580 GiB"])
+        self.assertEqual(self.page.value("[logarithmicTicks(1e-7, 1e3), logarithmicTicks(1, 60), logarithmicTicks(2.7, 3.1), formatTogether([0.0003, 10])]"),
+                         [[1e-6, 1e-4, 0.01, 1, 100], [1, 2, 5, 10, 20, 50], [2.7, 2.8, 2.9, 3, 3.1], ["0.0003", "10"]])
+        # One notation along an axis of the parallel coordinates.
+        self.assertEqual(self.page.value("[...document.querySelectorAll('#parallel text')].slice(0, 3).map(text => text.textContent)"), ["beta1", "1e6", "1e4"])
+
     def test_patterns_end_that_a_regular_expression_would_not(self):
         self.make_store(run_rows(1, "a" * 100), run_rows(2, "ab.c"))
         self.open()

@@ -6,6 +6,7 @@ const byId = id => document.getElementById(id);
 const ROWS_AT_ONCE = 200;
 const SHOWN_AT_FIRST = 8;
 const FEW_POINTS = 25;  // up to here a curve shows its points
+const MOST_TICKS = 7;  // of an axis
 const PALETTES = {
   light: ["#0b57b0", "#c2410c", "#15803d", "#7c3aed", "#b91c1c", "#0e7490", "#a16207", "#be185d", "#4d7c0f", "#475569"],
   dark: ["#7cb4ff", "#ffa066", "#79d99a", "#c4a5ff", "#ff9d94", "#67d3e8", "#e6c35c", "#ff9ccb", "#b7dd6b", "#b8c2d0"],
@@ -53,7 +54,54 @@ function formatBytes(value) {
   return `${Number((value / 1024 ** power).toPrecision(4))} ${BYTES[power]}`;
 }
 
-const formatOf = series => series.endsWith("_bytes") ? formatBytes : format;
+const isBytes = series => series != null && series.endsWith("_bytes");
+const formatOf = series => isBytes(series) ? formatBytes : format;
+
+// What all these numbers are written in: B, KiB, MiB and so on.
+const unitOf = values => Math.min(Math.floor(Math.log2(Math.max(1, ...values.map(Math.abs))) / 10), BYTES.length - 1);
+
+// Numbers that stand at one axis, in order: in one notation, with as many digits as tell each from the next; `even`: all with
+// the same number of decimals.
+function formatTogether(values, bytes = false, even = false) {
+  const power = bytes ? unitOf(values) : 0;
+  const numbers = values.map(value => value / 1024 ** power);
+  const sizes = numbers.map(Math.abs).filter(size => size > 0);
+  const steps = numbers.slice(1).map((value, i) => Math.abs(value - numbers[i])).filter(step => step > 0);
+  const error = value => Math.min(1e-4 * Math.abs(value), ...steps.map(step => step / 1000));
+  const exponent = !bytes && sizes.length > 0 && (Math.max(...sizes) >= 1e6 || Math.min(...sizes) < 1e-4);
+  const write = (value, digits) => exponent ? value.toExponential(digits) : value.toFixed(digits);
+  const digitsOf = value => [...Array(16).keys()].find(digits => Math.abs(Number(write(value, digits)) - value) <= error(value)) ?? 16;
+  const most = Math.max(0, ...numbers.map(digitsOf));
+  return numbers.map(value => {
+    if (value === 0) return bytes ? `0 ${BYTES[power]}` : "0";
+    const text = write(value, even && !exponent ? most : digitsOf(value)).replace("e+", "e");
+    return bytes ? `${text} ${BYTES[power]}` : text;
+  });
+}
+
+// Multiples of 1, 2 or 5 times a power of ten, from the last below `low` to the first above `high`.
+function roundTicks(low, high) {
+  const rough = (high - low) / (MOST_TICKS - 2) || Math.abs(high) || 1;
+  const decade = 10 ** Math.floor(Math.log10(rough));
+  const step = decade * [1, 2, 5, 10].find(factor => factor * decade >= rough * (1 - 1e-9));
+  const first = Math.floor(low / step + 1e-9), last = Math.ceil(high / step - 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+// Each 1, 2 and 5, or powers of ten where those are too many; round numbers between where those are too few.
+function logarithmicTicks(low, high) {
+  if (!(low > 0 && Number.isFinite(high))) return [];
+  const inside = value => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
+  const first = Math.floor(Math.log10(low)), decades = Math.ceil(Math.log10(high)) - first + 1;
+  const ticks = (factors, every) => Array.from({ length: decades }, (_, i) => first + i).filter(decade => decade % every === 0)
+    .flatMap(decade => factors.map(factor => Number(`${factor}e${decade}`))).filter(inside);
+  const fine = ticks([1, 2, 5], 1);
+  if (fine.length < 3) return roundTicks(low, high).filter(inside);
+  if (fine.length <= MOST_TICKS) return fine;
+  let every = 1;
+  while (ticks([1], every).length > MOST_TICKS) ++every;
+  return ticks([1], every);
+}
 
 // The best by the goal of the series first, those that are no numbers last.
 function compareValues(series, a, b) {
@@ -228,16 +276,32 @@ function datasets(name) {
   });
 }
 
-function axis(logarithmic, title, write = format) {
+function axis(logarithmic, title, series) {
+  const write = (value, i, ticks) => formatTogether(ticks.map(tick => tick.value), isBytes(series), !logarithmic)[i];
   return {
-    type: logarithmic ? "logarithmic" : "linear", grid: { color: css("--grid") }, ticks: { color: css("--quiet"), maxTicksLimit: 7, callback: value => write(value) },
+    type: logarithmic ? "logarithmic" : "linear", grid: { color: css("--grid") },
+    ticks: { color: css("--quiet"), maxTicksLimit: MOST_TICKS, includeBounds: false, autoSkip: !logarithmic, callback: write },
     title: { display: Boolean(title), text: title, color: css("--quiet") },
+    afterBuildTicks: scale => setTicks(scale, logarithmic, isBytes(series)),
   };
+}
+
+// In place of those of Chart.js, whose logarithmic ones are all digits and whose steps of bytes are round in tens only.
+function setTicks(scale, logarithmic, bytes) {
+  if (logarithmic) scale.ticks = logarithmicTicks(scale.min, scale.max).map(value => ({ value }));
+  if (logarithmic || !bytes) return;
+  const { min, max } = scale.getUserBounds(), unit = 1024 ** unitOf([scale.min, scale.max]);
+  const range = scale.getMinMax(false);
+  const [low, high] = [min, max].every(Number.isFinite) ? [min, max] : range.max > range.min ? [range.min, range.max] : [scale.min, scale.max];
+  const ticks = roundTicks(low / unit, high / unit).map(value => value * unit);
+  if (!Number.isFinite(min)) [scale.min, scale.max] = [ticks[0], ticks.at(-1)];
+  scale.ticks = ticks.filter(value => value >= scale.min && value <= scale.max).map(value => ({ value }));
 }
 
 function applyAxes(chart, name) {
   chart.options.scales.x = axis(state.logX, "step");
-  chart.options.scales.y = axis(state.logY, "", formatOf(name));
+  chart.options.scales.x.ticks.precision = 0;  // no half steps
+  chart.options.scales.y = axis(state.logY, "", name);
   if (!state.zoom) return;
   Object.assign(chart.options.scales.x, { min: state.zoom[0], max: state.zoom[1] });
   const seen = chart.data.datasets.filter(set => !set.hidden).flatMap(set => set.data)
@@ -326,13 +390,13 @@ function drawScatter() {
   const colors = points.map(point => state.shown.has(point.run) ? colorOf(point.run) : css("--quiet"));
   byId("scatter-title").textContent = `${data.columns[y].title} against ${data.columns[x].key}`;
   byId("scatter").setAttribute("aria-label", byId("scatter-title").textContent);
-  const horizontal = numeric ? axis(byId("scatter-log-x").checked, data.columns[x].key)
-    : { ...axis(false, data.columns[x].key), type: "category", labels, ticks: { color: css("--quiet") } };
+  const horizontal = numeric ? axis(byId("scatter-log-x").checked, data.columns[x].key, data.columns[x].series)
+    : { ...axis(false, data.columns[x].key), type: "category", labels, ticks: { color: css("--quiet") }, afterBuildTicks: undefined };
   scatter?.destroy();
   scatter = new Chart(byId("scatter"), {
     type: "scatter", data: { datasets: [{ data: points, pointBackgroundColor: colors, pointBorderColor: css("--card"), pointRadius: 5 }] },
     options: {
-      animation: false, maintainAspectRatio: false, scales: { x: horizontal, y: axis(byId("scatter-log-y").checked, data.columns[y].title) },
+      animation: false, maintainAspectRatio: false, scales: { x: horizontal, y: axis(byId("scatter-log-y").checked, data.columns[y].title, data.columns[y].series) },
       plugins: { legend: { display: false }, tooltip: { callbacks: { label: item => ` ${data.runs[item.raw.run].name}: ${format(item.raw.y)}` } } },
     },
   });
@@ -353,7 +417,7 @@ function drawParallel() {
     const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
     const log = low > 0 && high / low >= 30 ? Math.log : value => value;
     const share = value => high === low ? 0.5 : (log(value) - log(low)) / (log(high) - log(low));
-    return { ends: values.length ? [format(low), format(high)] : ["", ""], at: run => pointValue(run, column) === null ? null : share(pointValue(run, column)) };
+    return { ends: values.length ? formatTogether([low, high], isBytes(data.columns[column].series)) : ["", ""], at: run => pointValue(run, column) === null ? null : share(pointValue(run, column)) };
   });
   const svg = (tag, attributes, text) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
