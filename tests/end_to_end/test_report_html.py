@@ -462,6 +462,80 @@ class MadePage(PageTest):
     def settle(self):
         self.page.value("new Promise(done => setTimeout(done, 200))")
 
+    def test_paper_has_room_for_charts_and_runs_and_shows_what_is_closed(self):
+        self.make_wide_runs()
+        # Chromium lays out pages to print without telling any observer.
+        self.page.call("Page.addScriptToEvaluateOnNewDocument",
+                       source="window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} }")
+        self.open()
+        self.page.call("Emulation.setDeviceMetricsOverride", width=717, height=1000, deviceScaleFactor=1, mobile=False)  # A4 within margins
+        self.page.call("Emulation.setEmulatedMedia", media="print")
+        self.settle()
+        charts = self.page.value("""[...document.querySelectorAll('.canvas')].map(box => {
+          const [drawn, cell] = [box.firstChild, box].map(node => node.getBoundingClientRect());
+          return [drawn.width, cell.width, cell.right, drawn.height, box.firstChild.width / box.firstChild.height];
+        })""")
+        self.assertEqual(len(charts), 5)
+        for width, cell, right, height, shape in charts:
+            self.assertLessEqual(width, cell)
+            self.assertLessEqual(right, 717)
+            self.assertAlmostEqual(width / height, shape, delta=0.1)
+        lines = """(selector => [...document.querySelectorAll(selector)].filter(node => node.textContent.startsWith('quite-long')).map(node => {
+          const text = document.createRange();
+          text.selectNodeContents(node);
+          return [node.textContent, text.getClientRects().length];
+        }))"""
+        names = [[f"quite-long-{run:08x}", 1] for run in (1, 2, 3)]
+        self.assertEqual(self.page.value(f"{lines}('#runs td')"), names)
+        self.assertEqual(self.page.value(f"{lines}('#differences th')"), names)
+        self.assertLessEqual(self.page.value("Math.max(...[...document.querySelectorAll('th, td, svg')].map(cell => cell.getBoundingClientRect().right))"), 717)
+        # What has no room in a run's row stands below it.
+        told = self.page.value("document.querySelector('#runs .below').textContent")
+        for parameter in "hidden_size=1004", "weight_decay=1008", "batch_size=1009":
+            self.assertIn(parameter, told)
+        self.assertEqual(self.page.value("[...document.querySelectorAll('#samples pre')].filter(text => text.offsetHeight > 0).length"), 3)
+        breaks = "['section', '.chart'].map(of => getComputedStyle(document.querySelector(of)).breakInside)"
+        self.assertEqual(self.page.value(breaks), ["auto", "avoid"])
+
+    def test_after_printing_the_page_is_as_before(self):
+        self.make_wide_runs()
+        self.open()
+        self.click("#theme")
+        looks = ("[theme(), [...document.querySelectorAll('details')].map(node => node.open), document.querySelectorAll('#runs .below').length, "
+                 "[...document.querySelectorAll('#curves canvas')].map(canvas => canvas.getBoundingClientRect().width)]")
+        before = self.page.value(looks)
+        self.page.value("(window.printed = [], addEventListener('beforeprint', () => window.printed.push(theme(), "
+                        "document.querySelectorAll('#system canvas').length, document.querySelectorAll('details:not(.no-print):not([open])').length)))")
+        self.page.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
+        self.settle()
+        self.assertEqual(self.page.value("window.printed"), ["light", 2, 0])
+        self.assertEqual(self.page.value(looks), before)
+
+    def test_parallel_coordinates_are_legible_on_a_phone(self):
+        self.make_wide_runs()
+        self.page.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+        self.open()
+        sizes = self.page.value("[...document.querySelectorAll('#parallel text')].map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)")
+        self.assertGreaterEqual(min(sizes), 11)
+        self.assertLessEqual(self.page.value("document.documentElement.scrollWidth"), 390)
+        # Neither blank above nor below, nor one text across another.
+        self.assertEqual(self.page.value("""(svg => {
+          const all = [...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect()), box = svg.getBoundingClientRect();
+          const meet = (a, b) => a !== b && a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+          return [Math.min(...all.map(text => text.top)) - box.top < 12, box.bottom - Math.max(...all.map(text => text.bottom)) < 12, all.some(a => all.some(b => meet(a, b)))];
+        })(document.querySelector('#parallel svg'))"""), [True, True, False])
+        # It scrolls by keyboard too, and its frame leaves the line below a chart alone.
+        self.page.value("document.getElementById('parallel').focus()")
+        self.page.key("ArrowRight", 39)
+        self.settle()
+        self.assertGreater(self.page.value("document.getElementById('parallel').scrollLeft"), 0)
+        self.page.value("document.querySelector('#curves .canvas').focus()")
+        self.page.key("ArrowRight", 39)
+        frame, line = self.page.value("""(box => { const look = getComputedStyle(box);
+          return [box.getBoundingClientRect().bottom + parseFloat(look.outlineWidth) + parseFloat(look.outlineOffset), box.nextSibling.getBoundingClientRect().top];
+        })(document.querySelector('#curves .canvas'))""")
+        self.assertLessEqual(frame, line)
+
     def labels(self, series, axis):
         return self.page.value(f"Chart.getChart(document.querySelector('[data-series=\"{series}\"] canvas')).scales.{axis}.ticks.map(tick => tick.label)")
 
@@ -487,6 +561,20 @@ class MadePage(PageTest):
                          [[1e-6, 1e-4, 0.01, 1, 100], [1, 2, 5, 10, 20, 50], [2.7, 2.8, 2.9, 3, 3.1], ["0.0003", "10"]])
         # One notation along an axis of the parallel coordinates.
         self.assertEqual(self.page.value("[...document.querySelectorAll('#parallel text')].slice(0, 3).map(text => text.textContent)"), ["beta1", "1e6", "1e4"])
+
+    def test_a_wide_table_keeps_the_run_in_sight_and_its_end_before_its_parameters(self):
+        self.make_wide_runs()
+        self.open()
+        heads = self.page.value("[...document.querySelectorAll('#runs th')].map(head => head.textContent)")
+        self.assertLess(max(map(heads.index, ("step", "state", "time"))), min(map(heads.index, ("lr", "seed", "batch_size"))))
+        self.page.call("Emulation.setDeviceMetricsOverride", width=800, height=900, deviceScaleFactor=1, mobile=False)
+        left, scrolled, shown = self.page.value("""(box => {
+          box.scrollLeft = 10000;
+          const cell = document.querySelector('#runs tbody td:nth-child(2)').getBoundingClientRect();
+          return [cell.left - box.getBoundingClientRect().left, box.scrollLeft, document.elementFromPoint(cell.left + 5, cell.top + 5).textContent];
+        })(document.querySelector('.scroll'))""")
+        self.assertGreater(scrolled, 100)
+        self.assertEqual((left, shown), (0, self.page.value(NAMES)[0]))
 
     def test_patterns_end_that_a_regular_expression_would_not(self):
         self.make_store(run_rows(1, "a" * 100), run_rows(2, "ab.c"))

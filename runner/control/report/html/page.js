@@ -6,7 +6,10 @@ const byId = id => document.getElementById(id);
 const ROWS_AT_ONCE = 200;
 const SHOWN_AT_FIRST = 8;
 const FEW_POINTS = 25;  // up to here a curve shows its points
+const FEW_PARAMETERS = 3;  // up to here they name a run, and stand before its end in the table
 const MOST_TICKS = 7;  // of an axis
+const SHORT = 18;  // letters at an axis of the parallel coordinates
+const PAPER = { width: 690, column: 340, height: 272, cell: 192 };  // px, of A4 within usual margins
 const PALETTES = {
   light: ["#0b57b0", "#c2410c", "#15803d", "#7c3aed", "#b91c1c", "#0e7490", "#a16207", "#be185d", "#4d7c0f", "#475569"],
   dark: ["#7cb4ff", "#ffa066", "#79d99a", "#c4a5ff", "#ff9d94", "#67d3e8", "#e6c35c", "#ff9ccb", "#b7dd6b", "#b8c2d0"],
@@ -15,7 +18,7 @@ const PALETTES = {
 const state = {
   order: data.rows.map((_, i) => i), listed: [], sort: null, descending: false, rowLimit: ROWS_AT_ONCE,
   shown: new Set(data.rows.map((_, i) => i).slice(0, SHOWN_AT_FIRST)), muted: new Set(),
-  smoothing: 0, logX: false, logY: false, zoom: null,
+  smoothing: 0, logX: false, logY: false, zoom: null, onPaper: false,
 };
 const theme = () => document.documentElement.dataset.theme;
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -25,7 +28,7 @@ const dashOf = run => [[], [6, 3], [2, 3]][Math.floor(run / PALETTES.light.lengt
 // The run and what sets it apart, where that is short.
 function labelOf(run) {
   const changes = parameterColumns.map(i => `${data.columns[i].title}=${data.rows[run][i][1]}`);
-  return [data.runs[run].name, ...(changes.length <= 3 ? changes : [])].join(" ");
+  return [data.runs[run].name, ...(changes.length <= FEW_PARAMETERS ? changes : [])].join(" ");
 }
 
 function element(tag, attributes = {}, ...children) {
@@ -115,6 +118,31 @@ const resultColumns = data.columns.map((column, i) => i).filter(i => data.column
 
 // --- the table of runs -----------------------------------------------------------------------------
 
+const isLong = text => text.length > (state.onPaper ? 30 : 60);
+
+const pen = document.createElement("canvas").getContext("2d");
+function paperWidth(text) {
+  pen.font = `bold 8pt ${getComputedStyle(document.body).fontFamily}`;
+  return (isLong(text) ? PAPER.cell : pen.measureText(text).width) + 12;
+}
+
+// [the columns of the table, those that stand below each run]. Many parameters stand last, so that the step, the state and the
+// time are seen without scrolling; what is too wide for paper stands below.
+function tableColumns() {
+  const all = data.columns.map((column, i) => i);
+  if (parameterColumns.length <= FEW_PARAMETERS && !state.onPaper) return [all, []];
+  const ordered = [...all.filter(i => data.columns[i].role !== "parameter"), ...parameterColumns];
+  if (!state.onPaper) return [ordered, []];
+  const runs = state.listed.slice(0, state.rowLimit);
+  const texts = i => [...data.columns[i].title.split(" "), ...runs.map(run => data.rows[run][i][1])];
+  const widths = all.map(i => Math.max(...texts(i).map(paperWidth)));
+  let left = PAPER.width - 30;
+  // The name and the end first, then what is left of the others.
+  const first = ordered.filter(i => data.columns[i].role === "other"), others = ordered.filter(i => data.columns[i].role !== "other");
+  const fits = new Set([...first, ...others].filter(i => (left -= widths[i]) >= 0));
+  return [(fits.size === all.length ? all : ordered).filter(i => fits.has(i)), ordered.filter(i => !fits.has(i))];
+}
+
 // A cell is [value, text]; the value of a text is null where it has no better one.
 const valueOf = cell => cell[0] ?? (cell[1] === "" ? null : cell[1]);
 
@@ -165,19 +193,21 @@ function sortBy(column) {
   drawParallel();
 }
 
-function drawHead() {
-  const cells = data.columns.map((column, i) => {
+function drawHead(columns) {
+  const cells = columns.map(i => {
+    const column = data.columns[i];
     const sorted = state.sort === i ? (state.descending ? "descending" : "ascending") : "none";
-    const button = element("button", { type: "button", title: column.key, onclick: () => sortBy(i) }, column.title);
+    // Chromium prints no button in a head that it repeats on the next page.
+    const button = state.onPaper ? column.title : element("button", { type: "button", title: column.key, onclick: () => sortBy(i) }, column.title);
     return element("th", { scope: "col", "aria-sort": sorted, class: column.right ? "right" : "" }, button);
   });
   const focused = [...document.querySelectorAll("#runs th button")].indexOf(document.activeElement);
   document.querySelector("#runs thead").replaceChildren(
     element("tr", {}, element("th", { scope: "col" }, element("span", { class: "quiet" }, "Show")), ...cells));
-  if (focused >= 0) document.querySelectorAll("#runs th button")[focused].focus();
+  if (focused >= 0 && !state.onPaper) document.querySelectorAll("#runs th button")[focused].focus();
 }
 
-function drawRow(run) {
+function drawRow(run, columns, below) {
   const swatch = element("span", { class: "swatch" });
   const color = () => { swatch.style.background = box.checked ? colorOf(run) : ""; };
   // The rows stay, and with them the focus.
@@ -190,15 +220,20 @@ function drawRow(run) {
   const box = element("input", { type: "checkbox", "aria-label": `Show ${data.runs[run].name}`, onchange: toggle });
   box.checked = state.shown.has(run);
   color();
-  const cells = data.rows[run].map((cell, i) => element("td", {
-    class: [data.columns[i].right ? "right" : "", best[i] === run ? "best" : cell[2] ?? "", cell[1].length > 60 ? "long" : ""].join(" ").trim() }, cell[1]));
-  return element("tr", {}, element("td", {}, box, swatch), ...cells);
+  const cells = columns.map(i => [i, data.rows[run][i]]).map(([i, cell]) => element("td", {
+    class: [data.columns[i].right ? "right" : "", best[i] === run ? "best" : cell[2] ?? "", isLong(cell[1]) ? "long" : ""].join(" ").trim() }, cell[1]));
+  const row = element("tr", {}, element("td", {}, box, swatch), ...cells);
+  const told = below.filter(i => data.rows[run][i][1] !== "").map(i => `${data.columns[i].title}=${data.rows[run][i][1]}`);
+  if (!told.length) return [row];
+  row.className = "split";
+  return [row, element("tr", { class: "below" }, element("td"), element("td", { colspan: cells.length }, told.join("  ")))];
 }
 
 function drawTable() {
-  drawHead();
+  const [columns, below] = tableColumns();
+  drawHead(columns);
   const none = element("tr", {}, element("td", { colspan: data.columns.length + 1 }, "There are no runs yet."));
-  const rows = state.listed.slice(0, state.rowLimit).map(drawRow);
+  const rows = state.listed.slice(0, state.rowLimit).flatMap(run => drawRow(run, columns, below));
   document.querySelector("#runs tbody").replaceChildren(...(data.rows.length ? rows : [none]));
   const left = state.listed.length - state.rowLimit;
   byId("more").hidden = left <= 0;
@@ -361,10 +396,23 @@ const importance = name => firstSeries.indexOf(name) + 1 || firstSeries.length +
 function drawDifferences() {
   const runs = shownRuns().slice(0, 30);
   const differing = parameterColumns.filter(i => new Set(runs.map(run => data.rows[run][i][1])).size > 1);
-  const head = element("tr", {}, element("th", { scope: "col" }, "Parameter"), ...runs.map(run => element("th", { scope: "col" }, data.runs[run].name)));
-  const rows = differing.map(i => element("tr", {}, element("th", { scope: "row" }, data.columns[i].key), ...runs.map(run => element("td", {}, data.rows[run][i][1]))));
-  const none = element("tr", {}, element("td", { colspan: runs.length + 1 }, runs.length > 1 ? "None: these runs have the same parameters." : "Show two runs or more to compare them."));
-  byId("differences").replaceChildren(head, ...(rows.length ? rows : [none]));
+  const cell = (tag, text, attributes) => element(tag, { ...attributes, class: isLong(text) ? "long" : "" }, text);
+  const table = some => {
+    const head = element("tr", {}, element("th", { scope: "col" }, "Parameter"), ...some.map(run => cell("th", data.runs[run].name, { scope: "col" })));
+    const rows = differing.map(i => element("tr", {}, element("th", { scope: "row" }, data.columns[i].key), ...some.map(run => cell("td", data.rows[run][i][1]))));
+    return element("tbody", {}, head, ...rows);
+  };
+  const none = element("tr", {}, element("td", {}, runs.length > 1 ? "None: these runs have the same parameters." : "Show two runs or more to compare them."));
+  const most = differing.length && state.onPaper ? runsAcrossPaper(runs, differing) : runs.length;
+  const count = Math.ceil(runs.length / (most || 1)), each = Math.ceil(runs.length / (count || 1));
+  const parts = Array.from({ length: count }, (_, i) => table(runs.slice(i * each, (i + 1) * each)));
+  byId("differences").replaceChildren(...(differing.length ? parts : [none]));
+}
+
+function runsAcrossPaper(runs, differing) {
+  const head = Math.max(...differing.map(i => paperWidth(data.columns[i].key)));
+  const run = Math.max(...runs.flatMap(run => [data.runs[run].name, ...differing.map(i => data.rows[run][i][1])]).map(paperWidth));
+  return Math.max(Math.floor((PAPER.width - head) / run), 1);
 }
 
 const pointValue = (run, column) => {
@@ -406,8 +454,8 @@ function drawScatter() {
 function drawParallel() {
   const y = Number(byId("scatter-y").value);
   const axes = [...parameterColumns.slice(0, 7), y].filter(i => i >= 0);
-  const [width, height, top, bottom] = [Math.max(byId("parallel").clientWidth, axes.length * 90, 260), 272, 34, 34];
-  const place = axes.map((column, i) => 55 + i * (width - 110) / Math.max(axes.length - 1, 1));
+  const room = state.onPaper ? PAPER.width : byId("parallel").clientWidth;
+  const short = text => text.length > SHORT ? `${text.slice(0, SHORT - 1)}…` : text;
   const scales = axes.map(column => {
     if (!isNumeric(column)) {
       const words = [...new Set(state.listed.map(run => data.rows[run][column][1]))].sort();
@@ -419,13 +467,18 @@ function drawParallel() {
     const share = value => high === low ? 0.5 : (log(value) - log(low)) / (log(high) - log(low));
     return { ends: values.length ? formatTogether([low, high], isBytes(data.columns[column].series)) : ["", ""], at: run => pointValue(run, column) === null ? null : share(pointValue(run, column)) };
   });
+  // No text runs into the next, and none is scaled down: what is wider than its place scrolls.
+  const letters = Math.max(...axes.flatMap((column, i) => [data.columns[column].title, ...scales[i].ends]).map(text => short(text).length), 0);
+  const between = Math.max(letters * 6.5 + 8, 60);
+  const [width, height, top, bottom] = [Math.max(room, axes.length * between), 272, 34, 26];
+  const place = axes.map((column, i) => between / 2 + i * (width - between) / Math.max(axes.length - 1, 1));
   const svg = (tag, attributes, text) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     if (text !== undefined) node.textContent = text;
     return node;
   };
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Parameters and result of each run" });
+  const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Parameters and result of each run" });
   for (const run of state.listed.slice(0, 500)) {
     const heights = scales.map(scale => scale.at(run));
     if (heights.includes(null)) continue;
@@ -434,11 +487,16 @@ function drawParallel() {
     line.append(svg("title", {}, `${data.runs[run].name}: ${data.rows[run][y]?.[1] ?? ""}`));
     root.append(line);
   }
+  const label = (i, y, text, attributes = {}) => {
+    const node = svg("text", { ...attributes, x: place[i], y, "text-anchor": "middle" }, short(text));
+    if (short(text) !== text) node.append(svg("title", {}, text));
+    return node;
+  };
   axes.forEach((column, i) => root.append(
     svg("line", { class: "axis", x1: place[i], x2: place[i], y1: top, y2: height - bottom }),
-    svg("text", { class: "name", x: place[i], y: 14, "text-anchor": "middle" }, data.columns[column].title),
-    svg("text", { x: place[i], y: top - 6, "text-anchor": "middle" }, scales[i].ends[1]),
-    svg("text", { x: place[i], y: height - bottom + 15, "text-anchor": "middle" }, scales[i].ends[0])));
+    label(i, 14, data.columns[column].title, { class: "name" }),
+    label(i, top - 6, scales[i].ends[1]),
+    label(i, height - bottom + 15, scales[i].ends[0])));
   byId("parallel").replaceChildren(root);
 }
 
@@ -449,7 +507,7 @@ function drawSamples() {
   byId("samples-section").hidden = !data.runs.some(run => run.samples.length);
   byId("samples").replaceChildren(...(runs.length ? runs.slice(0, 20).map((run, i) => {
     const texts = data.runs[run].samples.flatMap(([name, text]) => [element("p", { class: "quiet" }, name), element("pre", {}, text)]);
-    return element("details", i === 0 ? { open: "" } : {}, element("summary", {}, data.runs[run].name), ...texts);
+    return element("details", i === 0 || state.onPaper ? { open: "" } : {}, element("summary", {}, data.runs[run].name), ...texts);
   }) : [element("p", { class: "quiet" }, "None of the shown runs has samples.")]));
 }
 
@@ -460,20 +518,47 @@ function setTheme(name) {
   byId("theme").textContent = name === "dark" ? "Light theme" : "Dark theme";
 }
 
-// Paper is white, also for those who read in the dark.
-function printInLight() {
-  const paper = matchMedia("print");
+function addSystemCharts() {
+  if (!byId("system").children.length) seriesNames.filter(isSystem).forEach(name => addChart(byId("system"), name));
+}
+
+const allCharts = () => [...charts.values(), ...(scatter ? [scatter] : [])];
+
+// Paper is white, also for those who read in the dark, and shows what is closed. Printing lays the page out anew without telling
+// the charts; so they are drawn before, in about the size they will have.
+function followPaper() {
   let before = null;
-  const follow = () => {
-    if (paper.matches && before === null) before = theme();
-    const wanted = paper.matches ? "light" : before ?? theme();
-    if (!paper.matches) before = null;
-    if (wanted === theme()) return;
-    setTheme(wanted);
+  const details = () => [...document.querySelectorAll("details")];
+  const enter = () => {
+    if (state.onPaper) return;
+    state.onPaper = true;
+    before = { theme: theme(), open: details().map(node => node.open) };
+    setTheme("light");
+    byId("system-details").open = true;
+    addSystemCharts();
     redrawAll();
+    for (const chart of allCharts()) {
+      chart.options.devicePixelRatio = 2;
+      chart.resize(chart === scatter ? PAPER.width : PAPER.column, PAPER.height);
+    }
   };
-  paper.addEventListener("change", follow);
-  follow();
+  const leave = () => {
+    if (!state.onPaper) return;
+    state.onPaper = false;
+    setTheme(before.theme);
+    redrawAll();
+    for (const chart of allCharts()) {
+      chart.options.devicePixelRatio = undefined;
+      chart.resize();
+    }
+    details().forEach((node, i) => { node.open = before.open[i]; });
+  };
+  // The event comes before the pages are counted; the medium changes without one where it is only looked at.
+  const paper = matchMedia("print");
+  addEventListener("beforeprint", enter);
+  addEventListener("afterprint", leave);
+  paper.addEventListener("change", () => paper.matches ? enter() : leave());
+  if (paper.matches) enter();
 }
 
 function start() {
@@ -526,10 +611,16 @@ function start() {
   seriesNames.filter(name => !isSystem(name)).sort((a, b) => importance(a) - importance(b) || (a < b ? -1 : 1)).forEach(name => addChart(byId("curves"), name));
   byId("system-section").hidden = !seriesNames.some(isSystem);
   byId("system-details").addEventListener("toggle", () => {
-    if (byId("system-details").open && !byId("system").children.length) seriesNames.filter(isSystem).forEach(name => addChart(byId("system"), name));
+    if (byId("system-details").open) addSystemCharts();
   });
   redrawAll();
-  printInLight();
+  let width = byId("parallel").clientWidth;
+  new ResizeObserver(() => {
+    if (width === byId("parallel").clientWidth) return;
+    width = byId("parallel").clientWidth;
+    drawParallel();
+  }).observe(byId("parallel"));
+  followPaper();
 }
 
 start();
