@@ -34,6 +34,11 @@ FILES = {
             ("vocab.bpe", 456_318, "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"),
             ("encoder.json", 1_042_301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"))],
     "gpt2": [
+        ("https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/" + name, "gpt2/" + file, size, sha256)
+        for name, file, size, sha256 in (
+            ("vocab.bpe", "merges.txt", 456_318, "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"),
+            ("encoder.json", "vocab.json", 1_042_301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"))
+    ] + [
         (HUGGINGFACE + "openai-community/gpt2/resolve/main/" + name, "gpt2/" + name, size, sha256)
         for name, size, sha256 in (
             ("config.json", 665, "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4"),

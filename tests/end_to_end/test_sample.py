@@ -162,10 +162,12 @@ class Sample(ExprunTest):
     def test_a_huggingface_folder_writes_what_its_run_does(self):
         self.exprun("export", "@last", "--huggingface", "model")
         self.assertEqual(self.greedy("7 little ", "model"), self.greedy("7 little "))
-        (self.folder / "model/tokenizer.json").unlink()
+        (self.folder / "model/tokenizer.json").rename(self.folder / "tokenizer.json")
         self.assertEqual(self.exprun("sample", "model", code=1).err,
                          "exprun: error: sample: model has no tokenizer that exprun reads; it needs tokenizer.json, or "
-                         "vocab.json and merges.txt\n")
+                         "vocab.json and merges.txt, or --tokenizer names one\n")
+        self.assertEqual(self.exprun("sample", "model", "--tokenizer", "tokenizer.json", "--prompt", "7 little ", *GREEDY).out,
+                         self.greedy("7 little "))
 
     def test_eval_takes_a_huggingface_folder(self):
         self.exprun("export", "@last", "--huggingface", "model")

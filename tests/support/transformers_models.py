@@ -39,10 +39,11 @@ MAX_GRAD_NORM = 1.0
 
 def train(model, batches):
     """What AdamW makes of it, with decay of all but biases and norms, and with clipping: the loss and the norm of the
-    gradients before each update, and the weights after the last."""
+    gradients before each update, and the weights after the last. Some first gradients are near 1e-8, where an eps of that
+    size would make updates out of their rounding."""
     groups = [{"params": [value for value in model.parameters() if (value.dim() > 1) == matrices], "weight_decay": decay}
               for matrices, decay in ((True, 0.1), (False, 0.0))]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-6)
     losses, norms = [], []
     for tokens in batches:
         optimizer.zero_grad()

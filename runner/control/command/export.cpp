@@ -181,7 +181,6 @@ void export_folder(const std::string& reference, const FolderRequest& request,
                     "out --adapter to merge it",
                 ExitCode::bad_recipe);
   const CheckpointFolder& checkpoint = held.folder;
-  const ReportedRun reported = reported_run(store, run);
   AtomicFolder writing(target);
   const auto written =
       export_weights(globals.store, run, text,
@@ -194,8 +193,8 @@ void export_folder(const std::string& reference, const FolderRequest& request,
     return;
   }
   const auto warnings = write_huggingface_files(
-      {reported, recipe, data, config, checkpoint.step, dtype, globals.command_line,
-       vocabulary_of(run, recipe), end_of_response(recipe)},
+      {run, store.series(run.id), recipe, data, config, checkpoint.step, dtype,
+       globals.command_line, vocabulary_of(run, recipe), end_of_response(recipe)},
       writing.path());
   writing.commit();
   for (const std::string& warning : warnings) log_warning("export: " + warning);

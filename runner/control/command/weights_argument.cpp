@@ -34,8 +34,8 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
       globals_(globals),
       choice_(checkpoint_choice(command, step)) {
   if (is_huggingface_folder(word)) {
-    if (!tokenizer.empty())
-      throw Error(command + ": a HuggingFace folder has its own tokenizer; leave out --tokenizer",
+    if (!tokenizer.empty() && tokenizer_of(word))
+      throw Error(command + ": '" + word + "' has its own tokenizer; leave out --tokenizer",
                   ExitCode::bad_recipe);
     return;
   }
@@ -75,7 +75,7 @@ void WeightsArgument::require_no_tokenizer() const {
 
 RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) const {
   Words all = implied;
-  if (run_ && !tokenizer_.empty()) {
+  if (!tokenizer_.empty()) {
     const bool is_json = vocabulary_files(tokenizer_).front().filename() == "tokenizer.json";
     all.insert(all.begin(), {std::string("dataset.tokenizer=") + (is_json ? "huggingface" : "gpt2"),
                              "dataset.vocabulary=" + toml_quoted(tokenizer_.string())});
@@ -97,11 +97,11 @@ EvaluatedWeights WeightsArgument::located(RecipeText text) {
             globals_.store.run(run_->folder).path, checkpoint.path,
             tokenizer_.empty() ? nullptr : load_vocabulary(tokenizer_)->to_json()};
   }
-  const auto tokenizer = tokenizer_of(word_);
+  const auto tokenizer = tokenizer_.empty() ? tokenizer_of(word_) : std::optional(tokenizer_);
   if (!tokenizer)
     throw Error(command_ + ": " + word_ +
                 " has no tokenizer that exprun reads; it needs tokenizer.json, or vocab.json and "
-                "merges.txt");
+                "merges.txt, or --tokenizer names one");
   return {std::move(text), "of " + word_, {}, {}, load_vocabulary(*tokenizer)->to_json()};
 }
 

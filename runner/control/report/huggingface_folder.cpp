@@ -10,7 +10,10 @@
 #include "base/process/program.h"
 #include "base/strings.h"
 #include "base/utf8.h"
+#include "control/report/compare/report_columns.h"
 #include "huggingface/tokenizer_settings.h"
+#include "recipe/quantities.h"
+#include "recipe/toml/write.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/tokenizer.h"
 
@@ -201,11 +204,44 @@ TokenizerFiles tokenizer_files(const std::string& of, const ExportedModel& model
   return files;
 }
 
-std::string metric_line(const char* name, const std::optional<SeriesRow>& series) {
-  if (!series) return "";
-  return std::string("| ") + name + " | " + summary_cell(series, ValueName::Which::last).text +
-         " | " + summary_cell(series, ValueName::Which::min).text + " (step " +
-         summary_step(series, ValueName::Which::min).text + ") |\n";
+// Losses and results of evaluations are named "train/loss", "quiz/acc"; what the machine did too.
+bool is_result(const SeriesRow& series) {
+  return series.name.find('/') != series.name.npos && !series.name.starts_with("system/") &&
+         !series.timing;
+}
+
+std::string metric_line(const SeriesRow& series) {
+  using Which = ValueName::Which;
+  std::string best;
+  if (const Goal goal = goal_of(series.name); goal != Goal::none) {
+    const Which which = goal == Goal::lowest ? Which::min : Which::max;
+    best = summary_cell(series, which).text + " (step " + summary_step(series, which).text + ')';
+  }
+  return "| " + series.name + " | " + summary_cell(series, Which::last).text + " | " + best +
+         " |\n";
+}
+
+std::string metrics_text(const std::vector<SeriesRow>& all) {
+  std::string lines;
+  for (const SeriesRow& series : all)
+    if (is_result(series)) lines += metric_line(series);
+  if (lines.empty()) return "";
+  return "\n## Metrics\n\nOver the whole run; losses in nats for each token.\n\n"
+         "| series | last | best |\n|---|---|---|\n" +
+         lines;
+}
+
+// What the weights are, where they are not simply those of the last update.
+std::string weights_text(const ResolvedRecipe& recipe) {
+  std::string text;
+  if (const auto from = text_at(recipe.root(), "model.init_from"))
+    text += " Training began with the weights of `" + *from + "`.";
+  if (const Value* rank = recipe.find("model.lora.rank"))
+    text += " A LoRA adapter of rank " + toml_text(*rank) + " is merged into them.";
+  const Value* average = recipe.find("optimizer.ema");
+  if (const double* decay = average ? average->as<double>() : nullptr; decay && *decay > 0)
+    text += " The weights are moving averages with a decay of " + toml_text(*average) + '.';
+  return text;
 }
 
 std::string data_text(const PreparedData& data) {
@@ -241,22 +277,16 @@ std::string use_text(const ExportedModel& model, bool has_tokenizer) {
 }
 
 std::string model_card(const ExportedModel& model, bool has_tokenizer) {
-  const RunRow& run = model.run.run;
+  const RunRow& run = model.run;
   const bool loads = model.config.obstacles.empty();
-  std::string text =
-      "---\n" + std::string(loads ? "library_name: transformers\n" : "") +
-      "pipeline_tag: text-generation\ntags:\n- exprun\n---\n\n# " + run.name +
-      "\n\nA language model after " + pluralize(model.step, "step") + " of training with exprun " +
-      version() + ", in " + model.dtype +
-      ". Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
-      use_text(model, has_tokenizer);
-  if (const std::string lines = metric_line("train/loss", model.run.train_loss) +
-                                metric_line("val/loss", model.run.val_loss);
-      !lines.empty())
-    text +=
-        "\n## Metrics\n\nOver the whole run, in nats for each token.\n\n"
-        "| series | last | best |\n|---|---|---|\n" +
-        lines;
+  std::string text = "---\n" + std::string(loads ? "library_name: transformers\n" : "") +
+                     "pipeline_tag: text-generation\ntags:\n- exprun\n---\n\n# " + run.name +
+                     "\n\nA language model after " + pluralize(model.step, "step") +
+                     " of training with exprun " + version() + ", in " + model.dtype + '.' +
+                     weights_text(model.recipe) +
+                     " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
+                     use_text(model, has_tokenizer);
+  text += metrics_text(model.series);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
           "` and exported by `" + model.command_line + "`.\n\n```toml\n" + model.recipe.to_toml() +

@@ -15,7 +15,8 @@
 namespace exprun {
 
 struct ExportedModel {
-  const ReportedRun& run;
+  const RunRow& run;
+  std::vector<SeriesRow> series;  // of the run
   const ResolvedRecipe& recipe;
   const PreparedData& data;
   const ModelConfig& config;  // without one: no architecture of transformers is this model

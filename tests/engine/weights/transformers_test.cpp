@@ -43,7 +43,7 @@ at::Tensor targets_of(const at::Tensor& tokens) {
 std::string recipe_of(const fs::path& folder) {
   return "[run]\nsteps = 20\n[model]\n" + model_of(folder) +
          "[batch]\nsequences = 3\nsequence_length = 24\n"
-         "[optimizer]\ntype = \"adamw\"\nlr = 1e-3\nbetas = [0.9, 0.95]\neps = 1e-8\n"
+         "[optimizer]\ntype = \"adamw\"\nlr = 1e-3\nbetas = [0.9, 0.95]\neps = 1e-6\n"
          "weight_decay = 0.1\nmax_grad_norm = 1.0\n[schedule]\ntype = \"constant\"\n";
 }
 

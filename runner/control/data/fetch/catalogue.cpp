@@ -60,20 +60,27 @@ Files alpaca(int64_t) {
            "alpaca_data.json", 0, "", false}};
 }
 
-Files gpt2_tokenizer(int64_t) {
+// GPT-2's vocabulary, under the names that its reader looks for.
+Files gpt2_vocabulary(const std::string& merges, const std::string& tokens) {
   const std::string address = "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/";
-  return {{address + "vocab.bpe", "gpt2_tokenizer/vocab.bpe", 456'318,
+  return {{address + "vocab.bpe", merges, 456'318,
            "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5", false},
-          {address + "encoder.json", "gpt2_tokenizer/encoder.json", 1'042'301,
+          {address + "encoder.json", tokens, 1'042'301,
            "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783", false}};
+}
+
+Files gpt2_tokenizer(int64_t) {
+  return gpt2_vocabulary("gpt2_tokenizer/vocab.bpe", "gpt2_tokenizer/encoder.json");
 }
 
 Files gpt2(int64_t) {
   const std::string address = "https://huggingface.co/openai-community/gpt2/resolve/main/";
-  return {{address + "config.json", "gpt2/config.json", 665,
-           "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4", false},
-          {address + "model.safetensors", "gpt2/model.safetensors", 548'105'171,
-           "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707", false}};
+  Files files = gpt2_vocabulary("gpt2/merges.txt", "gpt2/vocab.json");
+  files.push_back({address + "config.json", "gpt2/config.json", 665,
+                   "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4", false});
+  files.push_back({address + "model.safetensors", "gpt2/model.safetensors", 548'105'171,
+                   "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707", false});
+  return files;
 }
 
 constexpr CatalogueEntry kCatalogue[] = {
@@ -87,7 +94,7 @@ constexpr CatalogueEntry kCatalogue[] = {
     {"alpaca", "52,000 instructions and answers: JSON", "CC BY-NC 4.0", 0, alpaca},
     {"gpt2_tokenizer", "GPT-2's vocabulary: vocab.bpe and encoder.json", "MIT (modified)", 0,
      gpt2_tokenizer},
-    {"gpt2", "GPT-2's 124M weights: safetensors, 548 MB", "MIT", 0, gpt2},
+    {"gpt2", "GPT-2's 124M weights and vocabulary, 550 MB", "MIT", 0, gpt2},
 };
 
 // "*.txt" is anybody's: one of the names must say how it begins.
