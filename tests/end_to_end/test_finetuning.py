@@ -33,6 +33,7 @@ class FineTuning(ExprunTest):
         kept = tensors(self.checkpoint() / "model.safetensors")
         module = "blocks.0.attention.query_key_value"
         self.exprun("export", "tiny", "--huggingface", "merged")
+        self.assertRegex((self.folder / "merged/README.md").read_text(), r" A LoRA adapter of rank \d+ is merged into them\. ")
         merged = tensors(self.folder / "merged/model.safetensors")
         self.assertFalse([name for name in merged if "lora" in name])
         self.exprun("export", "tiny", "--huggingface", "adapter", "--adapter")
@@ -58,6 +59,7 @@ class FineTuning(ExprunTest):
         averages, weights = (tensors(self.checkpoint() / f"{name}.safetensors") for name in ("average", "model"))
         self.assertEqual(averages.keys(), weights.keys())
         self.exprun("export", "tiny", "--huggingface", "out")
+        self.assertRegex((self.folder / "out/README.md").read_text(), r" The weights are moving averages with a decay of 0\.\d+\. ")
         exported = tensors(self.folder / "out/model.safetensors")
         ((_, norm),) = [value for name, value in exported.items() if name.endswith(("ln_f.weight", "final_norm.weight"))]
         self.assertEqual(norm, averages["final_norm.weight"][1])

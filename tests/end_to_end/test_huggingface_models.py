@@ -51,7 +51,8 @@ class HuggingFaceModels(ExprunTest):
                     "activation_function", "tie_word_embeddings"):
             self.assertEqual(written[key], wanted[key], key)
         card = (again / "README.md").read_text()
-        for part in ("library_name: transformers", "after 3 steps", "| val/loss |", "`text.txt`", "```toml\n", "\n[model]\n",
+        for part in ("library_name: transformers", "after 3 steps", "| val/loss |", "`text.txt`",
+                     f"Training began with the weights of `{source}`.", "```toml\n", "\n[model]\n",
                      "exprun export tuned --huggingface models/again"):
             self.assertIn(part, card)
         results = self.exprun("eval", "models/again", "evaluation.perplexity.path=text.txt").out
