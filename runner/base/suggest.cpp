@@ -315,7 +315,7 @@ bool means_training(std::string_view word) {
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands) {
   const char* ours = found_in(std::begin(kCommands), std::end(kCommands), word);
   const bool known = ours && std::find(commands.begin(), commands.end(), ours) != commands.end();
-  return known ? std::string(", did you mean '") + ours + "'?" : "";
+  return known ? std::string("; did you mean '") + ours + "'?" : "";
 }
 
 std::optional<std::string> option_synonym(std::string_view word,

@@ -38,7 +38,7 @@ std::string model_note(std::string_view word);
 // Whether it is another tool's command that trains: "train".
 bool means_training(std::string_view word);
 
-// What to say of a word that is none of the commands: ", did you mean 'ls'?" if they have it; empty
+// What to say of a word that is none of the commands: "; did you mean 'ls'?" if they have it; empty
 // for a word that no other tool has, as far as is known.
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands);
 

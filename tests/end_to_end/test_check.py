@@ -67,7 +67,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
     def test_a_run_says_once_what_only_the_data_tell(self):
         for words in ["--new"], ["--new", "name=again"]:  # the second time the data are prepared
             said = self.exprun("tiny.toml", "steps=1", "batch.sequences=2000", *words).err
-            self.assertEqual(said.count("one step takes 32000 tokens, more than the training data have"), 1, said)
+            self.assertEqual(said.count("one step takes 32000 tokens, more than the training data has"), 1, said)
 
     def test_a_vocabulary_smaller_than_that_of_the_shards_tokenizer(self):
         vocabulary = fixture(self, "data/vocab.bpe").parent

@@ -317,7 +317,7 @@ class Data(unittest.TestCase):
         words = "prepare", "path=a.txt", "validation_fraction=0.0", "--out", "made"
         self.assertIn("'small.json' has 256 tokens, but GPT-2 has 50,257\n",
                       said := self.data(*words, "tokenizer=gpt2", "vocabulary=small.json", code=2))
-        self.assertIn("write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch gpt2_tokenizer\n", said)
+        self.assertIn("write tokenizer = \"huggingface\", or get GPT-2's: exprun data fetch gpt2_tokenizer\n", said)
         self.assertIn("train       5 tokens", self.data(*words, "tokenizer=huggingface", "vocabulary=small.json"))
         said = self.data(*words[:-1], "other", "tokenizer=huggingface", "vocabulary=none.json", code=2)
         self.assertIn("give the tokenizer.json of a byte-level BPE, or its folder\n", said)
@@ -610,7 +610,7 @@ class Data(unittest.TestCase):
             result = subprocess.run([BUILD / "exprun", "data", "info", "made"], cwd=self.folder, text=True,
                                     capture_output=True, timeout=TIMEOUT)
             self.assertEqual(result.returncode, 1, wrong)
-            self.assertIn("error: prepared data: 'made/data.json' does not say what they were made from (", result.stderr)
+            self.assertIn("error: prepared data: 'made/data.json' does not say what the data was made from (", result.stderr)
             self.assertIn("made/train_000001.bin", result.stdout)
 
     def test_a_line_end_in_a_name_ends_no_line(self):
@@ -678,7 +678,7 @@ class Data(unittest.TestCase):
                          "exprun: error: data head: 'made/train_000000.bin' has 3 tokens, none from 3 on\n")
         self.assertEqual(self.data("head", "made/train_000000.bin", "--tokens", "-5", code=2),
                          "exprun: error: data: --tokens takes a whole number of at least 1, not '-5'\n"
-                         "  usage: exprun data head PATH...|--run RUN --step K\n")
+                         "  usage: exprun data head PATH...|--run RUN --step N\n")
 
     def test_a_folder_of_a_run_is_no_set(self):
         (self.folder / "run").mkdir()

@@ -47,7 +47,7 @@ class Fetch(FetchTest):
         _, whole = self.vocabulary()
         self.server.faults = [("drop", 100_000)]
         said = self.fetch(*ONE, "--retries", "0", code=1).stderr
-        self.assertIn(" bytes remaining to read, after one attempt; call again to continue, or " + ELSEWHERE + "\n", said)
+        self.assertIn(" bytes remaining to read, after one attempt; run the command again to continue, or " + ELSEWHERE + "\n", said)
         self.fetch(*ONE)
         self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
         self.assertEqual(self.ranges(), [None, "bytes=100000-", None])
@@ -55,7 +55,7 @@ class Fetch(FetchTest):
     def test_without_size_and_checksum_a_part_is_begun_again(self):
         self.server.faults = [("drop", 100_000)] * 2
         said = self.fetch("alpaca", "--retries", "0", code=1).stderr
-        self.assertIn(" bytes remaining to read, after one attempt; call again, or " + ELSEWHERE + "\n", said)
+        self.assertIn(" bytes remaining to read, after one attempt; run the command again, or " + ELSEWHERE + "\n", said)
         self.assertEqual(self.names(), [])
         self.fetch("alpaca")
         self.assertEqual((self.folder / "data/alpaca_data.json").read_bytes(), ALPACA)
@@ -91,7 +91,7 @@ class Fetch(FetchTest):
 
     def test_without_a_gain_the_retries_end(self):
         self.server.faults = [503] * 3
-        self.refused("The requested URL returned error: 503, after 2 attempts; call again, or " + ELSEWHERE, "--retries", "1")
+        self.refused("The requested URL returned error: 503, after 2 attempts; run the command again, or " + ELSEWHERE, "--retries", "1")
         self.assertEqual(len(self.server.requests), 2)
 
     def test_a_server_that_is_not_there_is_named_in_the_words_of_curl(self):
@@ -101,7 +101,7 @@ class Fetch(FetchTest):
                                     ("http://nowhere.invalid", "Could not resolve host: nowhere.invalid")):
                 said = self.fetch("alpaca", "--retries", "1", code=1, EXPRUN_MIRROR=mirror).stderr
                 self.assertIn(f"': {problem}", said)
-                self.assertTrue(said.endswith(f", after 2 attempts; call again, or {ELSEWHERE}\n"), said)
+                self.assertTrue(said.endswith(f", after 2 attempts; run the command again, or {ELSEWHERE}\n"), said)
 
     def test_a_refusal_is_an_error_at_once(self):
         for status in 401, 403, 404:
@@ -128,7 +128,7 @@ class Fetch(FetchTest):
     def test_what_is_wrong_without_a_checksum_too_is_not_kept(self):
         for body, problem in ((b"", "is empty"), (ALPACA[:-1], "is not JSON, or not all of it")):
             self.server.files[ADDRESS] = body
-            self.refused(f"what arrived {problem}, after one attempt; call again, or {ELSEWHERE}", "--retries", "0")
+            self.refused(f"what arrived {problem}, after one attempt; run the command again, or {ELSEWHERE}", "--retries", "0")
             self.refused(f"what arrived {problem}, twice; {ELSEWHERE}")
             self.assertEqual(self.names(), [])
 
@@ -141,7 +141,7 @@ class Fetch(FetchTest):
         self.server.files[path] = b"X" + whole[1:]
         where = f"exprun: error: data fetch: '{self.server.address}{path}': "
         self.assertEqual(self.fetch(*ONE, code=1).stderr,
-                         where + f"what arrived has another SHA-256 than {VOCABULARY_HASH}, twice; {CHANGED}\n")
+                         where + f"what arrived has a different SHA-256 than {VOCABULARY_HASH}, twice; {CHANGED}\n")
         self.server.files[path] = whole + b"X"
         self.assertEqual(self.fetch(*ONE, code=1).stderr,
                          where + f"what arrived has 456319 bytes instead of 456318, twice; {CHANGED}\n")
@@ -265,7 +265,7 @@ class Fetch(FetchTest):
 
     def test_an_unknown_name_has_a_suggestion(self):
         self.assertEqual(self.fetch("alpacca", code=2).stderr,
-                         "exprun: error: data fetch: 'alpacca' is not in the catalogue, did you mean 'alpaca'?\n")
+                         "exprun: error: data fetch: 'alpacca' is not in the catalogue; did you mean 'alpaca'?\n")
 
     def test_no_other_command_loads_libcurl(self):
         libraries = subprocess.run(["ldd", BUILD / "exprun"], capture_output=True, text=True, check=True).stdout

@@ -37,7 +37,7 @@ class WithDriver(ExprunTest):
 
     def test_an_old_driver_is_named_with_what_is_needed(self):
         self.assertEqual(self.refusal("run.device=cuda", FAKE_NVML_OLD_DRIVER="1"),
-                         "<override 1>:1:12: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
+                         "<override 1>:1:12: error: NVIDIA driver 535.104.05 supports CUDA up to 12.2, "
                          "but exprun-trainer-cuda needs 13.0\n    run.device=cuda\n"
                          "               ^^^^ install a newer driver; run.device=cpu trains on the CPU\n")
 
@@ -68,13 +68,13 @@ class WithDriver(ExprunTest):
 
     def test_auto_goes_on_on_the_cpu_and_says_why(self):
         result = self.run_with("tiny.toml", FAKE_NVML_OLD_DRIVER="1")
-        self.assertIn("exprun: warning: gpu: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, "
+        self.assertIn("exprun: warning: gpu: NVIDIA driver 535.104.05 supports CUDA up to 12.2, "
                       "but exprun-trainer-cuda needs 13.0: the run trains on the CPU\n", result.err)
         self.assertEqual(self.state(), "finished")
 
     def test_check_only_warns(self):
         result = self.run_with("check", "tiny.toml", "run.device=cuda", FAKE_NVML_OLD_DRIVER="1")
-        self.assertIn("warning: the NVIDIA driver 535.104.05 runs CUDA up to 12.2", result.err)
+        self.assertIn("warning: NVIDIA driver 535.104.05 supports CUDA up to 12.2", result.err)
         self.assertIn("no mistakes", result.out)
 
     def test_doctor_says_where_runs_train(self):
@@ -82,7 +82,7 @@ class WithDriver(ExprunTest):
         self.assertEqual(said["gpus"][0], "NVIDIA Fake 80GB, 80.0 GiB, GPU-11111111-aaaa")
         self.assertEqual(said["training"], "on GPUs")
         said = json.loads(self.run_with("doctor", "--json", FAKE_NVML_OLD_DRIVER="1").out)["gpu"]
-        self.assertTrue(said["training"].startswith("on the CPU: the NVIDIA driver 535.104.05 "), said)
+        self.assertTrue(said["training"].startswith("on the CPU: NVIDIA driver 535.104.05 "), said)
 
 
 class CudaProgram(ExprunTest):

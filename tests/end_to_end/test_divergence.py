@@ -148,12 +148,12 @@ class DataOfAStep(DivergenceTest):
         self.assertIn(f"`exprun data head --run {name} --store other --step 25` prints the data of step 25\n", said)
 
     def test_mistakes(self):
-        usage = "\n  usage: exprun data head PATH...|--run RUN --step K\n"
-        for words, said in (((), "name shards or folders of them, or a run with --run RUN --step K"),
+        usage = "\n  usage: exprun data head PATH...|--run RUN --step N\n"
+        for words, said in (((), "name shards or folders of them, or a run with --run RUN --step N"),
                             (("text.txt", "--step", "1"), "takes either PATH... or --run RUN, not both"),
                             (("--step", "1"), "--step and --batch need --run RUN"),
-                            (("--run", "@last"), "--run needs one of --step K and --batch N"),
-                            (("--run", "@last", "--step", "1", "--batch", "2"), "--run needs one of --step K and --batch N")):
+                            (("--run", "@last"), "--run needs one of --step N and --batch N"),
+                            (("--run", "@last", "--step", "1", "--batch", "2"), "--run needs one of --step N and --batch N")):
             self.assertEqual(self.head(*words, code=2), f"exprun: error: data head: {said}\n")
         self.assertEqual(self.head("--run", "@last", "--step", "0", code=2),
                          f"exprun: error: data: --step takes a whole number of at least 1, not '0'{usage}")

@@ -71,8 +71,8 @@ class Help(ExprunTest):
             self.assertEqual(self.exprun(word).out, said)
 
     def test_help_of_what_is_no_command(self):
-        for words, message in ((("data", "prepar"), "data: there is no command 'prepar', did you mean 'prepare'?"),
-                               (("chek",), "help: there is no command 'chek', did you mean 'check'?"),
+        for words, message in ((("data", "prepar"), "data: there is no command 'prepar'; did you mean 'prepare'?"),
+                               (("chek",), "help: there is no command 'chek'; did you mean 'check'?"),
                                (("check", "show"), "help: 'check' has no commands of its own")):
             self.assertEqual(self.exprun("help", *words, code=2).err, f"exprun: error: {message}\n")
 

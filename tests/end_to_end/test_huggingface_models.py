@@ -149,7 +149,7 @@ class HuggingFaceModels(ExprunTest):
         for change in (lambda file: file.write_text("#version: 0.3\n"), lambda file: file.unlink()):
             change(self.folder / "own/merges.txt")
             said = self.exprun("export", "@last", "--huggingface", "out").err
-            self.assertIn("own' is gone or has changed since the data were prepared: its chat template and special tokens were not "
+            self.assertIn("own' is gone or has changed since the data was prepared: its chat template and special tokens were not "
                           "copied\n", said)
             shutil.rmtree(self.folder / "out")
 
@@ -180,7 +180,7 @@ class HuggingFaceModels(ExprunTest):
         shutil.rmtree(out)
         (source / "tokenizer.json").unlink()
         said = self.exprun("export", "@last", "--huggingface", "out").err
-        self.assertIn(f"warning: export: '{source}/tokenizer.json' is gone or has changed since the data were prepared: its chat "
+        self.assertIn(f"warning: export: '{source}/tokenizer.json' is gone or has changed since the data was prepared: its chat "
                       "template and special tokens were not copied\n", said)
         self.assertFalse((out / "chat_template.jinja").exists())
         for name in "generation_config.json", "config.json":

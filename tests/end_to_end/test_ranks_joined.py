@@ -185,7 +185,7 @@ class JoinedRanks(ExprunTest):
         self.assertIn("nothing to do: the run is finished\n", again[1].err)
         refused = self.all_ranks("resume", "@last", "lr=1")
         self.assert_codes(2, refused)
-        self.assertIn("cannot continue with another recipe", refused[1].err)
+        self.assertIn("cannot continue with a different recipe", refused[1].err)
         self.assert_codes(4, self.all_ranks("resume", "nothing"))
 
     def test_rank_0_that_is_killed_ends_the_others_with_codes_for_their_launcher(self):

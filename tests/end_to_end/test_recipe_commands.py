@@ -259,13 +259,13 @@ class Schema(ExprunTest):
     def test_an_unknown_name(self):
         self.exprun("schema", "lrr", "--json", code=2)
         self.assertEqual(self.exprun("schema", "schedule/cosin", code=2).err,
-                         "exprun: error: schema: there is no table, type or key 'schedule/cosin', "
+                         "exprun: error: schema: there is no table, type or key 'schedule/cosin'; "
                          "did you mean 'schedule/cosine'?\n")
         for name, meant in (("weigth_decay", "weight_decay"), ("betsa", "betas"), ("batas", "betas"), ("extend", "extends"),
                             ("model.norm.esp", "model.norm.eps"), ("optimizer.groups.NAME.mach", "optimizer.groups.NAME.match"),
                             ("optimiser", "optimizer")):
             self.assertEqual(self.exprun("schema", name, code=2).err,
-                             f"exprun: error: schema: there is no table, type or key '{name}', did you mean '{meant}'?\n")
+                             f"exprun: error: schema: there is no table, type or key '{name}'; did you mean '{meant}'?\n")
 
     def test_the_keys_outside_of_the_tables(self):
         version = """\

@@ -156,7 +156,7 @@ class Sample(ExprunTest):
     def test_what_is_no_setting_is_told_what_it_may_be(self):
         self.assertIn("'ROMEO:' is not key=value; for a prompt write --prompt ROMEO:\n",
                       self.exprun("sample", "@last", "ROMEO:", code=2).err)
-        self.assertIn("unknown option '--temperature', did you mean 'temperature=VALUE'?",
+        self.assertIn("unknown option '--temperature'; did you mean 'temperature=VALUE'?",
                       self.exprun("sample", "@last", "--temperature", "1", code=2).err)
 
     def test_a_huggingface_folder_writes_what_its_run_does(self):

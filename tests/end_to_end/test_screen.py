@@ -113,7 +113,7 @@ exprun: saved in runs/tiny-UID/checkpoints/step_00000040
 exprun: samples in runs/tiny-UID/samples
 exprun: next:
   exprun report   compares the runs
-  exprun sample tiny-UID   writes text with this one
+  exprun sample tiny-UID   generates text with it
   exprun resume tiny-UID run.steps=80   trains it twice as long""")
 
     def test_what_comes_next_is_a_command_that_works(self):

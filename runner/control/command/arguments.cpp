@@ -55,7 +55,7 @@ const char* meaning(ExitCode code) {
       return "saved; run the same command again";
     case ExitCode::interrupted_int:
     case ExitCode::interrupted_term:
-      return "saved after a signal; the same command continues";
+      return "saved on a signal; the same command continues it";
   }
   return "";
 }
@@ -143,13 +143,13 @@ struct Arguments::Impl {
     const std::string option = extra.substr(0, extra.find('='));
     auto near = option_synonym(option, places.option_names());
     if (const std::string meant = subcommand_for(option); !near && !meant.empty())
-      refuse("unknown option '" + extra + "', did you mean '" + meant + "'?");
+      refuse("unknown option '" + extra + "'; did you mean '" + meant + "'?");
     const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
     if (const std::string note = reads_recipe ? option_note(option) : ""; !near && !note.empty())
       refuse("unknown option '" + extra + "'" + note);
     if (!near && usage.find("key=") != std::string::npos) near = change_for(option, extra);
     if (!near) near = nearest(option, places.option_names());
-    refuse("unknown option '" + extra + "'" + (near ? ", did you mean '" + *near + "'?" : ""));
+    refuse("unknown option '" + extra + "'" + (near ? "; did you mean '" + *near + "'?" : ""));
   }
 
   // "exprun sweep ls" of "--list"; empty where the command has none like it.

@@ -24,7 +24,7 @@ int dispatch(Words words) {
         words[0].substr(std::min(words[0].size(), words[0].find_first_not_of('-')));
     throw Error(
         "'" + words[0] + "' is neither a command nor a recipe" +
-            (means_training(bare) ? "; `exprun RECIPE` trains, where RECIPE is a .toml file"
+            (means_training(bare) ? "; to train, use `exprun RECIPE` with a .toml file"
                                   : meant_command_or_recipe(commands(), bare, "exprun --help")),
         ExitCode::bad_recipe);
   }
@@ -87,7 +87,7 @@ std::string meant_command(std::span<const Command> commands, const std::string& 
   const std::string synonym = command_synonym(word, names);
   if (!synonym.empty()) return synonym;
   const auto near = nearest(word, names);
-  return near ? ", did you mean '" + *near + "'?" : "; see " + help;
+  return near ? "; did you mean '" + *near + "'?" : "; see " + help;
 }
 
 std::string meant_command(const std::string& word) {

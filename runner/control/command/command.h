@@ -33,7 +33,7 @@ std::span<const Command> commands();
 // null if there is none
 const Command* find_command(std::span<const Command> commands, const std::string& name);
 
-// For the message about a word that is none: ", did you mean 'check'?", or "; see exprun --help".
+// For the message about a word that is none: "; did you mean 'check'?", or "; see exprun --help".
 std::string meant_command(const std::string& word);
 std::string meant_command(std::span<const Command> commands, const std::string& word,
                           const std::string& help);

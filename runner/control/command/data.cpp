@@ -119,7 +119,7 @@ std::string chosen_options(const json& options) {
 
 Error unsaid(const std::filesystem::path& description, const std::string& problem) {
   return Error("prepared data: '" + description.string() +
-               "' does not say what they were made from (" + problem + ")");
+               "' does not say what the data was made from (" + problem + ")");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ const CatalogueEntry& entry_named(const std::string& name) {
   }
   const auto near = nearest(name, names);
   throw Error("data fetch: '" + name + "' is not in the catalogue" +
-                  (near ? ", did you mean '" + *near + "'?" : "; it has " + list),
+                  (near ? "; did you mean '" + *near + "'?" : "; it has " + list),
               ExitCode::bad_recipe);
 }
 
@@ -192,10 +192,9 @@ int run_data_fetch(const Words& words, const Globals&) {
   TableFormat format;
   Arguments arguments(
       "data fetch [NAME]",
-      "Gets a public data set; without a name, lists them. A call that was stopped can be "
-      "repeated, "
-      "and continues. Proxies are taken from http_proxy, https_proxy and no_proxy; EXPRUN_MIRROR "
-      "is the address of a server to ask instead.");
+      "Fetches a public data set, or lists all. If it is stopped, run it again to continue. "
+      "Proxies are taken from http_proxy, https_proxy and no_proxy; EXPRUN_MIRROR is the address "
+      "of a server to ask instead.");
   arguments.optional_word("NAME", name, "a name from the list", offered_sets)
       .number("--shards", shards, "only the first N training shards")
       .option("--to", "FOLDER", folder, "the folder to write (default: data)", offer::folders)

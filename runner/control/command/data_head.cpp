@@ -1,4 +1,4 @@
-// exprun data head PATH...|--run RUN --step K
+// exprun data head PATH...|--run RUN --step N
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -117,11 +117,11 @@ void require_one_source(const Words& paths, const BatchChoice& choice) {
   const char* problem = nullptr;
   if (paths.empty() && choice.run.empty())
     problem = chooses ? "--step and --batch need --run RUN"
-                      : "name shards or folders of them, or a run with --run RUN --step K";
+                      : "name shards or folders of them, or a run with --run RUN --step N";
   else if (!paths.empty() && (chooses || !choice.run.empty()))
     problem = "takes either PATH... or --run RUN, not both";
   else if (!choice.run.empty() && choice.step.has_value() == choice.batch.has_value())
-    problem = "--run needs one of --step K and --batch N";
+    problem = "--run needs one of --step N and --batch N";
   else if (std::count(paths.begin(), paths.end(), "") > 0)
     problem = "PATH is empty";
   if (problem) throw Error(std::string("data head: ") + problem, ExitCode::bad_recipe);
@@ -133,16 +133,17 @@ int run_data_head(const Words& words, const Globals& globals) {
   Words paths;
   BatchChoice choice;
   HeadOptions options;
-  Arguments arguments("data head PATH...|--run RUN --step K",
+  Arguments arguments("data head PATH...|--run RUN --step N",
                       "Prints the first tokens of a shard as text, or the samples that a step of a "
                       "run trains on.");
   arguments.words("PATH...", paths, "shards, or folders of them", offer::files)
       .option("--run", "RUN", choice.run, "print samples of this run", offer::runs)
       .number("--step", choice.step, "the samples of this step, from 1", 1)
-      .number("--batch", choice.batch,
-              "the samples of this global batch, counted from 1; after a rollback, a step uses a "
-              "later batch than its own number",
-              1)
+      .number(
+          "--batch", choice.batch,
+          "the samples of this global batch, counted from 1; after a rollback, batch numbers run "
+          "ahead of step numbers",
+          1)
       .number("--tokens", options.tokens,
               "number of tokens (default: 256 of a shard, all of a sample)", 1)
       .number("--from", options.from, "number of the first token (default: 0)")

@@ -139,7 +139,7 @@ int run_data_info(const Words& words, const Globals&) {
   Arguments arguments(
       "data info PATH...",
       "Describes files of tokens (format, counts, range) and what prepared folders were made from. "
-      "Knows the shards of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
+      "Supports shards of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--histogram", most, "list the N most frequent tokens instead")
       .option("--vocabulary", "PATH", vocabulary, "a BPE vocabulary, to show tokens as text",

@@ -63,17 +63,17 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments(
       "data prepare RECIPE|key=value...",
-      "Turns text, JSON Lines or JSON into token shards. A second call does nothing unless a "
-      "source has changed. A call that was killed can be repeated and continues, unless it read "
-      "standard input; its unfinished data is in FOLDER.partial, or in the store's folder, where "
-      "exprun gc deletes it. Memory does not grow with the amount of text, but each thread holds a "
-      "whole record, and a file compressed with zstd --long=N needs 2^N bytes.");
+      "Turns text, JSON Lines or JSON into token shards. Running it again does nothing unless a "
+      "source has changed. If killed, run it again to continue, unless it read standard input; its "
+      "unfinished data is in FOLDER.partial, or in the store's folder, where exprun gc deletes it. "
+      "Memory use does not grow with the text, but each thread holds a whole record, and a file "
+      "compressed with zstd --long=N needs 2^N bytes.");
   arguments
       .words("key=value...", what, "keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))
       .form("RECIPE", "the data of a recipe, and changes to it")
       .option("--out", "FOLDER", out,
-              "a new or empty folder to write (default: below the store, named by content)",
+              "a new or empty folder to write (default: in the store, named by content)",
               offer::folders)
       .number("--threads", threads, "tokenizing threads (default: all cores)")
       .flag("--json", json, "print the description of the data as JSON")

@@ -187,7 +187,7 @@ bool healthy(const ordered_json& sections) {
 int run_doctor(const Words& words, const Globals& globals) {
   bool json = false;
   Arguments arguments("doctor", "Reports what exprun finds on this machine and in its store.");
-  arguments.flag("--json", json, "for a script")
+  arguments.flag("--json", json, "print JSON")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun doctor", "exit code 1 if a trainer, a GPU or the store is broken")
       .example("exprun doctor --json", "for a script");

@@ -136,11 +136,11 @@ int run_eval(const Words& words, const Globals& globals) {
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option("--as", "NAME", name, "record the results as eval/NAME/METRIC")
       .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
-      .flag("--json", json, "print JSON, with every digit")
+      .flag("--json", json, "print JSON at full precision")
       .note("Paths are relative to the working directory of the run.")
       .exit_codes(kReadsRuns)
-      .example("exprun eval @last", "all evaluations of its recipe")
-      .example("exprun eval @last --step best", "the same of the checkpoint with the best value")
+      .example("exprun eval @last", "all evaluations in its recipe")
+      .example("exprun eval @last --step best", "the same for the best checkpoint")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe")
       .example("exprun eval @last evaluation.val_loss.tokens=auto --as whole",

@@ -57,7 +57,7 @@ void require_series(const Store& store, const Words& metrics) {
     if (std::ranges::count(known, name)) continue;
     const auto near = nearest(name, known);
     throw Error("export: no run has a series '" + name + "'" +
-                    (near ? ", did you mean '" + *near + "'?" : "; there are " + listed(known)),
+                    (near ? "; did you mean '" + *near + "'?" : "; there are " + listed(known)),
                 ExitCode::bad_recipe);
   }
 }
@@ -237,11 +237,11 @@ int run_export(const Words& words, const Globals& globals) {
               "write the model of one run, which must be GPT-2's, to a new file that llm.c reads",
               offer::files)
       .option("--step", "N|best|last", folder.step,
-              std::string("with --huggingface and --llmc: ") + kStepHelp,
+              std::string("with --huggingface or --llmc: ") + kStepHelp,
               offer::one_of({"best", "last"}))
       .option("--dtype", "TYPE", folder.dtype,
-              "with --huggingface and --llmc: the number format of the weights, fp32, bf16 or, not "
-              "for llm.c, fp16 (default: fp32)")
+              "with --huggingface or --llmc: the number format of the weights: fp32, bf16 or (not "
+              "llm.c) fp16 (default: fp32)")
       .flag("--adapter", folder.adapter_only,
             "with --huggingface: write only the adapter of a run with [model.lora], in peft's "
             "format; without this flag it is merged into the weights")

@@ -51,7 +51,7 @@ int run_fork(const Words& words, const Globals& globals) {
                       "Starts a new run from a checkpoint of another: from its weights and its "
                       "optimizer state, with changes to its recipe. Step numbers continue, so "
                       "run.steps includes those before the fork. Without changes, the new run "
-                      "gives the same losses as the first.");
+                      "repeats the original's losses.");
   arguments.run_word(asked.reference)
       .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
       .option("--step", "N|best|last", asked.step, kStepHelp, offer::one_of({"best", "last"}))
@@ -62,7 +62,7 @@ int run_fork(const Words& words, const Globals& globals) {
       .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
                "continue from the best checkpoint with a lower learning rate")
       .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=6000",
-               "with another optimizer");
+               "with a different optimizer");
   if (!arguments.parse(words)) return 0;
   require_overrides(asked.overrides, "fork");
   const auto run = [&](const AttemptBegun& begun) {

@@ -139,7 +139,7 @@ void delete_unused_data(const Store& store, const StoreFolder& folder) {
   const auto preparing = TransientLock::try_take(preparing_lock(folder.data()));
   if (!preparing)
     return log_warning(
-        "gc: data are being prepared, so none is deleted; run exprun gc --data again later");
+        "gc: data is being prepared, so none is deleted; run exprun gc --data again later");
   const auto sets = unused_data(store, folder, /*without_removed=*/false);
   int64_t bytes = 0;
   for (const fs::path& set : sets) {

@@ -24,7 +24,7 @@ constexpr const char* kOptions =
     "  -h, --help     explain the command\n"
     "\n"
     "Changes to a recipe:\n"
-    "  key=value      in TOML; strings and periods need no quotes: warmup=\"20 steps\"\n"
+    "  key=value      TOML; strings and durations need no quotes: warmup=\"20 steps\"\n"
     "  a.b.key=value  where the key alone is ambiguous\n"
     "  '~key'         reset to the default; the quotes protect ~ from the shell\n"
     "  +a.name.key=v  the '+' is optional; for tables that you name\n"
@@ -38,12 +38,12 @@ constexpr const char* kTail =
     "  LIBTORCH       the LibTorch folder that ${libtorch} stands for in paths\n"
     "  NO_COLOR       no colors\n"
     "  EXPRUN_MIRROR  address of a server that `data fetch` downloads from instead\n"
-    "  XDG_CACHE_HOME folder of caches: plans, measured kernels\n"
+    "  XDG_CACHE_HOME folder for caches: plans, kernel choices\n"
     "\n"
     "Examples:\n"
     "  exprun recipes/quickstart.toml            train; Ctrl-C saves it, and the same\n"
     "                                            command continues it\n"
-    "  exprun recipes/quickstart.toml lr=3e-4    the same with another learning rate\n"
+    "  exprun recipes/quickstart.toml lr=3e-4    with a different learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
     "  exprun report                             compare what was run\n"
     "\n"
@@ -91,7 +91,7 @@ int explain(Words names, const Globals& globals) {
 
 int run_help(const Words& words, const Globals& globals) {
   Words names;
-  Arguments arguments("help [COMMAND...]", "Explains a command; without one, lists them.");
+  Arguments arguments("help [COMMAND...]", "Explains a command, or lists all commands.");
   arguments
       .words("COMMAND...", names,
              "the name of a command, such as sweep or 'data prepare'; RECIPE explains how to run a "
@@ -99,7 +99,7 @@ int run_help(const Words& words, const Globals& globals) {
              offered_commands)
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun help sweep", "the same as exprun sweep --help")
-      .example("exprun help data prepare", "a command of a command");
+      .example("exprun help data prepare", "a subcommand");
   if (!arguments.parse(words)) return 0;
   if (names.empty()) {
     print(kHead + command_lines(commands()) + kOptions + exit_code_lines() + kTail);

@@ -331,7 +331,7 @@ int run_new(const Words& words, const Globals&) {
   StarterRequest request{"gpt", "text", "", "", {}, {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a first recipe that you can run as it is, with every key explained.");
-  arguments.optional_word("NAME", name, "of the file, with or without .toml (default: experiment)")
+  arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
       .option("--model", "TYPE", request.model, "the model (default: gpt); see exprun schema model",
               types_of("model"))
       .option("--data", "TYPE", request.data,
@@ -343,8 +343,8 @@ int run_new(const Words& words, const Globals&) {
           offer::folders)
       .option(
           "--path", "FILES", request.path,
-          "the data: a path, a glob, or the folder of prepared shards (default: with --from the "
-          "text of the exported run, if it is here; else C++ headers of LibTorch)",
+          "the data: a path, a glob, or the folder of prepared shards (default: with --from, the "
+          "exported run's text if present; else LibTorch's C++ headers)",
           offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "

@@ -100,7 +100,7 @@ std::string meant_recipe(const std::string& word) {
 std::string meant_command_or_recipe(std::span<const Command> commands, const std::string& word,
                                     const std::string& help) {
   const std::string recipe = meant_recipe(word);
-  return recipe.empty() ? meant_command(commands, word, help) : ", did you mean '" + recipe + "'?";
+  return recipe.empty() ? meant_command(commands, word, help) : "; did you mean '" + recipe + "'?";
 }
 
 void MachineOptions::add_to(Arguments& arguments) {
@@ -115,10 +115,9 @@ void MachineOptions::add_to(Arguments& arguments) {
       .option("--rdzv-endpoint", "HOST:PORT", rdzv_endpoint_,
               "the address of machine 0 and a free port there")
       .note(
-          "The machines may start minutes apart. The others wait for machine 0 as long as its "
-          "command runs, even if it prepares data for hours, but only ten minutes if nothing "
-          "listens at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit "
-          "code "
+          "Machines may start minutes apart. All others wait for machine 0 while its command "
+          "runs, even if it prepares data for hours, but only ten minutes if nothing is listening "
+          "at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit code "
           "75: run the same commands again.");
 }
 

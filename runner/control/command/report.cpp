@@ -41,15 +41,15 @@ void declare(Asked& asked, Arguments& arguments) {
                   offer::runs);
   asked.where.declare(arguments);
   arguments
+      .option("--sweep", "ID", asked.sweep,
+              "only the runs of this sweep: its id, name, uid or @last; runs that differ only in "
+              "run.seed share a row",
+              offer::sweeps)
       .option(
-          "--sweep", "ID", asked.sweep,
-          "only the runs of this sweep: its id, name, uid or @last; runs that differ in run.seed "
-          "only are one row",
-          offer::sweeps)
-      .option("--metric", "NAME[:WHICH]", asked.metrics,
-              "show this series instead of the usual ones; WHICH is last (default), min, max or "
-              "at(STEP); or the heading of a usual one, as 'best val/loss'; may be repeated "
-              "(default: the metric of the sweep or of the recipes, val/loss and train/loss)")
+          "--metric", "NAME[:WHICH]", asked.metrics,
+          "show this series instead of the usual ones; WHICH is last (default), min, max or "
+          "at(STEP); or a usual heading, such as 'best val/loss'; may be repeated (default: the "
+          "metric of the sweep or of the recipes, val/loss and train/loss)")
       .option("--columns", "A,B", asked.columns,
               "show these columns only; parameters and series are columns too")
       .flag("--all-parameters", asked.all_parameters,
@@ -73,13 +73,12 @@ void declare(Asked& asked, Arguments& arguments) {
               "write a page for a browser instead, with curves, parameters and samples; it is one "
               "file and needs no network")
       .flag("--follow", asked.follow,
-            "with --html: write the page again every 2 s, a large one less often, while runs train "
-            "or "
-            "a sweep goes on, until Ctrl-C")
+            "with --html: rewrite the page every 2 s (less often if large) while runs train or a "
+            "sweep continues, until Ctrl-C")
       .exit_codes(kFindsRuns)
       .example("exprun report", "every run of the store")
       .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
-               "the five best of some runs")
+               "the five best matches")
       .example(
           "exprun report --metric val/loss:min --metric 'train/loss:at(2)' --sort val/loss:min",
           "other metrics")

@@ -60,12 +60,12 @@ int run_rerun(const Words& words, const Globals& globals) {
   Words overrides;
   Arguments arguments("rerun RUN [key=value...]",
                       "Runs the stored recipe of a run again, as a new run in the same working "
-                      "directory, then reports what was different and the results.");
+                      "directory, then reports the results and what differed.");
   arguments.run_word(reference)
       .words("key=value...", overrides, "changes to the recipe", offer::changes)
       .exit_codes(kTrains)
       .example("exprun rerun @last", "check that the results are the same")
-      .example("exprun rerun @last seed=2", "the same with another seed");
+      .example("exprun rerun @last seed=2", "the same with a different seed");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");
   return perform_among_ranks(globals.level, [&](const auto& joined) {

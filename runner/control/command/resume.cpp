@@ -41,7 +41,7 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   // A fork of a run that is at its end needs more steps.
   const bool is_over = run.last_step == run.steps && !has_length;
   const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
-  throw Error("resume: " + run.folder + " cannot continue with another recipe:" + changes +
+  throw Error("resume: " + run.folder + " cannot continue with a different recipe:" + changes +
                   "\n  a resume may change only keys that do not affect results (checkpoint.every, "
                   "metrics.every, run.tags) and the length of the run; `exprun rerun " +
                   with + "` trains a new run with the change, `exprun fork " + with + longer +
@@ -106,8 +106,8 @@ int run_resume(const Words& words, const Globals& globals) {
   bool detach = false;
   Arguments arguments(
       "resume RUN [key=value...] [--detach]",
-      "Continues a run from its newest complete checkpoint, whatever ended it. With "
-      "another run.steps or run.length, the run continues to that length.");
+      "Continues a run from its newest complete checkpoint, whatever ended it. With a "
+      "different run.steps or run.length, the run continues to that length.");
   arguments.run_word(reference)
       .words("key=value...", overrides,
              "a new length (run.steps=200), or changes that do not affect results "
@@ -121,7 +121,7 @@ int run_resume(const Words& words, const Globals& globals) {
       .example("exprun resume @last checkpoint.every=\"100 steps\"",
                "the same, with fewer checkpoints")
       .example("exprun resume @last run.steps=2000",
-               "train longer, if the learning rates of the steps so far stay as they are")
+               "train longer, if that leaves the learning rates so far unchanged")
       .note(
           "If the recipe does not say how often to evaluate, save and log, an extended run uses "
           "the same intervals as a run of the new length, from its first new step on.");

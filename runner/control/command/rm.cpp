@@ -112,7 +112,7 @@ int run_rm(const Words& words, const Globals& globals) {
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
                       "brings them back until exprun gc deletes them.");
   arguments
-      .words("RUN...", asked.references, "folders, ids, uids, names of one run, @last", offer::runs)
+      .words("RUN...", asked.references, "folders, ids, uids, unique names, @last", offer::runs)
       .option("--sweep", "ID", asked.sweep,
               "the runs of this sweep (id, name or @last), except those also in another sweep",
               offer::sweeps);

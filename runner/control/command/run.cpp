@@ -126,12 +126,12 @@ int run_recipe(const Words& words, const Globals& globals) {
   machines.add_to(arguments);
   arguments
       .note(
-          "Ctrl-C and SIGTERM save and end; a second one ends at once. A changed recipe is "
-          "another run, and the changes are shown.")
+          "Ctrl-C or SIGTERM saves, then ends; a second ends at once. A changed recipe starts a "
+          "new run and shows the changes.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::diverged,
                    ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
                    ExitCode::interrupted_term})
-      .example("exprun recipes/quickstart.toml lr=3e-4", "with another learning rate")
+      .example("exprun recipes/quickstart.toml lr=3e-4", "with a different learning rate")
       .example("exprun recipes/quickstart.toml --detach",
                "in the background; exprun logs and exprun stop reach it")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",

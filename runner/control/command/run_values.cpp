@@ -201,8 +201,8 @@ void Where::declare(Arguments& arguments) {
       .option(
           "--where", "EXPRESSION", expressions,
           "only runs for which EXPRESSION is true: compare parameters (lr, optimizer.type), series "
-          "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or a "
-          "pattern (~); combine with and, or, not and parentheses; if repeated, all must be true")
+          "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or ~ PATTERN; "
+          "combine with and, or, not and parentheses; if repeated, all must be true")
       .note(
           "In EXPRESSION, the name of a series means its last value; for other values, write "
           "min(val/loss), max(val/loss), last(lr) or at(val/loss, 100). tag(WORD) is true if the "

@@ -345,7 +345,7 @@ int run_sample(const Words& words, const Globals& globals) {
               "the start of the text; may be repeated (default when not at a terminal: the "
               "recipe's prompt)")
       .option("--prompts", "FILE", file,
-              "read a prompt from each line of this file, or of standard input if it is -")
+              "read a prompt from each line of this file (-: standard input)")
       .flag("--instruction", instruction,
             "prompts are instructions: wrap each in the template that the run was trained with, "
             "and stop at the end of the response")

@@ -18,7 +18,7 @@ namespace {
   const auto near = synonym && *synonym->path ? std::optional<std::string>(synonym->path)
                                               : nearest(name, explained_names(schemas));
   throw Error("schema: there is no table, type or key '" + name + "'" +
-                  (near ? ", did you mean '" + *near + "'?" : "; exprun schema lists them"),
+                  (near ? "; did you mean '" + *near + "'?" : "; exprun schema lists them"),
               ExitCode::bad_recipe);
 }
 
@@ -60,10 +60,10 @@ int run_schema(const Words& words, const Globals&) {
                       "Explains the keys of recipes: allowed values, default, meaning.");
   arguments
       .optional_word("TABLE|KIND/TYPE|KEY", name,
-                     "optimizer, or optimizer/adamw, or lr; without it, all tables", offered_names)
+                     "such as optimizer, optimizer/adamw or lr (default: all)", offered_names)
       .flag("--json", json,
-            "print JSON Schema: for a key, a list, because it may appear in several tables; "
-            "without a name, the whole schema, for editors")
+            "print JSON Schema: a list for a key, which may be in several tables; without a name, "
+            "the whole schema, for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "the keys of [schedule], and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")

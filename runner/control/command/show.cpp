@@ -267,7 +267,7 @@ int run_show(const Words& words, const Globals& globals) {
   ShowWords asked;
   Arguments arguments("show RECIPE|RUN [key=value...]",
                       "Prints a recipe with every default and override filled in, as TOML. For a "
-                      "run, prints first what is known about it: state, code, machine, libraries. "
+                      "run, first prints what is known about it: state, code, machine, libraries. "
                       "The output is a recipe with the same hash.");
   arguments
       .word("RECIPE|RUN", asked.what, "a TOML file, or a run: its folder, id, uid, name, @last",
@@ -280,8 +280,8 @@ int run_show(const Words& words, const Globals& globals) {
       .flag("--schedule", asked.schedule,
             "print and plot the learning rate of every group over the run")
       .flag("--json", asked.run.json,
-            "print JSON: hash and recipe, and everything that is known about a run; with --origin, "
-            "where each key comes from; also applies to --diff and --schedule")
+            "print JSON: the hash, the recipe and, for a run, all that is known about it; with "
+            "--origin, where each key comes from; also with --diff and --schedule")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)

@@ -123,10 +123,10 @@ int run_stop(const Words& words, const Globals& globals) {
       .words("RUN...", references, "folders, ids, uids, names (the newest), @last, or 'mine-*'",
              offered_running)
       .flag("--all", all, "every run of the store that is running on this machine")
-      .flag("--no-wait", no_wait, "do not wait until they end")
+      .flag("--no-wait", no_wait, "return without waiting")
       .note(
-          "A run that is told to stop again while it saves ends at once, as with a second Ctrl-C. "
-          "Stopping a trial stops its sweep; the same sweep command continues it.")
+          "A second stop while a run is saving ends it at once, like a second Ctrl-C. Stopping a "
+          "trial stops its sweep; the same sweep command continues it.")
       .exit_codes(kReadsRuns)
       .example("exprun stop --all", "every run on this machine")
       .example("exprun stop 'mine-*' --no-wait", "all of that name, without waiting");

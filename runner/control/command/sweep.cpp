@@ -162,7 +162,7 @@ int run_sweep(const Words& words, const Globals& globals) {
                       "Runs every combination of values. The same command continues an unfinished "
                       "sweep.");
   arguments
-      .words("RECIPE", rest, "a TOML file (default: the recipe of the newest run outside sweeps)",
+      .words("RECIPE", rest, "a TOML file (default: the recipe of the newest run not in a sweep)",
              offer::recipe_or(changes_of_latest))
       .form("key=a,b,c",
             "values of a key; also 'key=range(1,9,2)', 'key=linspace(0,1,5)', "
@@ -176,8 +176,8 @@ int run_sweep(const Words& words, const Globals& globals) {
       .number("--seeds", search.seeds, "run each point with N values of run.seed", 1)
       .number("--trials", search.trials, "search at random, N trials in all", 1)
       .number("--random-seed", search.random_seed,
-              "seed of the random search: another N draws other points (default: 0)")
-      .flag("--yes", yes, "do not ask before more than 100 trials start")
+              "seed of the random search: a new N draws new points (default: 0)")
+      .flag("--yes", yes, "start more than 100 trials without asking")
       .flag("--detach", detach, "run in the background; `exprun sweep stop` ends it")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
       .option("--early-stop", "RULE", search.early_stop,
@@ -195,7 +195,7 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
       .flag("--fail-fast", options.fail_fast,
-            "stop when a trial of this call fails; the others save and end")
+            "stop when a trial run here fails; the others save and end")
       .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "

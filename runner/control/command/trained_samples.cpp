@@ -74,7 +74,7 @@ std::vector<TrainedSample> sequences_of(const PreparedData& data, const Resolved
                           known(sequence_length(root), run, "batch.sequence_length"),
                           blocks_are_separate(root)};
   if (space.blocks() == 0)
-    throw Error("data head: the training data of " + run.folder + " have no whole sample");
+    throw Error("data head: the training data of " + run.folder + " has no whole sample");
   const SampleOrder order =
       sample_order(known(text_at(root, "dataset.order"), run, "dataset.order"));
   const auto seed = recipe.section("run").get<int64_t>("seed");

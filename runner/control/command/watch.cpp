@@ -342,8 +342,8 @@ int run_watch(const Words& words, const Globals& globals) {
                       "numbers, curves, trials, the end of the log. Quit with q.");
   arguments
       .optional_word("RUN|SWEEP", asked.what,
-                     "a run (folder, id, name, @last), or else a sweep (default: the newest that "
-                     "runs)",
+                     "a run (folder, id, name, @last), or else a sweep (default: the newest "
+                     "running)",
                      offer::runs)
       .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last", offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
@@ -352,11 +352,10 @@ int run_watch(const Words& words, const Globals& globals) {
               offer::series)
       .flag("--once", asked.once, "print the current state and exit; needs no terminal")
       .note(
-          "Refreshes once a second, or less often if that would take more than a fiftieth of the "
-          "time. "
+          "Refreshes once a second, or less often if that would take more than 2% of the time. "
           "Watching changes nothing: the run continues after you quit.")
       .exit_codes(kFindsRuns)
-      .example("exprun watch", "the newest run or sweep that runs")
+      .example("exprun watch", "the newest active run or sweep")
       .example("exprun watch @last --once", "how it looks now, for a script or an email");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);

@@ -69,7 +69,7 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
 
 void WeightsArgument::require_no_tokenizer() const {
   if (!PreparedData::load(globals_.store.run(run_->folder).data()).tokenizer.is_null())
-    throw Error(command_ + ": the data of " + word_ + " have a tokenizer; leave out --tokenizer",
+    throw Error(command_ + ": the data of " + word_ + " has a tokenizer; leave out --tokenizer",
                 ExitCode::bad_recipe);
 }
 

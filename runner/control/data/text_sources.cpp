@@ -247,7 +247,7 @@ void require_records(const std::vector<RawSource>& sources, const std::string& f
     if (format_of_file(source.source.file, format) == "text")
       throw RecipeError(source.source.where,
                         "'" + source.source.file.string() + "' does not look like JSON by its name",
-                        "instruction data are JSON records: write format = \"json_lines\" or "
+                        "instruction data is JSON records: write format = \"json_lines\" or "
                         "\"json\" if the file contains them");
 }
 
@@ -368,12 +368,12 @@ std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
     throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
   }
   if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
-    throw dataset.error(
-        "vocabulary",
-        "'" + vocabulary.string() + "' has " + with_thousands(loaded->vocab_size()) +
-            " tokens, but GPT-2 has " + with_thousands(kGpt2Tokens),
-        "write tokenizer = \"huggingface\", or get the one of GPT-2: exprun data fetch "
-        "gpt2_tokenizer");
+    throw dataset.error("vocabulary",
+                        "'" + vocabulary.string() + "' has " +
+                            with_thousands(loaded->vocab_size()) + " tokens, but GPT-2 has " +
+                            with_thousands(kGpt2Tokens),
+                        "write tokenizer = \"huggingface\", or get GPT-2's: exprun data fetch "
+                        "gpt2_tokenizer");
   return loaded;
 }
 

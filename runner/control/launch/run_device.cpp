@@ -44,7 +44,7 @@ GpuOffer look() {
   const std::string driver_cuda = nvml->cuda_version();
   if (!runs(driver_cuda, needed_cuda()))
     return refused(std::move(gpus),
-                   "the NVIDIA driver " + nvml->driver_version() + " runs CUDA up to " +
+                   "NVIDIA driver " + nvml->driver_version() + " supports CUDA up to " +
                        driver_cuda + ", but exprun-trainer-cuda needs " + needed_cuda(),
                    std::string("install a newer driver; ") + kOnCpu);
   if (!has_cuda_trainer())
@@ -133,17 +133,16 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
   const auto threads = integer_at(root, "run.threads");
   const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
   if (!threads && ranks > hardware.cores)
-    problems.push_back(warning(place_of(root, "parallelism.world_size"),
-                               std::to_string(ranks) + " ranks on " +
-                                   pluralize(hardware.cores, "core") + " wait for each other",
-                               hardware.cores == 1
-                                   ? "one rank has the core to itself"
-                                   : std::to_string(hardware.cores) + " ranks have a core each"));
+    problems.push_back(warning(
+        place_of(root, "parallelism.world_size"),
+        std::to_string(ranks) + " ranks must take turns on " + pluralize(hardware.cores, "core"),
+        hardware.cores == 1 ? "one would have the core to itself"
+                            : std::to_string(hardware.cores) + " would have a core each"));
   if (!threads || *threads * ranks <= hardware.cores) return;
   const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
   problems.push_back(warning(place_of(root, "run.threads"),
-                             of_ranks + pluralize(*threads, "thread") + " on " +
-                                 pluralize(hardware.cores, "core") + " wait for each other",
+                             of_ranks + pluralize(*threads, "thread") + " must take turns on " +
+                                 pluralize(hardware.cores, "core"),
                              "\"auto\" takes one per core"));
 }
 

@@ -184,7 +184,7 @@ std::optional<TokenizerSettings> settings_beside_vocabulary(
   if (is_same_vocabulary(kept.get<std::string>(), *model.vocabulary))
     return tokenizer_settings(folder_of_vocabulary(*model.vocabulary));
   warnings.push_back("'" + model.vocabulary->string() +
-                     "' is gone or has changed since the data were prepared: its chat template and "
+                     "' is gone or has changed since the data was prepared: its chat template and "
                      "special tokens were not copied");
   return std::nullopt;
 } catch (const Error& error) {

@@ -292,7 +292,7 @@ size_t column_of(const ResultTable& table, const std::string& name) {
   for (const Column& column : table.columns) all += (all.empty() ? "" : ", ") + column.key;
   const auto near = nearest(name, column_names(table));
   throw Error("command line: there is no column '" + name + "'" +
-                  (near ? ", did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
+                  (near ? "; did you mean '" + *near + "'?" : "") + " (there are " + all + ")",
               ExitCode::bad_recipe);
 }
 

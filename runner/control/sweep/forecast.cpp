@@ -122,7 +122,7 @@ void require_consent(const Forecast& forecast) {
   if (forecast.to_run <= kMostUnasked) return;
   const std::string trials = with_thousands(forecast.to_run) + " trials";
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
-    throw Error("sweep: " + trials + " are to run; give --yes to start more than " +
+    throw Error("sweep: " + trials + " would run; use --yes to start more than " +
                     std::to_string(kMostUnasked),
                 ExitCode::bad_recipe);
   std::cerr << "Start " << trials << "? [y/N] " << std::flush;

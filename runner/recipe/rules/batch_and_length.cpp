@@ -92,7 +92,7 @@ void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) 
   const int64_t most = sequences ? epoch / *sequence_length(input.root) : epoch;
   diagnostics.push_back(clash(
       input.root, {key, "batch.sequence_length", "model.context_length", "dataset.path"},
-      "one step takes " + std::to_string(*tokens) + " tokens, more than the training data have",
+      "one step takes " + std::to_string(*tokens) + " tokens, more than the training data has",
       "an epoch is " + std::to_string(epoch) + " tokens: use more data, or " + key + " = " +
           std::to_string(most) + " or less",
       Severity::warning));

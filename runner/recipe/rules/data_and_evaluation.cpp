@@ -99,7 +99,7 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
     const auto tokens = prepared ? prepared : most;
     if (!tokens || *tokens - !separate >= *length) return;
     short_splits += std::string(short_splits.empty() ? "the " : ", and the ") + split +
-                    " data have " + (prepared ? "only " : "at most ") + pluralize(*tokens, "token");
+                    " data has " + (prepared ? "only " : "at most ") + pluralize(*tokens, "token");
     longest = std::min(longest, *tokens - !separate);
   };
   const DatasetInfo& dataset_info = input.dataset_info;
@@ -175,11 +175,12 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "dataset.tokenizer").value_or("none") != "none") return;
   for (const char* type : {"sample", "hellaswag", "perplexity", "completion"})
     for (const std::string& path : evaluations_of(input.root, type))
-      diagnostics.push_back(clash(
-          input.root, {join_path(path, "type"), "dataset.type", "dataset.tokenizer"},
-          "[" + path + "] needs a tokenizer, but token_shards has none",
-          "name the tokenizer that made the tokens (dataset.tokenizer; `exprun eval` and `exprun "
-          "sample` have --tokenizer), or remove this table"));
+      diagnostics.push_back(clash(input.root,
+                                  {join_path(path, "type"), "dataset.type", "dataset.tokenizer"},
+                                  "[" + path + "] needs a tokenizer, but token_shards has none",
+                                  "name the tokenizer that made the tokens (dataset.tokenizer; "
+                                  "--tokenizer of `exprun eval` and `exprun sample`), or remove "
+                                  "this table"));
 }
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {

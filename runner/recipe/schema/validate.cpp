@@ -57,6 +57,9 @@ std::string help_for_synonym(const KeySynonym& synonym, const std::string& table
 std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
                          const std::string& key) {
   const std::vector<std::string> others = homes(schemas, key);
+  const std::string own = "[" + place.path + "] of ";  // the right table, of another type
+  if (others.size() == 1 && others.front().starts_with(own))
+    return "it belongs to " + others.front().substr(own.size());
   if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
@@ -147,8 +150,9 @@ void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
   for (const std::string table : kNeededTables) {
     if (recipe.table.find(table) != nullptr || is_meant(recipe, table)) continue;
     const auto schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
+    const std::string article = table == "optimizer" ? "an" : "a";
     diagnostics.push_back({{recipe.table.where.file, 1, 1, 1},
-                           "the recipe needs a table [" + table + "]",
+                           "the recipe needs " + article + " [" + table + "] table",
                            schema->description()});
   }
 }

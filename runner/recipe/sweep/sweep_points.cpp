@@ -11,7 +11,7 @@ namespace {
 
 using File = std::shared_ptr<const SourceFile>;
 
-constexpr const char* kCsvForm = "a line with the keys, then one for each point";
+constexpr const char* kCsvForm = "write a line of keys, then one per point";
 
 struct Field {
   std::string text;
@@ -117,7 +117,7 @@ std::string read_text(const std::filesystem::path& file, const SourceSpan& where
 SweepAxis read_points(const std::filesystem::path& path, const SourceSpan& where) {
   const bool is_csv = path.extension() == ".csv";
   if (!is_csv && path.extension() != ".toml")
-    throw RecipeError(where, "a file of points is a .csv or a .toml file");
+    throw RecipeError(where, "a points file must be .csv or .toml");
   const auto file = std::make_shared<SourceFile>(SourceFile{path.string(), read_text(path, where)});
   SweepAxis axis{path.string(), where, is_csv ? csv_points(file) : toml_points(file)};
   if (axis.values.empty()) throw RecipeError(where, "'" + path.string() + "' has no points");

@@ -67,7 +67,7 @@ void zip_listed(const Value& list, const std::set<std::string>& wrong, std::vect
     are_all_there = false;
     if (!wrong.contains(key))
       mistakes.push_back({name.where, "'" + key + "' is not an axis of [sweep.axes]",
-                          "write its key as it stands there; an axis is in one zip only"});
+                          "write the key as it is there; an axis is in only one zip"});
   }
   if (are_all_there) try {
       axes.push_back(zip_axes(together));

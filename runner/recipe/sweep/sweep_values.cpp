@@ -103,7 +103,7 @@ std::vector<SweepValue> expand_range(const Call& call) {
   const double count = std::ceil((stop - start) / step - 1e-9);
   if (!(count >= 1))
     throw RecipeError(call.all, "the range is empty",
-                      "its values go from start to stop, without stop; are the two swapped?");
+                      "its values go from start to just before stop; are they swapped?");
   if (count > kMostValues)
     throw RecipeError(call.all, "the range has more than 100,000 values", "use a larger step");
   std::vector<SweepValue> values;

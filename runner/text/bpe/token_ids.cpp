@@ -37,9 +37,10 @@ uint64_t key_of(std::string_view bytes) {
          part_of<uint8_t>(bytes, size - 1);
 }
 
+constexpr const char* kRemedy = "; fetch it again, or use another vocabulary";
+
 Error error_of(const std::filesystem::path& file, const std::string& problem) {
-  return Error("tokenizer: '" + file.string() + "' " + problem +
-               "; fetch it again, or use another vocabulary");
+  return Error("tokenizer: '" + file.string() + "' " + problem + kRemedy);
 }
 
 }  // namespace
@@ -49,6 +50,11 @@ TokenIds::TokenIds(BpeVocabulary& vocabulary, std::filesystem::path file)
 
 Error TokenIds::error(const std::string& problem) const {
   return error_of(file_, problem);
+}
+
+Error TokenIds::error_in_line(size_t number) const {
+  return Error("tokenizer: line " + std::to_string(number) + " of '" + file_.string() +
+               "' is invalid" + kRemedy);
 }
 
 void TokenIds::add(std::string_view bytes, uint64_t id) {

@@ -31,6 +31,7 @@ class TokenIds {
 
   // "tokenizer: 'encoder.json' has the id 7 twice; ..."
   Error error(const std::string& problem) const;
+  Error error_in_line(size_t number) const;
 
  private:
   // Short bytes are their own key, of longer ones it is a hash.

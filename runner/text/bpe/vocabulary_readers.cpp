@@ -270,7 +270,7 @@ void read_line(std::string_view line, size_t number, TokenIds& ids) {
   const char* const end = line.data() + line.size();
   const bool good = bytes && space != std::string_view::npos &&
                     std::from_chars(line.data() + space + 1, end, rank).ptr == end;
-  if (!good) throw ids.error("is not a tiktoken file: line " + std::to_string(number));
+  if (!good) throw ids.error_in_line(number);
   ids.add(*bytes, rank);
 }
 
@@ -306,7 +306,7 @@ BpeVocabulary read_ranks(const fs::path& file) {
     throw Error("tokenizer: '" + file.string() + "' has " +
                 pluralize(static_cast<int64_t>(vocabulary.tokens.size()), "rank") +
                 ", but GPT-2 has 50,256; a tiktoken file does not say how text is split into "
-                "words: use the tokenizer.json of this vocabulary");
+                "words");
   add_merges(vocabulary, ids);
   if (ids.find(kEndOfText))
     throw ids.error("has the token '" + std::string(kEndOfText) + "' twice");

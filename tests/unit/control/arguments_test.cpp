@@ -35,7 +35,7 @@ TEST_CASE("arguments: words, flags and overrides in any order") {
 
 TEST_CASE("arguments: what is wrong is named, with the nearest option") {
   CHECK(refusal({"a.toml", "--quik"}) ==
-        "check: unknown option '--quik', did you mean '--quick'?\n  usage: exprun check RECIPE");
+        "check: unknown option '--quik'; did you mean '--quick'?\n  usage: exprun check RECIPE");
   CHECK(refusal({"a.toml", "b.toml"}) ==
         "check: unexpected 'b.toml'\n  usage: exprun check RECIPE");
   CHECK(refusal({}) == "check: RECIPE is missing\n  usage: exprun check RECIPE");
@@ -79,7 +79,7 @@ TEST_CASE("arguments: a change of the recipe has no dashes") {
   Arguments arguments("check RECIPE [key=value...]", "");
   arguments.word("RECIPE", recipe, "").words("key=value...", overrides, "");
   CHECK_THROWS_WITH_AS(arguments.parse({"a.toml", "--lr=3e-4"}),
-                       "check: unknown option '--lr=3e-4', did you mean 'lr=3e-4'?\n"
+                       "check: unknown option '--lr=3e-4'; did you mean 'lr=3e-4'?\n"
                        "  usage: exprun check RECIPE [key=value...]",
                        Error);
 }

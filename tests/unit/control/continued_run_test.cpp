@@ -70,7 +70,7 @@ TEST_CASE("continued run: one that began with other data is left alone") {
   store.end_attempt(id, RunState::interrupted, 130, {}, "");
   CHECK(refusal(store, folder, *store.run(id)) ==
         "launch: the data of tiny-aaaaaaaa has changed since it began (fingerprint ffffffff, now "
-        "), or this version of exprun prepares them differently; bring the old data back, continue "
+        "), or this version of exprun prepares it differently; bring the old data back, continue "
         "with "
         "the version that began it, or start a new run: exprun RECIPE --new");
   CHECK(store.run(id)->attempt == 1);

@@ -301,8 +301,8 @@ TEST_CASE("data: a split shorter than one sample is refused once the data are kn
     }
     return "";
   };
-  CHECK(complaint_of(4, 5) == "'context_length' is 4, but the training data have only 4 tokens");
-  CHECK(complaint_of(5, 4) == "'context_length' is 4, but the validation data have only 4 tokens");
+  CHECK(complaint_of(4, 5) == "'context_length' is 4, but the training data has only 4 tokens");
+  CHECK(complaint_of(5, 4) == "'context_length' is 4, but the validation data has only 4 tokens");
   CHECK(complaint_of(5, 5) == "");
 }
 

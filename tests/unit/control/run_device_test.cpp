@@ -22,7 +22,7 @@ GpuOffer gpus(size_t count) {
 
 const GpuOffer kOldDriver{
     std::vector<Gpu>(1),
-    "the NVIDIA driver 535.104.05 runs CUDA up to 12.2, but exprun-trainer-cuda needs 13.0",
+    "NVIDIA driver 535.104.05 supports CUDA up to 12.2, but exprun-trainer-cuda needs 13.0",
     "install a newer driver; run.device=cpu trains on the CPU"};
 
 TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer, bool joined = false) {
@@ -55,7 +55,7 @@ TEST_CASE("run device: auto takes GPUs where they can be had for every rank") {
 
 TEST_CASE("run device: GPUs that are asked for and cannot be had are an error with its remedy") {
   CHECK(refusal({"device=cuda"}, kOldDriver) ==
-        "<override 2>:1:8: error: the NVIDIA driver 535.104.05 runs CUDA up to 12.2, but "
+        "<override 2>:1:8: error: NVIDIA driver 535.104.05 supports CUDA up to 12.2, but "
         "exprun-trainer-cuda needs 13.0\n    device=cuda\n           ^^^^ install a newer driver; "
         "run.device=cpu trains on the CPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(1)) ==

@@ -58,7 +58,7 @@ std::string difference_of(const Download& wanted, const fs::path& file) {
   if (wanted.bytes > 0 && bytes != wanted.bytes)
     return "has " + std::to_string(bytes) + " bytes instead of " + std::to_string(wanted.bytes);
   if (!wanted.sha256.empty() && sha256_file_hex(file) != wanted.sha256)
-    return "has another SHA-256 than " + wanted.sha256;
+    return "has a different SHA-256 than " + wanted.sha256;
   return "";
 }
 
@@ -322,8 +322,9 @@ class Fetch {
     furthest_ = std::max(furthest_, part_.size());
     failures_ = gained ? 1 : failures_ + 1;
     if (failures_ > options_.retries)
-      throw error(problem + ", after " + pluralize(attempts_, "attempt") + "; call again" +
-                  (part_.size() > 0 ? " to continue" : "") + ", or " + kElsewhere);
+      throw error(problem + ", after " + pluralize(attempts_, "attempt") +
+                  "; run the command again" + (part_.size() > 0 ? " to continue" : "") + ", or " +
+                  kElsewhere);
     log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
   }
 

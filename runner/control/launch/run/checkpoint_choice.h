@@ -18,7 +18,7 @@ struct CheckpointChoice {
 
 // Of the option, for help.
 inline constexpr const char* kStepHelp =
-    "the checkpoint: that of step N, the one with the best run.best_metric, or the newest "
+    "the checkpoint of step N, the one with the best run.best_metric, or the newest "
     "(default: last)";
 
 // "last", "best" or a number of steps. Throws Error that begins with the command.

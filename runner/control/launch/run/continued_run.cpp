@@ -43,7 +43,7 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
   throw Error(
       "launch: the data of " + run.folder + " has changed since it began (fingerprint " +
       run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
-      "), or this version of exprun prepares them differently; bring the old data back, continue "
+      "), or this version of exprun prepares it differently; bring the old data back, continue "
       "with the version that began it, or start a new run: exprun RECIPE --new");
 }
 
