@@ -106,7 +106,7 @@ class Background(ExprunTest):
         self.assertLessEqual(set(log.splitlines()), set(said.splitlines()))
 
     def test_a_quiet_run_in_the_background_has_a_whole_log(self):
-        self.exprun("tiny.toml", "--detach", "-q")
+        self.assertEqual(self.exprun("tiny.toml", "--detach", "-q").err, "")
         self.exprun("logs", "@last", "--follow")  # to its end
         log = self.exprun("logs", "@last").out
         self.assertIn("exprun: tiny: model gpt", log)

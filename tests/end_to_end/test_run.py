@@ -119,7 +119,7 @@ class Run(ExprunTest):
         text = self.folder / "words.txt"
         text.write_text("to be or not to be, that is the question\n" * 200)
         words = ("tiny.toml", "dataset.type=text", f"dataset.path={text}", "dataset.tokenizer=byte")
-        said = "exprun: warning: the data has changed since this run was trained; --new trains on the new data\n"
+        said = "exprun: warning: the data that the recipe names is not what this run was trained on; --new trains on it\n"
         self.exprun(*words)
         self.assertNotIn(said, self.exprun(*words).err)
         text.write_text("whether it is nobler in the mind to suffer\n" * 200)

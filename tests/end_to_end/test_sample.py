@@ -164,8 +164,8 @@ class Sample(ExprunTest):
         self.assertEqual(self.greedy("7 little ", "model"), self.greedy("7 little "))
         (self.folder / "model/tokenizer.json").rename(self.folder / "tokenizer.json")
         self.assertEqual(self.exprun("sample", "model", code=1).err,
-                         "exprun: error: sample: model has no tokenizer that exprun reads; it needs tokenizer.json, or "
-                         "vocab.json and merges.txt, or --tokenizer names one\n")
+                         "exprun: error: sample: model has no tokenizer that exprun reads; add tokenizer.json, or "
+                         "vocab.json and merges.txt, or give --tokenizer PATH\n")
         self.assertEqual(self.exprun("sample", "model", "--tokenizer", "tokenizer.json", "--prompt", "7 little ", *GREEDY).out,
                          self.greedy("7 little "))
 

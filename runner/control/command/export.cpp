@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
+#include "control/command/criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
@@ -193,8 +194,9 @@ void export_folder(const std::string& reference, const FolderRequest& request,
     return;
   }
   const auto warnings = write_huggingface_files(
-      {run, store.series(run.id), recipe, data, config, checkpoint.step, dtype,
-       globals.command_line, vocabulary_of(run, recipe), end_of_response(recipe)},
+      {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
+       data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
+       end_of_response(recipe)},
       writing.path());
   writing.commit();
   for (const std::string& warning : warnings) log_warning("export: " + warning);

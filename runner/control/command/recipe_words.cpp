@@ -141,7 +141,12 @@ std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
     machines.rdzv_endpoint = "localhost:1";
   const JoinedRank joined = ranks_of_machine(machines);
   if (machines.nnodes > 1) return joined;
-  if (nproc_per_node_) set_world_size(overrides, *nproc_per_node_);
+  if (nproc_per_node_) {
+    std::erase_if(overrides, [](const std::string& word) {
+      return word.starts_with("world_size=") || word.starts_with("parallelism.world_size=");
+    });
+    overrides.push_back("parallelism.world_size=" + std::to_string(*nproc_per_node_));
+  }
   return std::nullopt;
 }
 

@@ -36,7 +36,7 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   std::string with = shell_quoted(run.folder);
   for (const std::string& word : overrides) with += ' ' + shell_quoted(word);
   const bool has_length = std::any_of(all.begin(), all.end(), [](const Difference& difference) {
-    return difference.path.starts_with("run.");
+    return difference.path == "run.steps" || difference.path == "run.length";
   });
   // A fork of a run that is at its end needs more steps.
   const bool is_over = run.last_step == run.steps && !has_length;

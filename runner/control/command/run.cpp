@@ -34,7 +34,7 @@ const char* what_happened(RunState state) {
               "   continues it from its newest checkpoint\n  --new   starts another run");
 }
 
-// Whether the text that the recipe names has changed since the run was trained: it makes other
+// Whether the text that the recipe names is not what the run was trained on: it makes other
 // data, or none that is prepared, although that of the run is still there.
 bool has_other_data(const RunRow& run, const ResolvedRecipe& resolved, const StoreFolder& folder) {
   const DataGlance glance = glance_at_data(resolved, folder.data());
@@ -57,7 +57,8 @@ Performed answer(const Store& store, const StoreFolder& folder, const ResolvedRe
                        (folder.shown / launched.run.folder).string()));
       if (has_other_data(launched.run, resolved, folder))
         log_warning(
-            "the data has changed since this run was trained; --new trains on the new data");
+            "the data that the recipe names is not what this run was trained on; --new trains on "
+            "it");
       log_info("nothing to do: this recipe has been run; --new runs it again");
       return {};
     case Decision::start_new:

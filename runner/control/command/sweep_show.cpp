@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 Cell state_cell_of(const StoredTrial& trial) {
-  return trial.run ? state_cell(trial.run->state)
+  return trial.run ? state_cell(*trial.run)
                    : Cell::word(trial.state, trial.state == "failed" ? Tone::bad : Tone::plain);
 }
 

@@ -100,8 +100,8 @@ EvaluatedWeights WeightsArgument::located(RecipeText text) {
   const auto tokenizer = tokenizer_.empty() ? tokenizer_of(word_) : std::optional(tokenizer_);
   if (!tokenizer)
     throw Error(command_ + ": " + word_ +
-                " has no tokenizer that exprun reads; it needs tokenizer.json, or vocab.json and "
-                "merges.txt, or --tokenizer names one");
+                " has no tokenizer that exprun reads; add tokenizer.json, or vocab.json and "
+                "merges.txt, or give --tokenizer PATH");
   return {std::move(text), "of " + word_, {}, {}, load_vocabulary(*tokenizer)->to_json()};
 }
 

@@ -16,8 +16,8 @@ namespace exprun {
 inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last, @best), a checkpoint or a HuggingFace folder";
 inline constexpr const char* kTokenizerHelp =
-    "the tokenizer, if a run on token shards names none in its recipe: a tokenizer.json, or a "
-    "vocabulary's folder or file";
+    "the tokenizer of a run on token shards or of a HuggingFace folder that has none: a "
+    "tokenizer.json, or a vocabulary's folder or file";
 
 class WeightsArgument {
  public:

@@ -98,8 +98,8 @@ std::string name_of_kept(const std::vector<fs::path>& vocabulary) {
 FileHashes keep_vocabulary(const std::vector<fs::path>& vocabulary, const fs::path& folder) {
   FileHashes hashes;
   std::error_code ignored;
-  fs::remove_all(folder / kVocabularyFolder,
-                 ignored);  // of an earlier preparation, under other names
+  // Of an earlier preparation, under other names.
+  fs::remove_all(folder / kVocabularyFolder, ignored);
   make_folder(folder / kVocabularyFolder);
   for (const fs::path& file : vocabulary) {
     const std::string name = name_of_copy(file), bytes = read_file(file);

@@ -197,6 +197,7 @@ int watch_start(const Awaited& awaited, pid_t child, int output, int news,
     const std::string text = text_behind(log ? log.get() : output, shown);
     std::fwrite(text.data(), 1, text.size(), stderr);
   };
+  const bool is_quiet = !is_shown(LogLevel::info);  // then only why nothing has begun
   for (;;) {
     const std::optional<ChildEnd> end = take_end(child);
     Begun told;
@@ -205,7 +206,7 @@ int watch_start(const Awaited& awaited, pid_t child, int output, int news,
       shown += told.log_size;  // the log goes on with what was in memory
       log = UniqueFd(::open(awaited.log(told).c_str(), O_RDONLY | O_CLOEXEC));
     }
-    show();
+    if (!is_quiet || (end && exit_status(*end) != 0)) show();
     if (end) return exit_status(*end);
     if (begun && awaited.is_under_way(*begun)) {
       log_info(awaited.how_to_reach(*begun, child));

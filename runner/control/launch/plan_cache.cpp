@@ -127,7 +127,7 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
   std::vector<RunRow> runs = store.runs();
   if (runs.size() > kMostRead) runs.resize(kMostRead);
   size_t compared = 0;
-  std::optional<double> other_seconds;  // the least: one of them may have waited for something
+  std::optional<double> other_seconds;  // the least a step: one of them may have waited
   for (const RunRow& run : runs) {
     auto speed = speed_in(store, run, wanted);
     if (speed && ++compared > kMostCompared) break;
@@ -135,13 +135,16 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
     if (run.state == RunState::finished && run.attempt == 1) {
       const double training =
           static_cast<double>(run.last_step) * tokens / speed->tokens_per_second;
-      const double other = std::max(0.0, run.seconds - training);
+      const double other = std::max(0.0, run.seconds - training) /
+                           static_cast<double>(std::max<int64_t>(1, run.last_step));
       other_seconds = std::min(other, other_seconds.value_or(other));
     }
     if (!fastest || speed->tokens_per_second > fastest->tokens_per_second)
       fastest = std::move(speed);
   }
-  if (fastest) fastest->other_seconds = other_seconds.value_or(0);
+  if (fastest)
+    fastest->other_seconds =
+        other_seconds.value_or(0) * static_cast<double>(run_steps(recipe.root(), {}).value_or(0));
   return fastest;
 }
 

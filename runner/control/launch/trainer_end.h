@@ -20,7 +20,7 @@ bool deserves_restart(const ChildEnd& end);
 // What the launcher answers to its shell: the same code, or 128 + signal.
 int exit_status(const ChildEnd& end);
 
-// For people: "ended by SIGKILL (out of memory, or kill -9)"; empty for an exit.
+// For people: "ended by SIGKILL (kill -9, or out of memory)"; empty for an exit.
 std::string signal_message(const ChildEnd& end);
 
 // The end of a log, for people: at most `count` lines of the last 16 KiB; none where there is no

@@ -10,7 +10,6 @@
 #include "base/process/program.h"
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "control/report/compare/report_columns.h"
 #include "huggingface/tokenizer_settings.h"
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
@@ -210,10 +209,10 @@ bool is_result(const SeriesRow& series) {
          !series.timing;
 }
 
-std::string metric_line(const SeriesRow& series) {
+std::string metric_line(const SeriesRow& series, const Criterion& recorded) {
   using Which = ValueName::Which;
   std::string best;
-  if (const Goal goal = goal_of(series.name); goal != Goal::none) {
+  if (const Goal goal = goal_of(series.name, recorded); goal != Goal::none) {
     const Which which = goal == Goal::lowest ? Which::min : Which::max;
     best = summary_cell(series, which).text + " (step " + summary_step(series, which).text + ')';
   }
@@ -221,10 +220,10 @@ std::string metric_line(const SeriesRow& series) {
          " |\n";
 }
 
-std::string metrics_text(const std::vector<SeriesRow>& all) {
+std::string metrics_text(const std::vector<SeriesRow>& all, const Criterion& recorded) {
   std::string lines;
   for (const SeriesRow& series : all)
-    if (is_result(series)) lines += metric_line(series);
+    if (is_result(series)) lines += metric_line(series, recorded);
   if (lines.empty()) return "";
   return "\n## Metrics\n\nOver the whole run; losses in nats for each token.\n\n"
          "| series | last | best |\n|---|---|---|\n" +
@@ -286,7 +285,7 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
                      weights_text(model.recipe) +
                      " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
                      use_text(model, has_tokenizer);
-  text += metrics_text(model.series);
+  text += metrics_text(model.series, model.criterion);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
           "` and exported by `" + model.command_line + "`.\n\n```toml\n" + model.recipe.to_toml() +

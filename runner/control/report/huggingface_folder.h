@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "control/report/compare/report_columns.h"
 #include "control/report/runs_table.h"
 #include "huggingface/model_config.h"
 #include "recipe/resolved.h"
@@ -17,6 +18,7 @@ namespace exprun {
 struct ExportedModel {
   const RunRow& run;
   std::vector<SeriesRow> series;  // of the run
+  Criterion criterion;            // by its recipe
   const ResolvedRecipe& recipe;
   const PreparedData& data;
   const ModelConfig& config;  // without one: no architecture of transformers is this model

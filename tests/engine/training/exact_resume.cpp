@@ -42,16 +42,16 @@ void check_exact(const std::vector<std::string>& overrides, uint64_t trials,
     const TinyRun parts(overrides);
     MemoryRecorder recorder;
     Attempt last;
-    int lives = 1;
+    int attempts = 1;
     while (true) {
       const int look =
-          5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(lives)}));
+          5 + static_cast<int>(random_below(60, {trial, static_cast<uint64_t>(attempts)}));
       last = make_attempt(parts, recorder, stop_at_look(look), at::kCPU, prepare);
       if (last.result.end == TrainingResult::End::finished) break;
-      REQUIRE(++lives < 100);
+      REQUIRE(++attempts < 100);
     }
-    CAPTURE(lives);
-    CHECK(lives > 2);
+    CAPTURE(attempts);
+    CHECK(attempts > 2);
     CHECK(as_text(recorder.series()) == as_text(expected.series()));
     check_equal(last.tensors, uninterrupted.tensors);
   }

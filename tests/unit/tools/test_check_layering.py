@@ -18,12 +18,12 @@ HOUSE = {
     "runner/trainer/optimizer/adamw.cpp": '#include "engine/model.h"\n',
     "runner/trainer/main.cpp": '#include "engine/model.h"\n#include "store/store.h"\n',
 }
-# The rooms that each may include, besides itself.
+# The folders that each may include, besides itself.
 GROUND = {"runner/base", "runner/recipe", "runner/text", "store"}
-DATA, LAUNCH, SWEEP, REPORT = (f"runner/control/{room}" for room in ("data", "launch", "sweep", "report"))
+DATA, LAUNCH, SWEEP, REPORT = (f"runner/control/{part}" for part in ("data", "launch", "sweep", "report"))
 COMMAND = "runner/control/command"
 DIST, ENGINE, KERNELS, LAYERS, MODEL = (
-    f"runner/trainer/{room}" for room in ("dist", "engine", "kernels", "layers", "model"))
+    f"runner/trainer/{part}" for part in ("dist", "engine", "kernels", "layers", "model"))
 ROWS = {
     "runner/base": set(),
     "runner/recipe": {"runner/base"},
@@ -43,7 +43,7 @@ ROWS = {
 
 
 def check(files):
-    """Exit code and output for the house with these files added or replaced."""
+    """Exit code and output for our source with these files added or replaced."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in {**HOUSE, **files}.items():
             path = pathlib.Path(folder, name)
@@ -64,21 +64,21 @@ class CheckLayering(unittest.TestCase):
         result = subprocess.run([ROOT / "tools/check_layering"], capture_output=True, text=True)
         self.assertEqual((result.returncode, result.stdout), (0, ""))
 
-    def test_each_room_includes_its_row_and_no_other(self):
-        rooms = {f"{room}/room.h": "" for room in ROWS}
+    def test_each_folder_includes_its_row_and_no_other(self):
+        headers = {f"{folder}/part.h": "" for folder in ROWS}
         for here, row in ROWS.items():
-            with self.subTest(room=here):
-                others = [room for room in ROWS if room != here]
-                includes = "".join(f'#include "{room}/room.h"\n' for room in others)
-                output = check({**rooms, f"{here}/all.h": includes})[1]
-                self.assertEqual({room for room in others if f" {room}/room.h is in " not in output}, row)
+            with self.subTest(folder=here):
+                others = [folder for folder in ROWS if folder != here]
+                includes = "".join(f'#include "{folder}/part.h"\n' for folder in others)
+                output = check({**headers, f"{here}/all.h": includes})[1]
+                self.assertEqual({folder for folder in others if f" {folder}/part.h is in " not in output}, row)
 
-    def test_the_ground_floor_stands_on_base_only(self):
+    def test_what_both_share_includes_base_only(self):
         self.assert_wrong(
             {"store/rows.h": '#pragma once\n#include "recipe/section.h"\n'},
             "store/rows.h:2: recipe/section.h is in runner/recipe, which store must not include")
 
-    def test_base_includes_nothing_of_the_house(self):
+    def test_base_includes_nothing_else(self):
         self.assert_wrong(
             {"runner/base/log.cpp": '#include "text/tokenizer.h"\n'},
             "runner/base/log.cpp:1: text/tokenizer.h is in runner/text, which runner/base must not include")
@@ -112,7 +112,7 @@ class CheckLayering(unittest.TestCase):
             "runner/trainer/engine/step.cpp:1: layers/linear.h is in runner/trainer/layers, "
             "which runner/trainer/engine must not include")
 
-    def test_tests_are_outside_of_the_house(self):
+    def test_tests_are_outside_of_the_table(self):
         self.assert_wrong(
             {"tests/support/fixtures.h": "", "runner/base/log.cpp": '#include "tests/support/fixtures.h"\n'},
             "runner/base/log.cpp:1: tests/support/fixtures.h lies outside of runner/ and store/")
@@ -148,7 +148,7 @@ class CheckLayering(unittest.TestCase):
         for name, part in (("runner/base/string_util.h", "string_util"), ("runner/text/helpers/x.h", "helpers")):
             self.assert_wrong({name: ""}, f"{name}: '{part}' says nothing: name the concept")
 
-    def test_a_new_room_must_be_made_known(self):
+    def test_a_new_folder_must_be_made_known(self):
         self.assert_wrong(
             {"runner/cloud/x.h": ""}, "runner/cloud/x.h: is in no folder that tools/check_layering knows")
 

@@ -55,15 +55,19 @@ int world_size(const ResolvedRecipe& resolved) {
   return size ? static_cast<int>(*size) : 1;
 }
 
-void set_world_size(std::vector<std::string>& overrides, int64_t ranks) {
-  // Last, so that it counts, whatever stands before it: a whole table, or ~world_size.
-  const std::string key = "parallelism.world_size=";
-  if (!overrides.empty() && overrides.back().starts_with(key)) overrides.pop_back();
-  overrides.push_back(key + std::to_string(ranks));
-}
-
+// The number stands last, so that it counts, whatever stands before it: a whole table, ~world_size.
 RecipeText with_world_size(RecipeText text, int ranks) {
-  set_world_size(text.overrides, ranks);
+  const std::string key = "parallelism.world_size=";
+  // What was put there for an earlier attempt goes.
+  for (size_t i = text.overrides.size(); i-- > 0;) {
+    if (!text.overrides[i].starts_with(key)) continue;
+    text.overrides.erase(text.overrides.begin() + static_cast<std::ptrdiff_t>(i));
+    size_t& kind = i < text.stored                  ? text.stored
+                   : i < text.stored + text.implied ? text.implied
+                                                    : text.typed;
+    if (kind > 0) --kind;
+  }
+  text.overrides.push_back(key + std::to_string(ranks));
   return text;
 }
 

@@ -18,7 +18,6 @@ int world_size(const ResolvedRecipe& resolved);
 
 // The same recipe for so many ranks, whatever it and its overrides say.
 RecipeText with_world_size(RecipeText text, int ranks);
-void set_world_size(std::vector<std::string>& overrides, int64_t ranks);
 
 // The ranks of a run that has no others; they meet at the loopback.
 JoinedRank ranks_of_one_machine(int world_size);

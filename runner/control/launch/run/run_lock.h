@@ -1,7 +1,6 @@
 // The lock of a run: run.lock in its folder. The launcher takes it before the row says "running"
 // (new_run.cpp, continued_run.cpp), and the trainer inherits it (supervise.cpp): it is held as long
-// as either lives. A run that is
-// recorded as running, and whose lock is free, has crashed.
+// as either lives. A run that is recorded as running, and whose lock is free, has crashed.
 #pragma once
 
 #include <optional>

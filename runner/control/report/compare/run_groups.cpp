@@ -57,7 +57,7 @@ Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>
     return static_cast<size_t>(std::count_if(
         group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
   };
-  if (like(first) == group.size()) return state_cell(first);
+  if (like(first) == group.size()) return state_cell(runs[group.front()].run);
   return Cell::word(std::to_string(like(RunState::finished)) + " of " +
                     std::to_string(group.size()) + " finished");
 }

@@ -41,6 +41,7 @@ std::string linear_text(double value, double step, double largest) {
 std::vector<Tick> linear_ticks(const Axis& axis, size_t most) {
   const double range = axis.high - axis.low;
   double step = round_step(range / static_cast<double>(most));
+  if (axis.is_whole) step = std::max(step, 1.0);
   const auto first = [&] { return std::ceil(axis.low / step - kSlack); };
   const auto last = [&] { return std::floor(axis.high / step + kSlack); };
   while (last() - first() + 1 > static_cast<double>(most)) step = round_step(step * 1.5);

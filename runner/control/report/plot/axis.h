@@ -10,7 +10,8 @@ namespace exprun {
 struct Axis {
   std::string title;  // "step", "time (min)"; empty where the numbers say enough
   double low = 0, high = 1;
-  bool is_log = false;  // then both ends are above 0
+  bool is_log = false;    // then both ends are above 0
+  bool is_whole = false;  // of whole numbers, as steps: a linear one has no others
 
   // 0 at the low end, 1 at the high one.
   double at(double value) const;

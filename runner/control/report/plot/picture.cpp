@@ -32,7 +32,7 @@ bool is_drawn(const PlotSample& sample) {
 }
 
 Axis x_axis(Range range, const PictureOptions& options) {
-  Axis axis{options.x_title, 0, 1, options.log_x};
+  Axis axis{options.x_title, 0, 1, options.log_x, options.x_title == "step"};
   if (axis.is_log) axis.low = 0.1;
   if (range.is_empty()) return axis;
   if (!axis.is_log && range.low > 0 && (range.low <= kNearZero * range.high || range.is_constant()))
