@@ -55,7 +55,7 @@ tokens = 20
 every = "3 steps"
 """
 # Of a linear layer; other kernels are ATen's and ours.
-PRODUCTS = ("forward", "forward_row", "input_gradient", "weight_gradient")
+PRODUCTS = ("forward", "input_gradient", "weight_gradient")
 FILES = ("model.safetensors", "optimizer.safetensors")
 FINE_TUNED = RECIPE.replace('type = "text"\npath = "text.txt"\ntokenizer = "byte"',
                             'type = "instruction"\npath = "examples.jsonl"\ntokenizer = "byte"\ntemplate = "alpaca"') \

@@ -83,7 +83,7 @@ at::Tensor onednn(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 // processors without such a product, and twice as long on some that have one: there the factors,
 // widened, are multiplied in fp32, and the result is rounded once. That is never the slower by
 // much, so it comes first: it is taken where nothing may be measured.
-enum class Way { aten, onednn, fp32, ours };
+enum class Way { aten, onednn, fp32 };
 
 using Compute = std::function<at::Tensor(Way)>;
 
@@ -187,21 +187,15 @@ at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const a
   const auto by_aten = [](const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
     return c.defined() ? at::addmm(c, a, b.t()) : at::mm(a, b.t());
   };
-  const bool is_row = is_single_row(x, weight, bias) && onednn_operator();
-  const auto key =
-      key_of(x, is_row ? "forward_row" : "forward", is_row ? "forward_row_bf16" : "forward_bf16",
-             x.size(0), weight.size(1), weight.size(0));
+  // Not measured: alone and repeated, ATen's product finds its weights in a cache, and looks faster
+  // than it is where each token reads all weights once. In a model it took up to twice as long.
+  if (is_single_row(x, weight, bias)) return row_product(x, weight, bias);
+  const auto key = key_of(x, "forward", "forward_bf16", x.size(0), weight.size(1), weight.size(0));
   const auto compute = [&](Way way) {
-    if (way == Way::ours) return row_product(x, weight, bias);
     if (way == Way::onednn) return onednn(x, weight, bias);
     if (way == Way::aten) return by_aten(x, weight, bias);
     return by_aten(wide(x), wide(weight), bias.defined() ? wide(bias) : bias).to(x.scalar_type());
   };
-  if (is_row && x.scalar_type() == at::kBFloat16)
-    return fastest_of(key, {"ours", "fp32", "aten"}, {Way::ours, Way::fp32, Way::aten}, compute);
-  if (is_row)
-    return fastest_of(key, {"aten", "onednn", "ours"}, {Way::aten, Way::onednn, Way::ours},
-                      compute);
   return fastest_product(key, x, compute);
 }
 
