@@ -118,11 +118,20 @@ else()
 endif()
 target_link_libraries(exprun_curl INTERFACE ${CMAKE_DL_LIBS})
 
-# One minified file, embedded for `report --html`. No release of it has a build in its sources, so it is not fetched.
-find_file(EXPRUN_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist)
+# One minified file, embedded for `report --html`. Its sources on GitHub have no build: it is fetched as npm's package.
+if(NOT EXPRUN_FETCH)
+  find_file(EXPRUN_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist)
+endif()
 if(NOT EXPRUN_CHART_JS)
-  message(FATAL_ERROR "Chart.js 3.9.1 is missing: install libjs-chart.js (Debian, Ubuntu), or get chart.min.js of the npm "
-                      "package chart.js 3.9.1 and give its path with -DEXPRUN_CHART_JS=FILE")
+  message(STATUS "chart_js is fetched: npm chart.js 3.9.1")
+  FetchContent_Declare(chart_js URL https://registry.npmjs.org/chart.js/-/chart.js-3.9.1.tgz)
+  FetchContent_MakeAvailable(chart_js)
+  set(EXPRUN_CHART_JS ${chart_js_SOURCE_DIR}/dist/chart.min.js)
+  file(SHA256 ${EXPRUN_CHART_JS} chart_js_hash)
+  if(NOT chart_js_hash STREQUAL fbc45926e6b46845a0f905552a0e0b1331049bff1115ecf94dbe0904d895e710)
+    message(FATAL_ERROR "${EXPRUN_CHART_JS} is not Chart.js 3.9.1; get chart.min.js of the npm package chart.js 3.9.1 and "
+                        "give its path with -DEXPRUN_CHART_JS=FILE")
+  endif()
 endif()
 set(EXPRUN_CHARTS ${CMAKE_BINARY_DIR}/charts)
 file(MAKE_DIRECTORY ${EXPRUN_CHARTS})
