@@ -206,6 +206,10 @@ std::string render(const Diagnostics& diagnostics, const Rendering& rendering) {
   return text;
 }
 
+Diagnostic warning(SourceSpan where, std::string message, std::string help) {
+  return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
+}
+
 bool has_errors(const Diagnostics& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic& d) { return d.severity == Severity::error; });

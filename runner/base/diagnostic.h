@@ -58,6 +58,8 @@ struct Diagnostic {
   Severity severity = Severity::error;
 };
 
+Diagnostic warning(SourceSpan where, std::string message, std::string help = "");
+
 // Collects; nothing throws on the first problem.
 using Diagnostics = std::vector<Diagnostic>;
 

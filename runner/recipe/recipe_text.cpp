@@ -120,6 +120,9 @@ fs::path read_one(Reading& reading, const fs::path& file) {
   Diagnostics diagnostics;
   const std::optional<LoadedFile> loaded = load_file(reading.text.files.back(), diagnostics);
   for (Diagnostic& diagnostic : diagnostics) diagnostic.also = reading.extended_from;
+  if (!loaded && file.has_extension() && file.extension() != ".toml")
+    fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
+         "to train on a text, write `exprun new NAME --path FILE` and run that recipe");
   if (!loaded) throw RecipeError(diagnostics);
   if (loaded->extends.empty()) return {};
   reading.extended_from.insert(reading.extended_from.begin(), loaded->extends_where);

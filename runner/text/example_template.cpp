@@ -111,6 +111,9 @@ bool is_response(const Message& message) {
   return message.role == "assistant";
 }
 
+// In place of an end-of-text token that a tokenizer does not have: no text contains it.
+const std::string kEndOfText(1, '\0');
+
 // A user's content, with the input behind it.
 std::string whole(const Message& message) {
   return message.input.empty() ? message.content : message.content + "\n\n" + message.input;
@@ -123,7 +126,7 @@ void add(Parts& parts, Kind kind, std::string text, bool is_learned = false) {
 void plain(const Conversation& conversation, Parts& parts) {
   for (const Message& message : conversation.messages) {
     add(parts, Kind::text, whole(message), is_response(message));
-    if (is_response(message)) add(parts, Kind::end_of_text, "", true);
+    if (is_response(message)) add(parts, Kind::end_of_text, kEndOfText, true);
   }
 }
 
@@ -149,7 +152,7 @@ void alpaca(const Conversation& conversation, Parts& parts) {
     if (!is_response(message)) continue;
     add(parts, Kind::text, "### Response:");
     add(parts, Kind::text, message.content, true);
-    add(parts, Kind::end_of_text, "", true);
+    add(parts, Kind::end_of_text, kEndOfText, true);
   }
 }
 
@@ -217,8 +220,10 @@ TextBounds ExampleTemplate::bounds(const Tokenizer& tokenizer) const {
   const std::string marker = end_of_response();
   if (const auto end = tokenizer.special_token(marker))
     bounds.ends.push_back(*end);
-  else
+  else if (!marker.empty())
     bounds.end_marker = marker;
+  else if (!tokenizer.end_of_text())
+    bounds.end_marker = kEndOfText;
   return bounds;
 }
 

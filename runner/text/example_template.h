@@ -14,7 +14,7 @@ struct ExamplePart {
   enum class Kind {
     text,         // encoded as it is: what looks like a special token is text
     special,      // of the template: the special token where the tokenizer has it, else text
-    end_of_text,  // the tokenizer's end-of-text token, where it has one
+    end_of_text,  // the tokenizer's end-of-text token where it has one, else text: a NUL
   };
   Kind kind = Kind::text;
   std::string text;

@@ -25,10 +25,11 @@ void find_in_cpuinfo(std::string_view name, Visit visit) {
       return;
 }
 
+// Without the space behind the colon.
 std::string first_in_cpuinfo(std::string_view name) {
   std::string first;
-  find_in_cpuinfo(name, [&](std::string value) {
-    first = std::move(value);
+  find_in_cpuinfo(name, [&](const std::string& value) {
+    first = value.substr(std::min<size_t>(1, value.size()));
     return true;
   });
   return first;
@@ -81,8 +82,12 @@ int limit_of_control_group() {
 }  // namespace
 
 std::string processor_model() {
-  const std::string model = first_in_cpuinfo("model name");
-  return model.substr(std::min<size_t>(1, model.size()));
+  return first_in_cpuinfo("model name");
+}
+
+std::string processor_generation() {
+  const std::string family = first_in_cpuinfo("cpu family"), model = first_in_cpuinfo("model\t");
+  return processor_model() + (family.empty() ? "" : ", family " + family + ", model " + model);
 }
 
 double highest_clock() {

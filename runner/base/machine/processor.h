@@ -12,6 +12,10 @@ namespace exprun {
 // Its name; empty where the system does not say.
 std::string processor_model();
 
+// The same with its family and model number: a virtual machine may call processors of several
+// generations "AMD EPYC".
+std::string processor_generation();
+
 // The largest of what the kernel allows and what it sees now, in hertz; 0 where it says neither.
 double highest_clock();
 

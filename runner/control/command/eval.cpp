@@ -9,6 +9,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
@@ -16,9 +17,36 @@
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
 #include "control/report/terminal.h"
+#include "recipe/schema/key_lookup.h"
 
 namespace exprun {
 namespace {
+
+// The keys of evaluations that `key`, which has no dot, may mean.
+Words evaluation_keys(const Table& root, const std::string& key) {
+  Words keys = declared_paths(SchemaSet::embedded(), root);
+  std::erase_if(keys, [&](const std::string& path) {
+    return !path.starts_with("evaluation.") || !path.ends_with("." + key);
+  });
+  return keys;
+}
+
+// Here a short key, such as `tokens`, is that of the evaluation that has one. Throws Error where
+// several have.
+Words in_evaluations(Words changes, const Table& root) {
+  for (std::string& change : changes) {
+    const size_t sign = sign_of(change).size();
+    const std::string key = change.substr(sign, change.find('=', sign) - sign);
+    if (key.find('.') != key.npos) continue;
+    const Words keys = evaluation_keys(root, key);
+    if (keys.size() > 1)
+      throw Error("eval: '" + change + "' names several keys: " + alternatives(keys) +
+                      "; write one of them whole",
+                  ExitCode::bad_recipe);
+    if (keys.size() == 1) change.replace(sign, key.size(), keys.front());
+  }
+  return changes;
+}
 
 // Any other change would make another model of the checkpoint. `recipe` has the `changes` last.
 void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes) {
@@ -154,6 +182,7 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!name.empty() && !weights.run())
     throw Error("eval: --as is for the results of a run; those of a HuggingFace folder are printed",
                 ExitCode::bad_recipe);
+  overrides = in_evaluations(overrides, try_resolve(weights.recipe({})).recipe.root());
   const RecipeText text = weights.recipe({}, overrides);
   const WorkingDirectory there(weights.run());
   const ResolvedRecipe recipe = resolved_aloud(text, globals);

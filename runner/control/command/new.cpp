@@ -204,7 +204,7 @@ int64_t length_for_examples(const std::string& path) {
   }
   if (!bytes) return kUsual;
   int64_t length = kShortest;
-  while (length < *bytes + 1 && length < kLongest) length *= 2;  // one for the end of the text
+  while (length < *bytes && length < kLongest) length *= 2;
   return length;
 }
 

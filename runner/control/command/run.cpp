@@ -1,4 +1,6 @@
 // exprun RECIPE [key=value...]
+#include <algorithm>
+
 #include "base/diagnostic.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
@@ -45,7 +47,17 @@ bool has_other_data(const RunRow& run, const ResolvedRecipe& resolved, const Sto
          std::filesystem::exists(folder.data() / run.data_fingerprint, ignored);
 }
 
-Performed answer(const Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
+// Tags are no part of what makes a recipe another: they are for the run that is there.
+void add_tags_of_recipe(Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
+  const Words present = store.tags(run.id);
+  for (const std::string& tag : resolved.section("run").get<Words>("tags")) {
+    if (std::find(present.begin(), present.end(), tag) != present.end()) continue;
+    store.add_tag(run.id, tag);
+    log_info("added the tag " + tag + " to " + run.folder);
+  }
+}
+
+Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
@@ -53,6 +65,7 @@ Performed answer(const Store& store, const StoreFolder& folder, const ResolvedRe
     case Decision::refuse_ended:
       refuse_ended(launched.run);
     case Decision::show_result:
+      add_tags_of_recipe(store, launched.run, resolved);
       print(run_result(reported_run(store, launched.run),
                        (folder.shown / launched.run.folder).string()));
       if (has_other_data(launched.run, resolved, folder))

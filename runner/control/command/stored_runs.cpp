@@ -37,6 +37,22 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
+// For the path of a recipe, or of a run's folder in another store.
+std::string advice_on_path(const StoreFolder& folder, const std::string& reference) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (reference.ends_with(".toml") && fs::is_regular_file(reference, ignored))
+    return "; it is a recipe: name one of its runs, such as " +
+           shell_quoted(fs::path(reference).stem().string());
+  if (reference.find('/') == std::string::npos || !fs::is_directory(reference, ignored)) return "";
+  const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
+  const fs::path store = fs::path(trimmed).parent_path();
+  const fs::path database = store / folder.database().filename();
+  if (!fs::exists(database, ignored) || fs::equivalent(database, folder.database(), ignored))
+    return "";
+  return "; its folder is in another store: add --store " + shell_quoted(store.string());
+}
+
 RecipeText read_stored(const std::string& json) {
   RecipeText text = RecipeText::from_json(json);
   text.stored = text.overrides.size();
@@ -63,7 +79,17 @@ Store open_store_to_write(const StoreFolder& folder) {
 }
 
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
-  return observed(store, folder, store.find_run(last_component(reference)));
+  const auto found = [&] {
+    try {
+      return store.find_run(last_component(reference));
+    } catch (const Error& error) {
+      const std::string advice = advice_on_path(folder, reference);
+      if (advice.empty()) throw;
+      throw Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
+                  error.code());
+    }
+  };
+  return observed(store, folder, found());
 }
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {

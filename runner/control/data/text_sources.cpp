@@ -54,7 +54,7 @@ constexpr const char* kMethod = "text 4";
 // Raise it when the same record would become another text.
 constexpr const char* kRecordMethod = " records 2";
 // Raise it when the same example would become another text, or other segments.
-constexpr const char* kExampleMethod = " examples 1";
+constexpr const char* kExampleMethod = " examples 2";
 
 constexpr int64_t kGpt2Tokens = 50257;
 

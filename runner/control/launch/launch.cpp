@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -55,11 +56,16 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
 }
 
 // Of any other end the trainer has spoken itself.
-void say_how_to_go_on(const RunRow& run, const LaunchRequest& request) {
+void say_how_to_go_on(const RunRow& run, const LaunchRequest& request, int exit_code) {
   const std::string next = "; exprun resume " + run.folder +
                            (request.joined ? ", started for all ranks as this was," : "") +
                            " continues it";
-  if (run.state == RunState::killed) log_warning(run.folder + " was killed: " + run.message + next);
+  const bool perhaps_memory = exit_code == 128 + SIGKILL;
+  if (run.state == RunState::killed)
+    log_warning(run.folder + " was killed: " + run.message + next +
+                (perhaps_memory ? "; if memory ran out, start a run with a lower batch.micro_batch "
+                                  "or a smaller model"
+                                : ""));
   if (run.state == RunState::interrupted || run.state == RunState::preempted)
     log_info(run.folder + " is " + to_string(run.state) + next);
 }
@@ -113,7 +119,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
     if (request.begun) request.begun(attempt->folder, attempt->run, attempt->number);
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
-    say_how_to_go_on(launched.run, request);
+    say_how_to_go_on(launched.run, request, end.exit_code);
     say_what_comes_next(launched.run, request, folder);
     launched.others_wait = restart <= most && looks_like_a_loss(launched.run);
     if (restart > most || !end.deserves_restart) return launched;

@@ -125,10 +125,6 @@ RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer) {
 
 namespace {
 
-Diagnostic warning(SourceSpan where, std::string message, std::string help) {
-  return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
-}
-
 void check_threads(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const auto threads = integer_at(root, "run.threads");
   const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
@@ -165,32 +161,14 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
                                "it is emulated, which is slower than fp32"));
 }
 
-// Memory, and the ranks that share it.
-struct Room {
-  const char* where;
-  double bytes, ranks;
-};
-
-Room room_for(const Table& root, const Hardware& hardware) {
+MemoryRoom room_for(const Table& root, const Hardware& hardware) {
   if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
     int64_t least = hardware.gpus.gpus.front().memory_bytes;
     for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
     return {"a GPU", static_cast<double>(least), 1};
   }
-  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
-  return {"this machine", hardware.memory, static_cast<double>(ranks)};
-}
-
-Diagnostic too_many_ranks(const Table& root, double of_rank, const Room& room,
-                          const std::string& has) {
-  const auto fit = static_cast<int64_t>(room.bytes / of_rank);
-  const bool divides = text_at(root, "parallelism.strategy") == "zero1";
-  return warning(
-      place_of(root, "parallelism.world_size"),
-      std::to_string(static_cast<int64_t>(room.ranks)) + " ranks take about " +
-          binary_bytes(of_rank) + " each" + has,
-      (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
-          (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
+  return {"this machine", hardware.memory,
+          integer_at(root, "parallelism.world_size").value_or(1)};
 }
 
 }  // namespace
@@ -208,24 +186,7 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
-  const Table& root = recipe.root();
-  const Room room = room_for(root, hardware);
-  const double of_rank = planned.of_model + planned.activations;
-  if (room.bytes == 0 || of_rank * room.ranks <= room.bytes) return {};
-  const std::string has = ", but " + std::string(room.where) + " has " + binary_bytes(room.bytes);
-  if (of_rank <= room.bytes) return {too_many_ranks(root, of_rank, room, has)};
-  const std::string whose = room.ranks > 1 ? " of one rank" : "";
-  if (planned.of_model > room.bytes)
-    return {warning(place_of(root, "model.type"),
-                    "weights, gradients and optimizer" + whose + " take " +
-                        binary_bytes(planned.of_model) + has,
-                    "use a smaller model")};
-  const bool single = integer_at(root, "batch.micro_batch") == 1;
-  return {warning(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
-                  (room.ranks > 1 ? "one rank takes about " : "the run takes about ") +
-                      binary_bytes(of_rank) + has,
-                  single ? "shorter sequences take less memory"
-                         : "fewer sequences in a micro-batch take less memory")};
+  return memory_problems(recipe, planned, room_for(recipe.root(), hardware));
 }
 
 }  // namespace exprun

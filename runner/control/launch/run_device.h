@@ -11,6 +11,7 @@
 #include "control/launch/trainer_program.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "recipe/rules/memory.h"
 
 namespace exprun {
 
@@ -56,14 +57,8 @@ Hardware this_hardware();
 Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
 
-// What a rank is planned to take, in bytes.
-struct PlannedMemory {
-  double of_model = 0;  // weights, gradients, optimizer
-  double activations = 0;
-};
-
-// More memory than the machine has, on which all ranks are, or than the smallest GPU, which is one
-// rank's. What to change is the number of ranks where one of them fits.
+// Of the machine, on which all ranks are, or the smallest GPU, which is one rank's
+// (recipe/rules/memory.h).
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware = this_hardware());
 

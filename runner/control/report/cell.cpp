@@ -47,13 +47,16 @@ std::string bare_text(const std::string& toml) {
   return quoted ? toml.substr(1, toml.size() - 2) : toml;
 }
 
-// Numbers stay numbers in JSON and CSV.
+// Numbers stay numbers in JSON and CSV, booleans booleans in JSON.
 Cell value_cell(const std::string& toml) {
   const std::string text = bare_text(toml);
   if (const auto integer = parse_number<int64_t>(text)) return {*integer, text};
   if (const auto number = parse_number<double>(text))
     return Cell::number(*number, shortest(*number));
-  return text.empty() ? Cell::none() : Cell::word(text);
+  if (text.empty()) return Cell::none();
+  Cell cell = Cell::word(text);
+  cell.is_boolean = toml == "true" || toml == "false";
+  return cell;
 }
 
 bool all_numbers(const std::vector<Cell>& cells) {

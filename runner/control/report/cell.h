@@ -17,6 +17,7 @@ struct Cell {
   std::variant<std::monostate, int64_t, double, std::string> value;  // for machines
   std::string text;                                                  // for people
   Tone tone = Tone::plain;
+  bool is_boolean = false;  // the text is "true" or "false" without quotes: one in JSON
 
   std::optional<double> as_number() const;  // nothing for a text, and without a value
 

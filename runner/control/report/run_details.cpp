@@ -89,6 +89,21 @@ std::string extensions(const RunDetails& details) {
   return text;
 }
 
+std::string loss_text(const std::optional<SeriesRow>& series) {
+  if (!series || series->count == 0) return "";
+  std::string text = four_digits(series->last);
+  if (const Cell best = summary_cell(series, ValueName::Which::min);
+      !best.text.empty() && series->min_step != series->last_step)
+    text += ", best " + best.text + " at step " + with_thousands(series->min_step);
+  return text;
+}
+
+std::string loss_in(const RunDetails& details, const char* series) {
+  for (const SeriesRow& row : details.series)
+    if (row.name == series) return loss_text(row);
+  return "";
+}
+
 }  // namespace
 
 std::string details_as_comments(const RunDetails& details) {
@@ -96,6 +111,8 @@ std::string details_as_comments(const RunDetails& details) {
   return comment_line("run",
                       run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
          comment_line("state", standing(run)) + comment_line("because", run.message) +
+         comment_line("val loss", loss_in(details, "val/loss")) +
+         comment_line("train loss", loss_in(details, "train/loss")) +
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
@@ -227,12 +244,8 @@ std::string result_line(const std::string& name, const std::string& text) {
 }
 
 std::string loss_line(const std::string& name, const std::optional<SeriesRow>& series) {
-  if (!series || series->count == 0) return "";
-  std::string text = four_digits(series->last);
-  if (const Cell best = summary_cell(series, ValueName::Which::min);
-      !best.text.empty() && series->min_step != series->last_step)
-    text += ", best " + best.text + " at step " + with_thousands(series->min_step);
-  return result_line(name, text);
+  const std::string text = loss_text(series);
+  return text.empty() ? "" : result_line(name, text);
 }
 
 }  // namespace

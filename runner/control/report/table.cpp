@@ -53,6 +53,7 @@ using nlohmann::ordered_json;
 
 // JSON has no NaN and no infinity: they are the strings "nan", "inf", "-inf".
 ordered_json to_value(const Cell& cell) {
+  if (cell.is_boolean) return cell.text == "true";
   if (const auto* integer = std::get_if<int64_t>(&cell.value)) return *integer;
   if (const auto* word = std::get_if<std::string>(&cell.value)) return *word;
   if (const auto* number = std::get_if<double>(&cell.value)) {

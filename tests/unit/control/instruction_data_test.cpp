@@ -61,6 +61,7 @@ PreparedData prepared(const fs::path& path, const fs::path& store, const std::st
 }
 
 // As written(), of prepared bytes; examples one a line.
+// With "$" for the NUL that ends a response of bytes.
 std::string shown(const std::vector<TokenShard>& shards, const std::vector<TokenShard>& segments) {
   const auto tokens = tokens_of(shards);
   std::string text;
@@ -68,7 +69,8 @@ std::string shown(const std::vector<TokenShard>& shards, const std::vector<Token
   for (const uint32_t word : read_segment_words(segments)) {
     const Segment segment = segment_of(word);
     if (segment.is_learned) text += "[";
-    for (int64_t i = 0; i < segment.tokens; ++i) text += static_cast<char>(tokens.at(place++));
+    for (int64_t i = 0; i < segment.tokens; ++i, ++place)
+      text += tokens.at(place) == 0 ? '$' : static_cast<char>(tokens.at(place));
     if (segment.is_learned) text += "]";
     if (segment.ends_example) text += "\n";
   }
@@ -118,7 +120,7 @@ TEST_CASE(
   CHECK(bounds("alpaca", *chat) == TextBounds{std::nullopt, {257}, ""});
   CHECK(bounds("chatml", *chat) == TextBounds{std::nullopt, {257}, "<|im_end|>"});
   CHECK(bounds("llama3", *bytes) == TextBounds{std::nullopt, {}, "<|eot_id|>"});
-  CHECK(bounds("plain", *bytes) == TextBounds{});
+  CHECK(bounds("plain", *bytes) == TextBounds{std::nullopt, {}, std::string(1, '\0')});
   chat->set_bounds(bounds("plain", *chat));
   CHECK(chat->encode_prompt("a") == Tokens{'a'});
   CHECK(chat->encode_prompt("<|begin_of_text|>a") == Tokens{256, 'a'});
@@ -176,8 +178,8 @@ TEST_CASE("instruction: records become tokens and segments, and a set keeps both
   const auto file = folder.write("a.jsonl", kPrompt + "\n\n" + kInstruction + "\n" +
                                                 R"({"prompt": "3", "response": ""})" + "\n");
   const auto data = prepared(file, folder.path() / "store", "validation_every = 3\n");
-  CHECK(shown(data.train, data.train_segments) == "1+1=[2]\nTranslate.\n\nchat[cat]\n");
-  CHECK(shown(data.validation, data.validation_segments) == "3[]\n");
+  CHECK(shown(data.train, data.train_segments) == "1+1=[2$]\nTranslate.\n\nchat[cat$]\n");
+  CHECK(shown(data.validation, data.validation_segments) == "3[$]\n");
   const auto again = prepared(file, folder.path() / "store", "validation_every = 3\n");
   CHECK(again.to_json() == data.to_json());
   CHECK(fs::exists(again.train_segments.at(0).path));

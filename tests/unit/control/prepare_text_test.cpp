@@ -297,7 +297,8 @@ TEST_CASE(
     return at == std::string::npos ? text : text.replace(at, file.string().size(), "FILE");
   };
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"a\": 1, \"b\": 2}\n") ==
-        "data: record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'");
+        "data: record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'"
+        "; dataset.template says which fields are read: template = \"{a}\"");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n[1]\n") ==
         "data: record 2 of 'FILE' (line 2) is not a JSON object");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")

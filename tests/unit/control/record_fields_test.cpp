@@ -156,7 +156,11 @@ TEST_CASE("record fields: why a record is none is said") {
   CHECK(filled("{text}", "[1]") == "is not a JSON object");
   CHECK(filled("{text}", R"({"text": })").starts_with("is not JSON: parse error at column 10 of "));
   CHECK(filled("{text}", R"({"b": 1, "\u0061": 2, "b": 3})") ==
-        "has no field 'text'; it has 'a', 'b'");
+        "has no field 'text'; it has 'a', 'b'"
+        "; dataset.template says which fields are read: template = \"{a}\"");
+  CHECK(filled("{text}", R"({"instruction": "a", "output": "b"})") ==
+        "has no field 'text'; it has 'instruction', 'output'; [dataset] type = \"instruction\" reads "
+        "such records");
   CHECK(filled("{text}", "{}") == "has no field 'text'; it has no fields");
   CHECK(filled("{text}", std::string("{\"text\": \"a\"}\0x", 15)) ==
         "is not JSON: a zero byte follows its object");

@@ -45,12 +45,31 @@ Error no_record(std::string_view bytes) {
   return Error("is not a JSON object");
 }
 
-std::string names_of(const RecordFields& fields) {
-  std::set<std::string> names;
-  for (const RecordField& field : fields.all()) names.emplace(field.name);
+using Names = std::set<std::string>;
+
+std::string list_of(const Names& names) {
   std::string shown;
   for (const std::string& name : names) shown += (shown.empty() ? "'" : ", '") + name + "'";
   return shown.empty() ? "no fields" : shown;
+}
+
+// As text/example_template.h lists them.
+bool are_of_example(const Names& names) {
+  return names.contains("messages") ||
+         (names.contains("instruction") && names.contains("output")) ||
+         (names.contains("prompt") && (names.contains("response") || names.contains("completion")));
+}
+
+std::string remedy_for(const Names& names) {
+  if (are_of_example(names)) return "; [dataset] type = \"instruction\" reads such records";
+  if (names.empty()) return "";
+  return "; dataset.template says which fields are read: template = \"{" + *names.begin() + "}\"";
+}
+
+Error no_field(const std::string& name, const RecordFields& fields) {
+  Names names;
+  for (const RecordField& field : fields.all()) names.emplace(field.name);
+  return Error("has no field '" + name + "'; it has " + list_of(names) + remedy_for(names));
 }
 
 // Of an array or object.
@@ -107,7 +126,7 @@ std::string_view RecordTemplate::fill(std::string_view record, RecordRoom& room)
   if (!room.fields.find(record)) throw no_record(record);
   const auto field_of = [&fields](const TemplatePart& part) -> const RecordField& {
     if (const RecordField* const field = fields.named(part.field)) return *field;
-    throw Error("has no field '" + part.field + "'; it has " + names_of(fields));
+    throw no_field(part.field, fields);
   };
   const Parts& parts = parts_for(fields);
   if (parts.size() == 1 && parts[0].literal.empty()) return text_of(field_of(parts[0]), room.text);

@@ -19,8 +19,14 @@ namespace {
 using Kind = CheckpointChoice::Kind;
 
 Error nothing_to_look_at(const std::string& command, const std::string& run,
-                         const std::vector<std::string>& damaged) {
-  if (damaged.empty()) return Error(command + ": " + run + " has no checkpoint");
+                         const RunFolder& folder, const std::vector<std::string>& damaged) {
+  std::error_code ignored;
+  if (damaged.empty())
+    return Error(command + ": " + run + " has no checkpoint" +
+                 (std::filesystem::exists(folder.path, ignored)
+                      ? ""
+                      : ": its folder is not in this store; if the run was merged from another "
+                        "store, name that one with --store"));
   std::string text = command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
   return Error(text + "\n  restore one from a copy, or train again with `exprun rerun " +
@@ -49,7 +55,7 @@ std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
   }
-  throw nothing_to_look_at(command, run, skipped);
+  throw nothing_to_look_at(command, run, folder, skipped);
 }
 
 // "it has those of steps 80 and 100".

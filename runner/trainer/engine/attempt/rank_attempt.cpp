@@ -7,15 +7,18 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
+#include "base/terminal/console.h"
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
 #include "engine/checkpoint/resume.h"
+#include "engine/describe.h"
 #include "engine/device/autotune.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
 #include "engine/weights/import.h"
+#include "recipe/rules/memory.h"
 
 namespace exprun {
 namespace {
@@ -103,6 +106,19 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, 
         "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
 }
 
+// Before memory is taken: a system that has none left may end the run without a word.
+void warn_of_memory(const ResolvedRecipe& recipe, at::Device device, const CoreShare& share,
+                    int ranks) {
+  const TrainState shapes = build_train_state(recipe, at::kMeta, imagined_ranks(ranks));
+  const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe));
+  const auto activations = static_cast<double>(plan.activations);
+  const Diagnostics found = memory_problems(
+      recipe, {static_cast<double>(plan.sum()) - activations, activations},
+      {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
+       device.is_cpu() ? ranks / share.machines : 1});
+  if (!found.empty() && is_shown(LogLevel::info)) show_diagnostics(found);
+}
+
 }  // namespace
 
 std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe) {
@@ -129,6 +145,7 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_, device_);
+  warn_of_memory(recipe_, device_, share_, world_size);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))

@@ -48,7 +48,7 @@ std::optional<fs::path> cache_file() {
 }
 
 std::string machine() {
-  const std::string model = processor_model();
+  const std::string model = processor_generation();
   return (model.empty() ? "unknown CPU" : model) + ", " + at::get_cpu_capability() + ", " +
          std::to_string(used_threads()) + " threads, LibTorch " TORCH_VERSION ", kernels " +
          std::to_string(kKernels);
