@@ -148,6 +148,9 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
     syntax = {
         {span_of(file, begin, text.size()), "one value is needed, not several",
          makes_several ? "`exprun sweep` takes several" : "`exprun sweep` runs each of them"}};
+  if (first == '(' && text.back() == ')' && allows_type(schema, "array"))
+    syntax = {{span_of(file, begin, text.size()), "this is not an array",
+               "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
   if (const auto number = number_with_suffix(text))
     syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",
                "write " + std::to_string(*number)}};

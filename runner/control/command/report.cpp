@@ -51,7 +51,7 @@ void declare(Asked& asked, Arguments& arguments) {
           "at(STEP); or a usual heading, such as 'best val/loss'; may be repeated (default: the "
           "metric of the sweep or of the recipes, val/loss and train/loss)")
       .option("--columns", "A,B", asked.columns,
-              "show these columns only; parameters and series are columns too")
+              "show these columns only; parameters and series are columns too; help lists them")
       .flag("--all-parameters", asked.all_parameters,
             "show parameters that are the same in all runs too")
       .option("--sort", "COLUMN", asked.sort,
@@ -382,6 +382,18 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
   return page;
 }
 
+// Those of ls, and what the store's runs have.
+ResultTable columns_explained(const Store& store) {
+  ResultTable table = ls_columns_explained();
+  const auto add = [&](const Words& names, const char* kind) {
+    for (const std::string& name : names)
+      table.rows.push_back({Cell::word(name), Cell::word(name), Cell::word(kind)});
+  };
+  add(store.series_names(), "a series");
+  add(store.parameter_paths(), "a parameter");
+  return table;
+}
+
 void require_options_of_a_page(const Asked& asked) {
   if (!asked.group_by.empty() || asked.over_seeds || asked.each_run || !asked.columns.empty())
     refuse(
@@ -453,6 +465,10 @@ int run_report(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   require_matching_options(asked);
   const Store store = open_store(globals.store);
+  if (asked.columns == "help") {
+    asked.format.print(columns_explained(store), "");
+    return 0;
+  }
   if (!asked.html.empty()) {
     write_html(store, globals, asked);
     return 0;

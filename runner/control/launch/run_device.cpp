@@ -167,8 +167,7 @@ MemoryRoom room_for(const Table& root, const Hardware& hardware) {
     for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
     return {"a GPU", static_cast<double>(least), 1};
   }
-  return {"this machine", hardware.memory,
-          integer_at(root, "parallelism.world_size").value_or(1)};
+  return {"this machine", hardware.memory, integer_at(root, "parallelism.world_size").value_or(1)};
 }
 
 }  // namespace

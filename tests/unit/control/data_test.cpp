@@ -240,8 +240,9 @@ TEST_CASE("data: records that do not fit the template are found before they are 
   const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].message ==
-        "data: record 2 of '" + path + "' (line 2) has no field 'text'; it has 'body'"
-        "; dataset.template says which fields are read: template = \"{body}\"");
+        "data: record 2 of '" + path +
+            "' (line 2) has no field 'text'; it has 'body'"
+            "; dataset.template says which fields are read: template = \"{body}\"");
 }
 
 TEST_CASE("data: keys that are about no source are told") {

@@ -310,7 +310,8 @@ TEST_CASE("prepare: a bad record is the recipe's error in a file of any size") {
       const fs::path file = folder.write("a.jsonl", before + "{\"t\": 1}\n" + records);
       CHECK(failure(file, folder.path() / "store", kAll + "tokenizer = \"" + tokenizer + "\"\n") ==
             "recipe: data: record " + std::to_string(good + 1) + " of '" + file.string() +
-                "' (line " + std::to_string(good + 1) + ") has no field 'text'; it has 't'"
+                "' (line " + std::to_string(good + 1) +
+                ") has no field 'text'; it has 't'"
                 "; dataset.template says which fields are read: template = \"{t}\"");
     }
 }

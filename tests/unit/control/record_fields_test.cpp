@@ -158,9 +158,10 @@ TEST_CASE("record fields: why a record is none is said") {
   CHECK(filled("{text}", R"({"b": 1, "\u0061": 2, "b": 3})") ==
         "has no field 'text'; it has 'a', 'b'"
         "; dataset.template says which fields are read: template = \"{a}\"");
-  CHECK(filled("{text}", R"({"instruction": "a", "output": "b"})") ==
-        "has no field 'text'; it has 'instruction', 'output'; [dataset] type = \"instruction\" reads "
-        "such records");
+  CHECK(
+      filled("{text}", R"({"instruction": "a", "output": "b"})") ==
+      "has no field 'text'; it has 'instruction', 'output'; [dataset] type = \"instruction\" reads "
+      "such records");
   CHECK(filled("{text}", "{}") == "has no field 'text'; it has no fields");
   CHECK(filled("{text}", std::string("{\"text\": \"a\"}\0x", 15)) ==
         "is not JSON: a zero byte follows its object");

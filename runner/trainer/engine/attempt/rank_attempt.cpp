@@ -112,10 +112,10 @@ void warn_of_memory(const ResolvedRecipe& recipe, at::Device device, const CoreS
   const TrainState shapes = build_train_state(recipe, at::kMeta, imagined_ranks(ranks));
   const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe));
   const auto activations = static_cast<double>(plan.activations);
-  const Diagnostics found = memory_problems(
-      recipe, {static_cast<double>(plan.sum()) - activations, activations},
-      {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
-       device.is_cpu() ? ranks / share.machines : 1});
+  const Diagnostics found =
+      memory_problems(recipe, {static_cast<double>(plan.sum()) - activations, activations},
+                      {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
+                       device.is_cpu() ? ranks / share.machines : 1});
   if (!found.empty() && is_shown(LogLevel::info)) show_diagnostics(found);
 }
 
