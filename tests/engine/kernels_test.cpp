@@ -385,7 +385,7 @@ TEST_CASE("kernels: a NaN comes out of every kernel, wherever it goes in") {
       CHECK(spoilt(rms_norm_ours(with_nan({1, 21}, at), {}, 0, 1e-5)));
       auto logits = with_nan({1, 21}, at);
       CHECK(std::isnan(
-          cross_entropy_in_place_ours(logits, at::ones({1}, at::kLong), 21).item<double>()));
+          cross_entropy_in_place_ours(logits, at::ones({1}, at::kLong), 21, 1).item<double>()));
     }
     for (const int64_t part : {0, 1, 2}) {  // of queries, keys and values
       auto x = at::randn({1, 30, 3 * 8});
@@ -504,7 +504,7 @@ TEST_CASE("kernels: cross entropy agrees with ATen's, with padding and ignored t
         const auto loss = cross_entropy_reference(reference, targets, vocabulary);
         loss.backward();
         auto gradient = logits.clone();
-        const double ours = kernel(gradient, targets, vocabulary).item<double>();
+        const double ours = kernel(gradient, targets, vocabulary, 1).item<double>();
         CHECK(ours == doctest::Approx(loss.item<double>()).epsilon(1e-6));
         CHECK(largest(gradient - reference.grad()) < 1e-6);
       }
@@ -516,10 +516,37 @@ TEST_CASE("kernels: cross entropy by operators in a narrow format is that of fp3
   auto targets = at::randint(290, {33}, at::kLong);
   targets[7] = kIgnoredTarget;
   auto narrow = exact.clone(), wide = exact.to(at::kFloat);
-  const double ours = cross_entropy_in_place_by_operators(narrow, targets, 290).item<double>();
-  CHECK(ours == cross_entropy_in_place_by_operators(wide, targets, 290).item<double>());
+  const double ours = cross_entropy_in_place_by_operators(narrow, targets, 290, 1).item<double>();
+  CHECK(ours == cross_entropy_in_place_by_operators(wide, targets, 290, 1).item<double>());
   CHECK(at::equal(narrow, wide.to(at::kBFloat16)));
   CHECK(at::equal(narrow.narrow(1, 290, 10), at::zeros({33, 10}, at::kBFloat16)));
+}
+
+TEST_CASE("kernels: cross entropy of bf16 is that of fp32, its gradient times a factor rounded") {
+  with_each_instruction_set([] {
+    for (const int64_t vocabulary : {1, 7, 16, 65, 300})
+      for (const double factor : {1.0, 0.3}) {
+        auto narrow = at::randn({33, vocabulary + 3}).mul(4).to(at::kBFloat16);
+        auto wide = narrow.to(at::kFloat);
+        auto targets = at::randint(vocabulary, {33}, at::kLong);
+        targets[7] = kIgnoredTarget;
+        CHECK(cross_entropy_in_place_ours(narrow, targets, vocabulary, factor).item<double>() ==
+              cross_entropy_in_place_ours(wide, targets, vocabulary, 1).item<double>());
+        CHECK(at::equal(narrow, wide.mul(factor).to(at::kBFloat16)));
+      }
+  });
+}
+
+TEST_CASE("kernels: cross entropy in bf16 passes a NaN on") {
+  with_each_instruction_set([] {
+    for (const int64_t at : {0, 5, 20}) {
+      auto logits = at::randn({1, 21}).to(at::kBFloat16);
+      logits[0][at] = std::nan("");
+      const auto loss = cross_entropy_in_place_ours(logits, at::ones({1}, at::kLong), 21, 1);
+      CHECK(std::isnan(loss.item<double>()));
+      CHECK(logits.isnan().all().item<bool>());
+    }
+  });
 }
 
 TEST_CASE("kernels: cross entropy survives extreme logits") {
@@ -528,7 +555,7 @@ TEST_CASE("kernels: cross entropy survives extreme logits") {
     logits[0][0] = 1e30;
     logits[1][2] = -1e30;
     auto targets = at::zeros({2}, at::kLong);
-    CHECK(kernel(logits, targets, 3).item<double>() == doctest::Approx(std::log(2.0)));
+    CHECK(kernel(logits, targets, 3, 1).item<double>() == doctest::Approx(std::log(2.0)));
     CHECK(logits.isfinite().all().item<bool>());
   }
 }

@@ -140,7 +140,7 @@ void compare_cross_entropy(int64_t rows, int64_t vocabulary) {
   const auto run = [&](auto kernel) {
     return [&, kernel] {
       logits.copy_(start);
-      kernel(logits, targets, vocabulary);
+      kernel(logits, targets, vocabulary, 1);
     };
   };
   print("cross_entropy " + std::to_string(rows) + "x" + std::to_string(vocabulary),

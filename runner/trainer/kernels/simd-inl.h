@@ -114,6 +114,24 @@ HWY_INLINE void store_some(float* to, Floats x, int64_t count) {
     store_first(to, x, count);
 }
 
+// As bf16, rounded to the nearest, ties to even.
+HWY_INLINE void store_some(hwy::bfloat16_t* to, Floats x, int64_t count) {
+  constexpr hn::RebindToUnsigned<FloatTag> kBits;
+  constexpr hn::Rebind<uint16_t, FloatTag> kHalves;
+  const auto bits = hn::BitCast(kBits, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kBits, 1));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(kBits, 0x7fff)));
+  const auto finite = hn::ShiftRight<16>(rounded);
+  const auto nan = hn::BitCast(kFloats, hn::Set(kBits, 0x7fc0));
+  const auto narrow = hn::IfThenElse(hn::IsNaN(x), nan, hn::BitCast(kFloats, finite));
+  const auto halves = hn::DemoteTo(kHalves, hn::BitCast(Int32Tag(), narrow));
+  auto* const out = reinterpret_cast<uint16_t*>(to);
+  if (count == kLanes) return hn::StoreU(halves, kHalves, out);
+  HWY_ALIGN uint16_t lanes[kLanes];
+  hn::Store(halves, kHalves, lanes);
+  for (int64_t i = 0; i < count; ++i) out[i] = lanes[i];
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace exprun
 HWY_AFTER_NAMESPACE();

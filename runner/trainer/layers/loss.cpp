@@ -14,18 +14,25 @@
 namespace exprun {
 namespace {
 
-// Rows of logits at once: 64 MiB of them, whatever the batch; 512 MiB on a GPU, which small
-// products would leave idle.
-int64_t chunk_rows(const at::Tensor& weight) {
-  const int64_t elements = int64_t{1} << (weight.is_cpu() ? 24 : 27);
-  return std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
-}
-
 struct HeadForm {
   int64_t vocab_size;
   double softcap;
+  at::ScalarType compute;
   double gradient;  // expected, of the loss
 };
+
+// Logits become their gradient, for whose small values fp16 has no numbers; bf16 has.
+at::ScalarType format_of_logits(const HeadForm& form) {
+  return form.softcap > 0 || form.compute == at::kHalf ? at::kFloat : form.compute;
+}
+
+// Rows of logits at once: 64 MiB of them, whatever the batch; 512 MiB on a GPU, which small
+// products would leave idle.
+int64_t chunk_rows(const at::Tensor& weight, const HeadForm& form) {
+  const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
+  const int64_t elements = weight.is_cpu() ? (int64_t{1} << 26) / size : int64_t{1} << 27;
+  return std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
+}
 
 // Whether there will be a backward, and one to the weight: it takes a third of the work.
 struct Wanted {
@@ -45,40 +52,52 @@ at::Tensor capped(const at::Tensor& logits, double softcap) {
 
 // The loss of a chunk; its logits, capped or not, become the gradient before the cap.
 at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm& form) {
-  if (form.softcap == 0) return cross_entropy_in_place(logits, targets, form.vocab_size);
+  if (form.softcap == 0)
+    return cross_entropy_in_place(logits, targets, form.vocab_size, form.gradient);
   const auto cap = logits.div_(form.softcap).tanh_().clone();
   logits.mul_(form.softcap);
-  const auto loss = cross_entropy_in_place(logits, targets, form.vocab_size);
+  const auto loss = cross_entropy_in_place(logits, targets, form.vocab_size, 1);
   logits.mul_(cap.square().neg_().add_(1));
+  if (form.gradient != 1) logits.mul_(form.gradient);
   return loss;
 }
 
-// Summed over the chunks in fp32, where it lies: it is as large as the weight.
+// Summed over the chunks in fp32, where it lies: it is as large as the weight. A narrow product is
+// added by parts of the vocabulary that stay in a CPU's cache.
 void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at::Tensor& hidden) {
-  if (!sum.defined())
-    sum = linear_weight_gradient(of_logits, hidden).to(at::kFloat);
-  else if (of_logits.scalar_type() == at::kFloat)
+  constexpr int64_t kPart = 4096;
+  const bool is_first = !sum.defined(), is_wide = of_logits.scalar_type() == at::kFloat;
+  if (is_wide && is_first) {
+    sum = linear_weight_gradient(of_logits, hidden);
+    return;
+  }
+  if (is_wide) {
     sum.addmm_(of_logits.t(), hidden);
-  else
-    sum.add_(linear_weight_gradient(of_logits, hidden));
+    return;
+  }
+  const int64_t rows = of_logits.size(1), part = hidden.is_cpu() ? kPart : rows;
+  if (is_first) sum = at::empty({rows, hidden.size(1)}, hidden.options().dtype(at::kFloat));
+  for (int64_t begin = 0; begin < rows; begin += part) {
+    const int64_t count = std::min(part, rows - begin);
+    const auto product = linear_weight_gradient(of_logits.narrow(1, begin, count), hidden);
+    auto of_part = sum.narrow(0, begin, count);
+    is_first ? of_part.copy_(product) : of_part.add_(product);
+  }
 }
 
+// `weight` in the format to compute in.
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
   LossAndGradients result;
   result.loss = at::zeros({}, hidden.options().dtype(at::kDouble));
-  const int64_t rows = hidden.size(0), step = chunk_rows(weight);
+  const int64_t rows = hidden.size(0), step = chunk_rows(weight, form);
   if (wanted.gradients && rows > step) result.of_hidden = at::empty_like(hidden);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
     const auto part = hidden.narrow(0, begin, count);
-    auto logits = linear_forward(part, weight, {});
-    // The logits become their gradient, for whose small values fp16 has no numbers; bf16 has.
-    if (logits.is_cpu() || form.softcap > 0 || logits.scalar_type() == at::kHalf)
-      logits = logits.to(at::kFloat);
+    auto logits = linear_forward(part, weight, {}).to(format_of_logits(form));
     result.loss.add_(chunk_loss(logits, targets.narrow(0, begin, count), form));
     if (!wanted.gradients) continue;
-    if (form.gradient != 1) logits.mul_(form.gradient);
     const auto of_logits = logits.to(weight.scalar_type());
     auto of_part = linear_input_gradient(of_logits, weight);
     if (rows > step)
@@ -94,7 +113,8 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
 // what its own differs from the expected one.
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
-  auto result = compute(hidden.contiguous(), weight, targets.contiguous(), form, wanted);
+  auto result = compute(hidden.contiguous(), cast_weight(weight, form.compute),
+                        targets.contiguous(), form, wanted);
   auto loss = result.loss.to(at::kFloat);
   if (!wanted.gradients) return {loss, {}, {}};
   Tensors kept{result.of_hidden};
@@ -118,11 +138,11 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                           double gradient) const {
-  const auto x = hidden.to(compute), w = weight.to(compute);
+  const auto x = hidden.to(compute);
   const bool is_recorded = at::GradMode::is_enabled();
-  const Wanted wanted{is_recorded, is_recorded && w.requires_grad()};
-  return with_custom_gradient({x, w}, [&] {
-    return head_loss(x, w, targets, {vocab_size, softcap, gradient}, wanted);
+  const Wanted wanted{is_recorded, is_recorded && weight.requires_grad()};
+  return with_custom_gradient({x, weight}, [&] {
+    return head_loss(x, weight, targets, {vocab_size, softcap, compute, gradient}, wanted);
   });
 }
 

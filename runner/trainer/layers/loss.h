@@ -17,8 +17,9 @@ struct Head {
   // Cross entropy of hidden (N, C) against targets (N), summed over the targets that are not
   // kIgnoredTarget; 0-dim fp32, differentiable. Rows of the weight from `vocab_size` on are
   // padding: they have no part in the softmax, so they never win and get no gradient. Gradients are
-  // computed with the loss and rounded to `compute`; `gradient`, what backward is expected to give
-  // (it may give another), is applied before, so that a loss scale keeps those of unlikely tokens.
+  // computed with the loss: of hidden in `compute`, of the weight in its own format. `gradient`,
+  // what backward is expected to give (it may give another), is applied before those of logits are
+  // rounded to `compute`, so that a loss scale keeps those of unlikely tokens.
   at::Tensor loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                       double gradient = 1) const;
 };
