@@ -257,16 +257,12 @@ void erase(Table& root, const std::string& path) {
 std::string table_help(const SchemaSet& schemas, const std::string& path, const Schema& schema,
                        const Value& value) {
   const Schema keys = schema.value("properties", Schema::object());
-  if (const auto* text = value.as<std::string>())
-    for (const auto& [key, node] : keys.items()) {
-      std::vector<std::string> choices;
-      for (const Schema& choice : node.value("enum", Schema::array()))
-        if (choice.is_string()) choices.push_back(choice.get<std::string>());
-      if (choices.empty() && key == "type") choices = schemas.types(path);
-      const auto near = nearest(*text, choices);
-      if (near) return "did you mean " + path + "." + key + "=" + *near + "?";
-      if (key == "type" && !choices.empty()) return path + ".type can be " + alternatives(choices);
-    }
+  if (const auto* text = value.as<std::string>()) {
+    if (const auto meant = meant_key(schemas, path, schema, *text))
+      return "did you mean " + path + "." + meant->key + "=" + meant->value + "?";
+    const auto types = schemas.types(path);
+    if (!types.empty()) return path + ".type can be " + alternatives(types);
+  }
   return keys.empty() ? "" : "set its keys one by one: " + path + "." + keys.begin().key() + "=...";
 }
 

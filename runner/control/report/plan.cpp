@@ -63,8 +63,10 @@ std::string memory(const ordered_json& plan) {
 // "5 epochs", "0.32 epochs"; nothing where the data have none.
 std::string epochs(const ordered_json& plan) {
   if (!plan.contains("epochs") || plan.at("epochs").is_null()) return "";
+  const double epochs = plan.at("epochs").get<double>();
+  if (epochs >= 1000) return ", " + with_thousands(static_cast<int64_t>(epochs)) + " epochs";
   char text[32];
-  std::snprintf(text, sizeof text, ", %.3g epochs", plan.at("epochs").get<double>());
+  std::snprintf(text, sizeof text, ", %.3g epochs", epochs);
   return text;
 }
 

@@ -422,6 +422,8 @@ class Scheduler {
     const RunRow& run = *which.run;
     if (!needs_a_trainer(which.decision)) ++end_.for_good;
     const auto log = folder_.run(run.folder).log(run.attempt, 0);
+    if (run.state == RunState::diverged)  // there is no more to know
+      return show_failure(trial, outcome_text(store_, plan_, run), {}, {});
     show_failure(trial, outcome_text(store_, plan_, run), log,
                  folder_.shown / run.folder / "logs" / log.filename());
   }

@@ -63,9 +63,15 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
   const auto steps = run_steps(input.root, input.dataset_info);
   const auto batch = batch_tokens(input.root);
   const auto length = sequence_length(input.root);
-  if (!steps || !batch || !length || !input.dataset_info.validation_tokens) return;
+  // At most so many before the data are prepared: as many as bytes, where a token is one.
+  const auto validation = text_at(input.root, "dataset.tokenizer") == "byte"
+                              ? input.dataset_info.most_validation_tokens
+                              : std::nullopt;
+  const auto known =
+      input.dataset_info.validation_tokens ? input.dataset_info.validation_tokens : validation;
+  if (!steps || !batch || !length || !known) return;
   const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
-  const int64_t all = predicted_tokens(input.root, *input.dataset_info.validation_tokens, *length);
+  const int64_t all = predicted_tokens(input.root, *known, *length);
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
     const auto period = period_at(input.root, join_path(path, "every"));
     const auto every = period ? in_steps(input.root, input.dataset_info, *period) : std::nullopt;

@@ -135,6 +135,19 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
   return {};
 }
 
+std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& path,
+                                  const Schema& table, const std::string& text) {
+  const Schema keys = table.value("properties", Schema::object());
+  for (const auto& [key, node] : keys.items()) {
+    std::vector<std::string> choices;
+    for (const Schema& choice : node.value("enum", Schema::array()))
+      if (choice.is_string()) choices.push_back(choice.get<std::string>());
+    if (choices.empty() && key == "type") choices = schemas.types(path);
+    if (const auto near = nearest(text, choices)) return MeantKey{key, *near};
+  }
+  return std::nullopt;
+}
+
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
   // One of an evaluation that the recipe does not have yet: "val_loss.tokens".
   const std::vector<std::string> parts = split_path(key), types = schemas.types("evaluation");

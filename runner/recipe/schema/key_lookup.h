@@ -1,6 +1,7 @@
 // Which keys a recipe has, by path: what overrides and the axes of a sweep name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,15 @@ std::vector<std::string> matching_paths(const SchemaSet& schemas, const Table& r
 // Of the paths that end in a short key, the one that is meant: the only one that is of no
 // evaluation, no group of the optimizer and not of the sweep. All of them if there is no such one.
 std::vector<std::string> preferred_paths(std::vector<std::string> paths);
+
+struct MeantKey {
+  std::string key, value;
+};
+
+// The key of the table at `path` and its value that a text in place of the table may mean: compute
+// and bf16 for "precision" and "bf16".
+std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& path,
+                                  const Schema& table, const std::string& text);
 
 // "did you mean 'optimizer.lr'?" for a key that no path matches; may be empty.
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key);

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
+#include "recipe/schema/key_lookup.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/schema/validate_value.h"
 #include "recipe/schema/wrong_type.h"
@@ -173,24 +174,21 @@ bool belongs_below(const SchemaSet& schemas, const TablePlace& place, const Entr
          });
 }
 
-// Whether a text that stands where a table must be is the name of a type for it.
-bool is_type_of(const SchemaSet& schemas, const Schema& table, const Value& value) {
-  const auto* text = value.as<std::string>();
-  if (text == nullptr || !declares_key(table, "type")) return false;
-  const Schema choices = table["properties"]["type"].value("enum", Schema::array());
-  return schemas.find(table.value("x-kind", ""), *text) != nullptr ||
-         std::find(choices.begin(), choices.end(), *text) != choices.end();
-}
-
 Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const Schema& schema = *place.schema.find(entry.key);
+  const std::string path = join_path(place.path, entry.key);
+  const auto* text = entry.value.as<std::string>();
+  const auto meant = text ? meant_key(schemas, path, schema, *text) : std::nullopt;
+  const KeySynonym* synonym = place.schema.declares(entry.key) ? nullptr : key_synonym(entry.key);
   Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
   if (belongs_below(schemas, place, entry))
     diagnostic.help = "it belongs in a table with its own name: [" + place.path + ".NAME]";
-  else if (is_type_of(schemas, schema, entry.value))
-    diagnostic.help = "write " + entry.key + ".type = \"" + *entry.value.as<std::string>() + "\"";
+  else if (synonym)
+    diagnostic.help = help_for_synonym(*synonym, place.path);
+  else if (meant)
+    diagnostic.help = "write " + entry.key + "." + meant->key + " = \"" + meant->value + "\"";
   else
-    diagnostic.help = "write its keys below [" + join_path(place.path, entry.key) + "]";
+    diagnostic.help = "write its keys below [" + path + "]";
   return diagnostic;
 }
 

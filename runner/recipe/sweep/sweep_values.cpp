@@ -97,7 +97,8 @@ std::vector<SweepValue> expand_range(const Call& call) {
   const double stop = numbers.size() == 1 ? numbers[0] : numbers[1];
   const double step = numbers.size() == 3 ? numbers[2] : 1;
   if (numbers.size() == 2 && !integers && std::abs(stop - start) <= 1)
-    throw RecipeError(call.all, "the range needs a step: the default is 1", kRange.form);
+    throw RecipeError(call.all, "the range needs a step: the default is 1",
+                      std::string(kRange.form) + "; for equal ratios, " + kLogspace.form);
   if (step == 0)
     throw RecipeError(call.all, "the range has a step of 0", "the range would never end");
   const double count = std::ceil((stop - start) / step - 1e-9);
