@@ -85,7 +85,8 @@ class Screen(ExprunTest):
         return written.decode()
 
     def run_shown(self, *words, columns, **more):
-        self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATED)
+        tiny = (self.folder / "tiny.toml").read_text().removesuffix(EVALUATED)
+        self.write("tiny.toml", tiny + EVALUATED)
         lines, states = lines_of(self.shown("tiny.toml", *words, columns=columns, **more))
         for line in lines + states:
             self.assertLessEqual(len(without_codes(line)), columns, line)
@@ -94,7 +95,7 @@ class Screen(ExprunTest):
     def ending(self, lines):
         (start,) = [number for number, line in enumerate(lines) if "finished at step" in without_codes(line)]
         text = "\n".join(lines[start:])
-        return normalized(re.sub(r"\n {4}(?=\S)", " ", text))  # where lines are broken follows the numbers
+        return normalized(re.sub(r"\n {4,}(?=\S)", " ", text))  # where lines are broken follows the numbers
 
     def last_step(self, states):
         """The last step's line is always drawn."""
@@ -102,19 +103,53 @@ class Screen(ExprunTest):
         self.assertTrue(steps, states)
         return normalized(named_colors(steps[-1]))
 
-    def test_a_run_at_80_columns(self):
-        lines, states = self.run_shown(columns=80)
-        # The time that has passed gives way first; a slow machine's rate leaves room for it.
-        self.assertRegex(self.last_step(states),
-                         r"^100% \[BAR\] 40/40 loss LOSSTREND val LOSS best LOSS RATE tokens/s( TIME)? ETA TIME$")
-        self.assertEqual(self.ending(lines), """\
+    def test_a_run(self):
+        """At each width, with colors and without."""
+        for columns in (80, 120):
+            for color in (False, True):
+                with self.subTest(columns=columns, color=color):
+                    lines, states = self.run_shown("--store", f"{columns}{color}", columns=columns, color=color)
+                    bar = "[<cyan>BAR</>]" if color else "[BAR]"
+                    # At 80 columns the time that has passed gives way first; a slow machine's rate leaves room for it.
+                    self.assertIn(self.last_step(states), (
+                        [f"100% {bar}  40/40  loss LOSSTREND  val LOSS  best LOSS  RATE tokens/s  TIME  ETA TIME"] if columns == 120 else
+                        [f"100% {bar} 40/40 loss LOSSTREND val LOSS best LOSS RATE tokens/s{time} ETA TIME" for time in ("", " TIME")]))
+                    self.assertEqual(self.ending(lines), f"""\
 exprun: finished at step 40/40, val loss LOSS (best LOSS at step 40), RATE tokens/s, TIME of training
-exprun: saved in runs/tiny-UID/checkpoints/step_00000040
-exprun: samples in runs/tiny-UID/samples
+exprun: saved in {columns}{color}/tiny-UID/checkpoints/step_00000040
+exprun: samples in {columns}{color}/tiny-UID/samples
 exprun: next:
-  exprun report   compares the runs
-  exprun sample tiny-UID   generates text with it
-  exprun resume tiny-UID run.steps=80   trains it twice as long""")
+  exprun report --store {columns}{color}   compares the runs
+  exprun sample tiny-UID --store {columns}{color}   generates text with it
+  exprun resume tiny-UID run.steps=80 --store {columns}{color}   trains it twice as long""")
+
+    def test_a_sweep(self):
+        """At each width, with colors and without."""
+        for columns in (80, 120):
+            for color in (False, True):
+                with self.subTest(columns=columns, color=color):
+                    written = self.shown("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=1000", "evaluation.val_loss.every=100 steps", "-j", "2",
+                                         "--store", f"{columns}{color}", columns=columns, color=color).replace("\r\n", "\n")
+                    drawn = [piece for piece in re.split(r"\n|\r|\x1b\[\d*[ABJK]", written) if piece]
+                    for piece in drawn:
+                        self.assertLessEqual(len(without_codes(piece)), columns, piece)
+                    table = {re.sub(r" {2,}", "  ", piece).strip() for piece in drawn if re.search(r"trial +lr|running", piece)}
+                    for row in table:
+                        self.assertRegex(row, r"^trial  lr  step  state(  ETA  val/loss)?$|^[12]  0\.0[12]  \d+/1000  running"
+                                              r"(  (<1|\d+) s  \d\.\d+  [▁▂▃▄▅▆▇█]+)?$|^[01] of 2 trials finished, [12] running(, ETA (<1|\d+) s)?$")
+                    ending = written[written.index("exprun: the trials that finished"):]
+                    ending = re.sub(r"0\.0\d  LOSS  \d+", "LR  LOSS  STEP", normalized(re.sub(r" {2,}", "  ", re.sub(r" *\n {4,}(?=\S)", " ", ending))))
+                    self.assertEqual(re.sub(r"\d\.\d\ds", "TIME", re.sub(r"[12]e-2", "LR", re.sub(r"at step \d+ \(", "at step STEP (", ending))), f"""\
+exprun: the trials that finished, best first:
+  lr  best val/loss  at step  time  run
+LR  LOSS  STEP  TIME  tiny-UID
+LR  LOSS  STEP  TIME  tiny-UID
+exprun: best: lr=LR, val/loss LOSS at step STEP (tiny-UID)
+exprun: next:
+  exprun tiny.toml lr=LR 'evaluation.val_loss.every=100 steps' steps=2000 --store {columns}{color}  trains the best point again, for twice as long
+  exprun sweep show 1 --store {columns}{color}  shows every trial, and how much each axis matters
+  exprun report --sweep 1 --store {columns}{color}  compares the runs
+""")
 
     def test_what_comes_next_is_a_command_that_works(self):
         for kind in sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/schedule").iterdir()):
@@ -137,18 +172,6 @@ exprun: next:
     def test_a_run_that_stopped_improving_is_offered_no_more_steps(self):
         said = self.exprun("tiny.toml", "evaluation.val_loss.every=1 step", "run.early_stop={patience=1, min_delta=10.0}").err
         self.assertRegex(said, r"exprun: next:\n  exprun report   [^\n]*\n  exprun sample tiny-\w{8}   [^\n]*\n\Z")
-
-    def test_a_run_at_120_columns(self):
-        lines, states = self.run_shown(columns=120)
-        self.assertEqual(self.last_step(states),
-                         "100% [BAR]  40/40  loss LOSSTREND  val LOSS  best LOSS  RATE tokens/s  TIME  ETA TIME")
-        self.assertEqual(self.ending(lines).splitlines()[0], "exprun: finished at step 40/40, val loss LOSS (best LOSS at step 40), "
-                         "RATE tokens/s, TIME of training")
-
-    def test_a_run_in_color(self):
-        _, states = self.run_shown(columns=120, color=True)
-        self.assertEqual(self.last_step(states), "100% [<cyan>BAR</>]  40/40  loss LOSSTREND  val LOSS  best LOSS  RATE tokens/s"
-                         "  TIME  ETA TIME")
 
     def test_the_learning_rate_and_the_formula_of_mfu_are_shown_on_demand(self):
         lines, states = self.run_shown("-v", "metrics.peak_tflops=1", columns=140)

@@ -422,9 +422,7 @@ class Scheduler {
     const RunRow& run = *which.run;
     if (!needs_a_trainer(which.decision)) ++end_.for_good;
     const auto log = folder_.run(run.folder).log(run.attempt, 0);
-    if (run.state == RunState::diverged)  // there is no more to know
-      return show_failure(trial, outcome_text(store_, plan_, run), {}, {});
-    show_failure(trial, outcome_text(store_, plan_, run), log,
+    show_failure(trial, outcome_text(store_, plan_, run), run.message, log,
                  folder_.shown / run.folder / "logs" / log.filename());
   }
 
@@ -443,16 +441,18 @@ class Scheduler {
   void fail_to_begin(const Trial& trial, std::string why) {
     why = by_text(std::move(why), trial.text);
     store_.record_trial_problem(sweep_, trial.number, why);
-    show_failure(trial, "could not begin: " + why, {}, {});
+    show_failure(trial, "could not begin: " + why, why, {}, {});
   }
 
-  // With the log of the first one that failed in this call.
-  void show_failure(const Trial& trial, std::string text, const std::filesystem::path& log_file,
-                    const std::filesystem::path& shown) {
+  // With the log of the first one that failed in this call, which need not repeat why.
+  void show_failure(const Trial& trial, std::string text, const std::string& why,
+                    const std::filesystem::path& log_file, const std::filesystem::path& shown) {
     ++end_.failed;
     const bool is_of_this_call = tried_.contains(trial.number);
     if (is_of_this_call && !std::exchange(has_shown_a_log_, true)) {
-      const auto lines = last_lines(log_file, kShownLines);
+      auto lines = last_lines(log_file, kShownLines);
+      std::erase_if(lines,
+                    [&](const std::string& line) { return !why.empty() && line.ends_with(why); });
       if (!lines.empty()) text += "\n  the last lines of " + shown.string() + ":";
       for (const std::string& line : lines) text += "\n  | " + line;
     }
