@@ -234,6 +234,8 @@ constexpr Pair kOptions[] = {
     {"--n-trials", "--trials"},
     {"--num-samples", "--trials"},
     {"--hf", "--huggingface"},
+    {"--to", "--out"},
+    {"--out", "--to"},
     {"--overwrite", "--new"},
     {"--force", "--new"},
     {"--background", "--detach"},

@@ -67,6 +67,13 @@ std::string suggest_file(const fs::path& file) {
   return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
 }
 
+// Of a file that is no recipe: one by whose name it is something else.
+void refuse_other_file(const Reading& reading, const fs::path& file) {
+  if (file.has_extension() && file.extension() != ".toml")
+    fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
+         "to train on a text, write `exprun new NAME --path FILE` and run that recipe");
+}
+
 std::string read_text(const Reading& reading, const fs::path& file) {
   const std::string name = shown(file);
   const std::string subject = reading.extended_from.empty() ? "this" : "'" + name + "'";
@@ -87,6 +94,7 @@ std::string read_text(const Reading& reading, const fs::path& file) {
   if (!stream.is_open() || stream.bad())
     fail(reading, name, subject + " cannot be read: " + std::strerror(errno != 0 ? errno : EIO),
          "");
+  if (text.size() > kLargestFile) refuse_other_file(reading, file);
   if (text.size() > kLargestFile)
     fail(reading, name, subject + " is larger than 1 MiB, too large for a recipe",
          "is this the right file?");
@@ -120,9 +128,7 @@ fs::path read_one(Reading& reading, const fs::path& file) {
   Diagnostics diagnostics;
   const std::optional<LoadedFile> loaded = load_file(reading.text.files.back(), diagnostics);
   for (Diagnostic& diagnostic : diagnostics) diagnostic.also = reading.extended_from;
-  if (!loaded && file.has_extension() && file.extension() != ".toml")
-    fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
-         "to train on a text, write `exprun new NAME --path FILE` and run that recipe");
+  if (!loaded) refuse_other_file(reading, file);
   if (!loaded) throw RecipeError(diagnostics);
   if (loaded->extends.empty()) return {};
   reading.extended_from.insert(reading.extended_from.begin(), loaded->extends_where);

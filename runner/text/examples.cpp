@@ -51,10 +51,12 @@ ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int
     longer += is_longer;
     ++all;
     empty += learned <= 0 && !is_longer;
-    if (learned <= 0)
+    if (learned <= 0) {
       ++unlearned;
-    else if (!is_longer || truncates)
+    } else if (!is_longer || truncates) {
       examples.push_back({begin, learned_end - begin - 1, learned, first_segment});
+      truncated += is_longer;
+    }
     begin = place;
     learned = 0;
     first_segment = segments.size();

@@ -41,7 +41,8 @@ struct ExampleList {
   std::vector<Segment> segments;
   std::vector<Example> examples;
   int64_t all = 0;        // those that were dropped included
-  int64_t longer = 0;     // so many were truncated, or dropped where that is asked for
+  int64_t longer = 0;     // so many are longer
+  int64_t truncated = 0;  // so many of them are in `examples`, without their ends
   int64_t unlearned = 0;  // so many have no learned token within `most_tokens`
   int64_t empty = 0;      // so many of these have none at all
 

@@ -1,7 +1,10 @@
 """Runs in the background: --detach starts one, logs shows what it says, stop ends it."""
 import os
+import pathlib
 import re
+import signal
 import sqlite3
+import subprocess
 import time
 import unittest
 
@@ -135,6 +138,30 @@ class Background(ExprunTest):
             self.assertRegex(refused, rf"^exprun: error: stop: {name} is not running: it ended at step \d+ \(interrupted\)\n$")
         self.assertEqual(self.exprun("stop", "o*", code=4).err, "exprun: error: stop: no running run matches 'o*'\n")
         self.assertEqual(self.exprun("stop", "--all").err, "exprun: no run is running here\n")
+
+    def test_a_suspended_run_saves_and_ends_too(self):
+        """Ctrl-Z in a shell, then exprun stop in another one."""
+        process = subprocess.Popen([self.program, *ENDLESS], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, process_group=0)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.wait_for_step(1, process)
+        process.send_signal(signal.SIGTSTP)
+        self.wait_until(lambda: self.state_of(process.pid) == "T", process)
+        said = self.exprun("stop", "@last").err
+        self.assertRegex(said, r"^exprun: tiny-\w{8} is saved and ended at step \d+; exprun resume tiny-\w{8} continues it\n$")
+        self.assertEqual(process.wait(TIMEOUT), 143)
+
+    def test_a_run_that_no_shell_could_continue_is_not_suspended(self):
+        process = self.start(*ENDLESS)  # in a session of its own, as of a container
+        self.wait_for_step(1, process)
+        process.send_signal(signal.SIGTSTP)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 130)
+
+    @staticmethod
+    def state_of(process):
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
 
     def test_stopping_without_waiting(self):
         _, process, _ = self.detach()

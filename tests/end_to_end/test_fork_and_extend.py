@@ -246,6 +246,12 @@ class Held(LaterTraining):
                 self.wait_until(lambda: not is_held(self.weights), process)
                 self.exprun("stop", "@last")
 
+    def test_weights_that_do_not_fit_are_told_at_their_place_before_a_run_begins(self):
+        before = self.rows("SELECT count(*) FROM run")
+        said = self.exprun("tiny.toml", "name=warm", "num_layers=2", "init_from=@last", code=2).err
+        self.assertIn(": error: weights: ", said)
+        self.assertEqual(self.rows("SELECT count(*) FROM run"), before)
+
     def test_a_run_that_is_there_is_no_mistake_beside_another(self):
         for words in (("lrr=3",), ("lrr=3", "--detach")):
             said = self.exprun("tiny.toml", "name=warm", "init_from=@last", *words, code=2).err

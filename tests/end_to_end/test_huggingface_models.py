@@ -290,7 +290,7 @@ class HuggingFaceModels(ExprunTest):
         (broken / "model.safetensors").unlink()
         (broken / "model.safetensors").write_bytes(data[:-1])
         self.assertIn("is damaged or not a safetensors file: the offsets of",
-                      self.exprun("tuned.toml", *SMALL, f"init_from={broken}", code=1).err)
+                      self.exprun("tuned.toml", *SMALL, f"init_from={broken}", code=2).err)
 
 
 if __name__ == "__main__":

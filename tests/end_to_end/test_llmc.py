@@ -87,7 +87,7 @@ class Llmc(ExprunTest):
         whole = llmc_file(self.source)
         first = list(struct.unpack("<8i", whole[:32]))
 
-        def told(data, code=1):
+        def told(data, code=2):
             self.file.write_bytes(data)
             return self.exprun("tuned.toml", "model.init_from=model.bin", *SMALL, code=code).err
 

@@ -102,8 +102,7 @@ int run_logs(const Words& words, const Globals& globals) {
   const std::string text = log.more(run.attempt);
   if (!log.has_any() && !(follows && run.state == RunState::running))
     throw Error("logs: there is no " + folder.log(run.attempt, static_cast<int>(rank)).string() +
-                (rank == 0 ? ": versions of exprun before this one kept no log of rank 0"
-                           : "; a rank above 0 has one on the machine that it runs on"));
+                (rank == 0 ? "" : "; a rank above 0 has one on the machine that it runs on"));
   print_foreign(lines ? last_of(text, *lines) : text);
   if (follows) follow(store, globals.store, log, run);
   return 0;

@@ -268,7 +268,9 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
     const auto folder = prepared_folder(request);
     if (!folder || !described_set(*folder)->validation.empty())
       text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
-    text += evaluation(schemas, "sample", {{"prompt", "\"The \""}});
+    // The text of an example of instructions begins with its template.
+    if (request.data != "instruction")
+      text += evaluation(schemas, "sample", {{"prompt", "\"The \""}});
   }
   for (const char* name : {"precision", "parallelism", "checkpoint", "metrics"})
     text += table(schemas, name, {});
@@ -318,6 +320,13 @@ std::optional<int64_t> bytes_of(const std::string& path) try {
   return bytes;
 } catch (const std::exception&) {  // checking the recipe says why
   return std::nullopt;
+}
+
+bool has_files(const std::string& path) try {
+  return described_set(path) ||
+         !find_sources(Value(path, {}, Origin::default_value), libtorch_folder()).empty();
+} catch (const std::exception&) {
+  return false;
 }
 
 Offer types_of(const char* kind) {
@@ -375,12 +384,16 @@ int run_new(const Words& words, const Globals&) {
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
   if (request.path.empty() && request.data == "text" && !request.from.empty())
     request.path = data_of_export(request.from);
+  if (request.data == "text" && !request.path.empty() && described_set(request.path))
+    request.data = "token_shards";
   if (!request.path.empty()) request.bytes = bytes_of(request.path);
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);
+  if (!request.path.empty() && !has_files(request.path))
+    log_warning("new: no file matches '" + request.path + "'; the recipe needs it to run");
   const std::string typed = shell_quoted(file.string());
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
            typed + " runs it");

@@ -94,7 +94,8 @@ int run_plot(const Words& words, const Globals& globals) {
               "plot this series; may be repeated (default: train/loss and val/loss); series with "
               "the same last word share a panel",
               offer::series)
-      .option("--against", "AXIS", asked.against, "step (default), tokens, or time since the start",
+      .option("--against", "AXIS", asked.against,
+              "step (default), tokens, or time (without the pauses of a resumed run)",
               offer::one_of({"step", "tokens", "time"}))
       .option("--smooth", "FACTOR", asked.smoothing,
               "smooth by an exponential moving average, from 0 (none) to below 1")

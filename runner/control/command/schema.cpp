@@ -13,10 +13,18 @@
 namespace exprun {
 namespace {
 
+// "optimizer/adamw" for the type alone.
+std::optional<std::string> name_of_type(const SchemaSet& schemas, const std::string& type) {
+  for (const std::string& name : schemas.names())
+    if (name.ends_with('/' + type)) return name;
+  return std::nullopt;
+}
+
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
   const KeySynonym* synonym = key_synonym(name);
-  const auto near = synonym && *synonym->path ? std::optional<std::string>(synonym->path)
-                                              : nearest(name, explained_names(schemas));
+  auto near = name_of_type(schemas, name);
+  if (!near && synonym && *synonym->path) near = synonym->path;
+  if (!near) near = nearest(name, explained_names(schemas));
   throw Error("schema: there is no table, type or key '" + name + "'" +
                   (near ? "; did you mean '" + *near + "'?" : "; exprun schema lists them"),
               ExitCode::bad_recipe);

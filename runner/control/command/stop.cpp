@@ -73,10 +73,12 @@ std::vector<RunRow> all_meant(const Store& store, const StoreFolder& folder,
   return all;
 }
 
-// Its launcher passes it on. One that is gone has taken its trainer with it: that is ending.
+// Its launcher passes it on. One that is gone has taken its trainer with it: that is ending. One
+// that is suspended (Ctrl-Z) goes on, to save.
 void tell_to_end(const RunRow& run) {
-  if (::kill(static_cast<pid_t>(run.pid), SIGTERM) == 0 || errno == ESRCH) return;
-  throw file_error("stop", run.folder);
+  for (const int signal : {SIGTERM, SIGCONT})
+    if (::kill(static_cast<pid_t>(run.pid), signal) != 0 && errno != ESRCH)
+      throw file_error("stop", run.folder);
 }
 
 RunRow awaited_end(const Store& store, const StoreFolder& folder, RunRow run) {
@@ -96,6 +98,9 @@ bool say_end(const RunRow& run) {
     log_info(run.folder +
              (run.last_step > 0 ? " is saved and ended" + at : " ended before a step") +
              "; exprun resume " + run.folder + " continues it");
+    if (run.sweep_id)
+      log_info("sweep " + std::to_string(*run.sweep_id) +
+               ", whose trial it is, stops too; the command that began it continues both");
   } else {
     log_warning(run.folder + " ended" + at + ", " + to_string(run.state) +
                 (run.message.empty() ? "" : ": " + run.message));

@@ -117,14 +117,13 @@ class Preparation {
   // Of plain text a token has one byte at least, and each file one for its end and, with some
   // tokenizers, one for its begin.
   void limit_tokens(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
-    constexpr int64_t kFewBytes = 1 << 20;  // more are enough
     const auto is_plain = [&](const RawSource& raw) {
       const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
       return text && !is_packed(raw.source.file);
     };
     const auto& sources = inputs_.sources();
-    if (inputs_.has_standard_input() || inputs_.source_bytes() > kFewBytes ||
-        !options_.separator.empty() || !std::all_of(sources.begin(), sources.end(), is_plain))
+    if (inputs_.has_standard_input() || !options_.separator.empty() ||
+        !std::all_of(sources.begin(), sources.end(), is_plain))
       return;
     const int64_t begin = tokenizer.begin_of_text() ? 1 : 0;
     const int64_t ends = static_cast<int64_t>(sources.size()) * (1 + begin);

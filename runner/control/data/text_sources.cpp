@@ -384,10 +384,28 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOpti
   return load_named_tokenizer(dataset, options.tokenizer, options.vocabulary);
 }
 
+namespace {
+
+// Whether a text begins like something else, which opening it says. Throws RecipeError.
+void check_begin(const Source& source, const RecordOptions& options) try {
+  open_records(source.file, options);
+} catch (const FileError&) {
+  throw;
+} catch (const Error& error) {
+  throw RecipeError(source.where, error.what());
+}
+
+}  // namespace
+
 void check_records(const TextOptions& options, const std::vector<RawSource>& sources) {
+  constexpr size_t kOpened = 16;  // of many texts the first
   std::vector<RawSource> records;
+  size_t texts = 0;
   for (const RawSource& source : sources)
-    if (format_of_file(source.source.file, options.format) != "text") records.push_back(source);
+    if (format_of_file(source.source.file, options.format) != "text")
+      records.push_back(source);
+    else if (texts++ < kOpened)
+      check_begin(source.source, {options.format, options.separator, true, {}});
   const TextVisitor visit_texts(options);
   ChunkOptions chunks;
   chunks.records = {options.format, options.separator, true, {}};

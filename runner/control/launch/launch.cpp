@@ -45,8 +45,10 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
   if (run.state != RunState::finished || request.trial) return;
   const std::string store = store_option(folder), name = ' ' + shell_quoted(run.folder);
   std::string next = "next:\n  exprun report" + store + "   compares the runs";
+  const bool on_instructions = request.resolved.section("dataset").type() == "instruction";
   if (can_write_text(request.resolved))
-    next += "\n  exprun sample" + name + store + "   generates text with it";
+    next += "\n  exprun sample" + name + (on_instructions ? " --instruction" : "") + store +
+            "   generates text with it";
   else
     next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that stopped early has no need of more steps; other ranks are to be started by hand.

@@ -9,6 +9,7 @@
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/trainer_program.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -25,6 +26,12 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
   if (!checkpoint && !run.origin.empty())
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
                 describe_origin(run.origin) + ": fork that again");
+  const bool was_saved =
+      run.last_step > 0 && (run.state == RunState::interrupted || run.state == RunState::preempted);
+  if (!checkpoint && (was_saved || !skipped.empty()))
+    throw Error("launch: " + run.folder +
+                " has no intact checkpoint to continue from; `exprun rerun " +
+                shell_quoted(run.folder) + "` trains it again from the start");
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
                 " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
@@ -89,6 +96,11 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   if (request.origin && !run)
     require_usable(*request.origin, request.text, resolved, steps, dataset_info);
+  // Of a sweep's trials that is known before the first begins.
+  const bool begins_with_weights = !run && !request.origin && resolved.find("model.init_from");
+  if (begins_with_weights && !request.trial)
+    if (Diagnostics misfits = problems_of_weights(request.text, dataset_info); !misfits.empty())
+      throw RecipeError(std::move(misfits));
   auto checkpoint = run ? checkpoint_of(*run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),

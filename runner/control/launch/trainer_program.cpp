@@ -138,8 +138,8 @@ ordered_json compare_rates(const RecipeText& now, const RecipeText& before, int6
   return ask(now, asked);
 }
 
-Diagnostics problems_of_weights(const RecipeText& text) {
-  ordered_json asked = question(text, {});
+Diagnostics problems_of_weights(const RecipeText& text, const DatasetInfo& dataset_info) {
+  ordered_json asked = question(text, dataset_info);
   asked["only"] = "weights";
   try {
     ask(text, asked);

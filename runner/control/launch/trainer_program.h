@@ -57,7 +57,7 @@ nlohmann::ordered_json compare_rates(const RecipeText& now, const RecipeText& be
 
 // What keeps the weights of model.init_from from being loaded into what the recipe builds, at its
 // places. Throws Error.
-Diagnostics problems_of_weights(const RecipeText& text);
+Diagnostics problems_of_weights(const RecipeText& text, const DatasetInfo& dataset_info = {});
 
 // What keeps a checkpoint from being loaded into what the recipe builds: {"model": [line],
 // "optimizer": [line]}. Throws likewise.

@@ -155,8 +155,8 @@ Labels by_label(const SweepPlan& plan) {
   return labels;
 }
 
-// "against sweep 1: all points are new, run.steps: 4 (was 2)": what a point that is written alike
-// has otherwise. Empty where none is, or none is known to have anything otherwise.
+// "compared with sweep 1: all points are new, run.steps: 4 (was 2)": what a point that is written
+// alike has otherwise. Empty where none is, or none is known to have anything otherwise.
 std::string nothing_in_common(const Store& store, const SweepRow& earlier,
                               const std::vector<TrialRow>& rows, const Labels& labels) {
   for (const TrialRow& row : rows) {
@@ -165,7 +165,8 @@ std::string nothing_in_common(const Store& store, const SweepRow& earlier,
     const std::string different =
         differing_parameters(parameter_rows(alike->second->resolved), store.parameters(*row.run));
     if (different.empty()) return "";
-    return "against sweep " + std::to_string(earlier.id) + ": all points are new, " + different;
+    return "compared with sweep " + std::to_string(earlier.id) + ": all points are new, " +
+           different;
   }
   return "";
 }
@@ -197,7 +198,7 @@ std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
     std::string text;
     if (!added.empty()) text = points(added, "new");
     if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
-    return text.empty() ? "" : "against sweep " + std::to_string(earlier.id) + ": " + text;
+    return text.empty() ? "" : "compared with sweep " + std::to_string(earlier.id) + ": " + text;
   }
   return of_others;
 }

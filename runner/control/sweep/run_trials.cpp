@@ -184,6 +184,9 @@ class Scheduler {
     tried_.insert(trial.number);
     // A terminal shows it in the table.
     if (!has_progress_line()) log_info(prefix(trial) + (continues(which) ? "continues" : "starts"));
+    if (slot.trials > 1 && continues(which))
+      log_info(prefix(trial) + "keeps the threads that it began with, in the room of " +
+               std::to_string(slot.trials) + " trials");
     TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
                          is_pruned(which), options_.level};
     if (which.decision == Decision::refuse_ended && !is_pruned(which))
@@ -326,7 +329,7 @@ class Scheduler {
   void pass_on(int signal) {
     if (signal == SIGTSTP) {
       send(SIGTSTP);
-      ::raise(SIGSTOP);  // returns when the shell continues us
+      suspend_self();
       send(SIGCONT);
       return;
     }

@@ -172,6 +172,7 @@ void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnosti
   const std::string path = "schedule.decay_until";
   const Schema* schema = schema_at(input.schemas, input.root, path);
   if (!schema || !schema->value("x-no-effect", false) || !is_written(input.root, path)) return;
+  if (is_invalid(input.root, "schedule.type")) return;
   diagnostics.push_back(clash(input.root, {path, "schedule.type"},
                               "'decay_until' has no effect on schedule \"" +
                                   text_at(input.root, "schedule.type").value_or("") + "\"",

@@ -136,17 +136,19 @@ class InstructionDataset final : public Dataset {
     return validation_.learned_in(samples);
   }
 
-  // "1,000 examples in 52 sequences; 3 were truncated"
+  // "1,000 examples in 52 sequences, 3 of them truncated to 128 tokens; one dropped: ..."
   std::string remark() const override {
     const ExampleList& list = train_.list();
     std::string text = pluralize(static_cast<int64_t>(list.examples.size()), "example") + " in " +
                        pluralize(train_.packs(), "sequence");
-    if (list.longer > 0)
-      text += "; " + pluralize(list.longer, "example") + " longer than " + std::to_string(length_) +
-              " tokens: " + (truncates_ ? "truncated" : "dropped");
-    if (list.unlearned > 0)
-      text += "; " + pluralize(list.unlearned, "example") + " without a response in " +
-              std::to_string(length_) + " tokens: dropped";
+    const std::string within = std::to_string(length_) + " tokens";
+    if (list.truncated > 0)
+      text += ", " + with_thousands(list.truncated) + " of them truncated to " + within;
+    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size());
+    if (dropped > 0)
+      text += "; " + pluralize(dropped, "example") + " dropped: " +
+              (truncates_ ? "no response within " + within
+                          : "longer than " + within + ", or without a response");
     return text;
   }
 
@@ -157,8 +159,8 @@ class InstructionDataset final : public Dataset {
     if (dropped * kFew <= list.all) return "";
     return with_thousands(dropped) + " of " + pluralize(list.all, "example") +
            " are dropped: they do not fit into sequences of " + std::to_string(length_) +
-           " tokens; use longer ones (model.context_length, and batch.sequence_length if it is "
-           "set)" +
+           " tokens; longer ones keep them (batch.sequence_length, at most the model's "
+           "context_length)" +
            (truncates_ ? "" : ", or too_long = \"truncate\"");
   }
 

@@ -233,9 +233,11 @@ TEST_CASE("instruction: what is too long is truncated, dropped or refused") {
     return std::to_string(dataset.samples_per_epoch(Split::train));
   };
   CHECK(truncated->remark() == "51 examples in " + packs(*truncated) +
-                                   " sequences; 2 examples longer than 24 tokens: truncated; "
-                                   "one example without a response in 24 tokens: dropped");
-  CHECK(dropped->remark().starts_with("50 examples in " + packs(*dropped) + " sequences; 2 "));
+                                   " sequences, 1 of them truncated to 24 tokens; one example "
+                                   "dropped: no response within 24 tokens");
+  CHECK(dropped->remark() == "50 examples in " + packs(*dropped) +
+                                 " sequences; 2 examples dropped: longer than 24 tokens, or "
+                                 "without a response");
   const Prepared hopeless({late});
   CHECK_THROWS_AS(hopeless.dataset(), RecipeError);
 }

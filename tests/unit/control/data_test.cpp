@@ -245,10 +245,24 @@ TEST_CASE("data: records that do not fit the template are found before they are 
             "; dataset.template says which fields are read: template = \"{body}\"");
 }
 
+TEST_CASE("data: a text that begins like something else is found before it is prepared") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", "{\"text\": \"one\"}\n").string();
+  const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n");
+  const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].message == "data: '" + path +
+                                   "' begins with a line that is a JSON object, but the recipe "
+                                   "gives no format; write format = \"json_lines\", or read it as "
+                                   "it is with format = \"text\"");
+}
+
 TEST_CASE("data: keys that are about no source are told") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& name, const std::string& more) {
-    const std::string path = folder.write(name, "{\"a\": \"one\", \"text\": \"two\"}").string();
+    const bool is_text = name.ends_with(".txt");
+    const std::string path =
+        folder.write(name, is_text ? "one" : "{\"a\": \"one\", \"text\": \"two\"}").string();
     const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n" + more);
     std::string text;
     for (const auto& problem : glance_at_data(recipe, folder.path() / "data", "").problems) {

@@ -172,9 +172,10 @@ TEST_CASE("sweep forecast: points that are new or gone since an earlier sweep") 
   CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
   CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
   CHECK(differs({"lr=1,7"}) ==
-        "against sweep 1: one point is new (lr=7), 5 points are gone (lr=2, lr=3, lr=4, lr=5 and "
+        "compared with sweep 1: one point is new (lr=7), 5 points are gone (lr=2, lr=3, lr=4, lr=5 "
+        "and "
         "1 more)");
   CHECK(differs({"lr=1,7", "steps=50"}) ==
-        "against sweep 2: all points are new, run.steps: 50 (was 100)");
+        "compared with sweep 2: all points are new, run.steps: 50 (was 100)");
   CHECK(differs({"seed=1,2"}) == "");
 }

@@ -102,7 +102,7 @@ class Group {
   void pass_on(int signal) {
     if (signal == SIGTSTP) {
       send(SIGSTOP);
-      ::raise(SIGSTOP);  // returns when the shell continues us
+      suspend_self();
       send(SIGCONT);
     } else {
       // What a sweep asks for adds nothing to a stop that is under way: a second request would end

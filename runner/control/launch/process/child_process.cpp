@@ -91,6 +91,16 @@ ForwardedSignals::~ForwardedSignals() {
   sigprocmask(SIG_SETMASK, &former_, nullptr);
 }
 
+// By the signal itself: the system ignores it in a process group that nobody would continue.
+void suspend_self() {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &only, nullptr);
+}
+
 namespace {
 
 std::vector<std::string> environment_of(const ChildCommand& command) {

@@ -33,6 +33,10 @@ class ForwardedSignals {
   sigset_t former_;
 };
 
+// What Ctrl-Z asks for, of a process in which it waits in ForwardedSignals: returns when a shell
+// continues it, or at once where there is no shell that could.
+void suspend_self();
+
 using EnvironmentVariables = std::vector<std::pair<std::string, std::string>>;
 
 struct ChildCommand {

@@ -78,12 +78,37 @@ struct Reading {
   std::vector<PlotSample>* into;
 };
 
+// Between two attempts of a run, in milliseconds since the first began.
+struct Pause {
+  int64_t end, length;
+};
+
+std::vector<Pause> pauses_of(const Store& store, const RunRow& run) {
+  std::vector<Pause> pauses;
+  if (run.attempt == 1) return pauses;
+  const std::vector<AttemptRow> attempts = store.attempts(run.id);
+  for (size_t i = 1; i < attempts.size(); ++i) {
+    const int64_t start = attempts[i].started_ms;
+    pauses.push_back(
+        {start - attempts[0].started_ms, start - attempts[i - 1].ended_ms.value_or(start)});
+  }
+  return pauses;
+}
+
+double seconds_trained(int64_t time_ms, const std::vector<Pause>& pauses) {
+  for (auto pause = pauses.rbegin(); pause != pauses.rend(); ++pause)
+    if (time_ms >= pause->end) time_ms -= pause->length;
+  return static_cast<double>(time_ms) / 1e3;
+}
+
 void read(const Store& store, const Reading& reading, Against against, MetricCache* cache) {
+  const auto pauses =
+      against == Against::time ? pauses_of(store, *reading.run) : std::vector<Pause>();
   const double tokens =
       against == Against::tokens ? tokens_per_step_or_refuse(store, *reading.run) : 1;
   reading.into->reserve(static_cast<size_t>(reading.series.count));
   const auto add = [&](const MetricRow& row) {
-    const double x = against == Against::time ? static_cast<double>(row.time_ms) / 1e3
+    const double x = against == Against::time ? seconds_trained(row.time_ms, pauses)
                                               : static_cast<double>(row.step) * tokens;
     reading.into->push_back({x, row.value});
   };
