@@ -10,6 +10,7 @@ import unittest
 
 from shells import has_terminals
 from support import BUILD, TIMEOUT, ExprunTest
+from terminals import Terminal
 
 GREEDY = ("temperature=0", "tokens=20")
 
@@ -118,6 +119,22 @@ class Sample(ExprunTest):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         finally:
             os.close(terminal)
+
+    def test_ctrl_c_ends_a_text_and_at_the_prompt_the_program(self):
+        shown = Terminal(self, "sample", "@last", "tokens=1000000", errors=None)
+        shown.wait_for_lines(r"Ctrl-C stops a text, Ctrl-D ends\n> ")
+        os.write(shown.terminal, b"7 little \n")
+        shown.wait_for_lines(r"> 7 little \n7 little .{20}")
+        os.killpg(shown.process.pid, signal.SIGINT)  # as Ctrl-C does
+        shown.wait_for_lines(r"(?s)7 little .{20}.*\n> $")
+        before = shown.lines().count("went out to ")
+        os.write(shown.terminal, b"went out to \n")
+        shown.wait_for_lines(r"> went out to \nwent out to .{20}")
+        self.assertGreater(shown.lines().count("went out to "), before + 1)
+        os.killpg(shown.process.pid, signal.SIGINT)  # as Ctrl-C does
+        shown.wait_for_lines(r"(?s)\nwent out to .{20}.*\n> $")
+        os.killpg(shown.process.pid, signal.SIGINT)  # as Ctrl-C does
+        self.assertEqual(shown.process.wait(TIMEOUT), -signal.SIGINT)
 
     def test_the_folder_of_a_checkpoint_means_its_run_and_step(self):
         folder = self.run_folder()

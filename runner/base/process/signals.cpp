@@ -105,6 +105,14 @@ StopRequest stop_requested() {
   return static_cast<StopRequest>(first_request.load());
 }
 
+bool take_interrupt() {
+  int interrupt = static_cast<int>(StopRequest::interrupt);
+  if (!first_request.compare_exchange_strong(interrupt, static_cast<int>(StopRequest::none)))
+    return false;
+  ending_signal = 0;
+  return true;
+}
+
 ExitCode exit_code_of(StopRequest request) {
   switch (request) {
     case StopRequest::none:

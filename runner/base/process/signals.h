@@ -21,6 +21,10 @@ void watch_stop_signals();
 // The first request so far.
 StopRequest stop_requested();
 
+// Takes the request back if it is an interrupt, where that ended a part of the work only. Returns
+// whether it was one.
+bool take_interrupt();
+
 // What a process ends with that has stopped as it was asked to.
 ExitCode exit_code_of(StopRequest request);
 

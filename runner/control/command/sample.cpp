@@ -268,8 +268,10 @@ int code_of(bool accepted) {
 
 int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
   TextPrinter printer(source.is_interactive());
-  if (source.is_interactive()) log_info("type a prompt, then Enter; Ctrl-D ends");
+  if (source.is_interactive())
+    log_info("type a prompt, then Enter; Ctrl-C stops a text, Ctrl-D ends");
   SampleTerminal terminal;
+  terminal.is_interactive = source.is_interactive();
   terminal.next_prompt = [&]() -> std::optional<std::string> {
     const auto prompt = source.next();
     if (!prompt) return std::nullopt;

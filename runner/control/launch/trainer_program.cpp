@@ -1,5 +1,6 @@
 #include "control/launch/trainer_program.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -190,7 +191,21 @@ std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
   return results;
 }
 
+namespace {
+
+volatile std::sig_atomic_t a_text_is_written = 0;
+
+// Ctrl-C reaches the trainer too, which ends the text; between texts it ends this process.
+void on_interrupt(int signal) {
+  if (a_text_is_written) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
 bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
+  if (terminal.is_interactive) std::signal(SIGINT, on_interrupt);
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
   trainer.write_line(request(weights, "sample"));
   // Until all texts of a prompt are there. False if the trainer is gone.
@@ -210,7 +225,9 @@ bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
     const auto prompt = terminal.next_prompt();
     if (!prompt) break;
     trainer.write_line(json_text(nlohmann::json(*prompt)));
+    a_text_is_written = 1;
     goes_on = answered();
+    a_text_is_written = 0;
   }
   const int status = trainer.finish();
   if (is_refusal(status)) return false;

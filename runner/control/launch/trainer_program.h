@@ -93,6 +93,7 @@ struct SampleTerminal {
   // "tokens": there are as many as were asked for; "stop_text" or "end_of_text".
   std::function<void(const std::string& why)> text_ended;
   std::function<void(const std::string& why)> problem;  // there is no text, or no more of it
+  bool is_interactive = false;  // Ctrl-C ends a text only ("interrupted"), while one is written
 };
 
 // Texts by [evaluation.sample], its `samples` for each prompt. False if the trainer refused the

@@ -73,7 +73,8 @@ std::string epochs(const ordered_json& plan) {
 std::string time(const ordered_json& plan) {
   if (!plan.contains("time")) return "";
   const ordered_json& time = plan.at("time");
-  return plan_line("time", "about " + duration(time.at("seconds").get<double>()) + " at " +
+  return plan_line("time", "about " + duration(time.at("seconds").get<double>()) +
+                               " of training, evaluations not counted, at " +
                                with_thousands(time.at("tokens_per_second").get<int64_t>()) +
                                " tokens/s, the speed of " + time.at("run").get<std::string>());
 }

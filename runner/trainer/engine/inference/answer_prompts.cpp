@@ -68,10 +68,15 @@ void answer_prompts(const LoadedModel& loaded,
   const json answered{{"answered", true}};
   say(answered);  // ready
   while (const auto prompt = next_prompt()) {
+    take_interrupt();  // of the text before, which had ended
     const auto tokens = encoded(loaded, *prompt, say);
-    for (int64_t i = 0; tokens && i < samples; ++i)
-      if (!write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
-        throw Error("sample: stopped");
+    for (int64_t i = 0; tokens && i < samples; ++i) {
+      if (write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
+        continue;
+      if (!take_interrupt()) throw Error("sample: stopped");
+      say({{"end", "interrupted"}});
+      break;
+    }
     say(answered);
   }
 }

@@ -12,10 +12,10 @@ namespace exprun {
 
 // The settings are those of the recipe's [evaluation.sample], `samples` texts a prompt. Prompts are
 // asked for until there are no more; `say` gets {"text": PIECE} and, where a text ends,
-// {"end": "tokens" | "stop_text" | "end_of_text"}, or {"problem": why there is no text, or no more
-// of it};
-// {"answered": true} before the first prompt and behind the texts of each. The n-th text of a
-// prompt is the same whatever else was asked. Throws Error where a stop was requested.
+// {"end": "tokens" | "stop_text" | "end_of_text" | "interrupted"}, or {"problem": why there is no
+// text, or no more of it}; {"answered": true} before the first prompt and behind the texts of each.
+// The n-th text of a prompt is the same whatever else was asked. An interrupt ends one text. Throws
+// Error where another stop was requested.
 void answer_prompts(const LoadedModel& loaded,
                     const std::function<std::optional<std::string>()>& next_prompt,
                     const std::function<void(const nlohmann::json&)>& say);
