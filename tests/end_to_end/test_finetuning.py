@@ -37,10 +37,14 @@ class FineTuning(ExprunTest):
         merged = tensors(self.folder / "merged/model.safetensors")
         self.assertFalse([name for name in merged if "lora" in name])
         self.exprun("export", "tiny", "--huggingface", "adapter", "--adapter")
-        self.assertEqual(sorted(path.name for path in (self.folder / "adapter").iterdir()),
-                         ["MANIFEST.json", "adapter_config.json", "adapter_model.safetensors"]
-                         if (self.folder / "adapter/MANIFEST.json").exists() else
-                         ["adapter_config.json", "adapter_model.safetensors"])
+        files = {path.name for path in (self.folder / "adapter").iterdir()} - {"MANIFEST.json"}
+        self.assertEqual(files, {"README.md", "adapter_config.json", "adapter_model.safetensors"})
+        card = (self.folder / "adapter/README.md").read_text()
+        self.assertTrue(card.startswith("---\nlibrary_name: peft\n"))
+        self.assertIn('PeftModel.from_pretrained(base, "path/of/this/folder")', card)
+        self.assertIn("| val/loss | ", card)
+        self.assertEqual(self.exprun("export", "tiny", "--huggingface", "other", "--adapter", "--dtype", "bf16", code=2).err,
+                         "exprun: error: export: an adapter alone keeps its number format; leave out --dtype\n")
         config = json.loads((self.folder / "adapter/adapter_config.json").read_text())
         self.assertEqual((config["peft_type"], config["r"], config["lora_alpha"]), ("LORA", 2, 4))
         adapter = tensors(self.folder / "adapter/adapter_model.safetensors")

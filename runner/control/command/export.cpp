@@ -175,6 +175,9 @@ void export_folder(const std::string& reference, const FolderRequest& request,
                     "[model.lora]",
                 ExitCode::bad_recipe);
   const ModelConfig config = model_config(recipe.section("model"), dtype);
+  if (request.adapter_only && dtype != "float32")
+    throw Error("export: an adapter alone keeps its number format; leave out --dtype",
+                ExitCode::bad_recipe);
   if (request.adapter_only && !config.obstacles.empty())
     throw Error("export: transformers has no architecture for this model because of " +
                     listed(config.obstacles) +
@@ -187,18 +190,17 @@ void export_folder(const std::string& reference, const FolderRequest& request,
       export_weights(globals.store, run, text,
                      {checkpoint.path, writing.path(), dtype,
                       config.obstacles.empty() ? config.model_type : "", request.adapter_only});
+  const auto warnings = write_huggingface_files(
+      {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
+       data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
+       end_of_response(recipe), request.adapter_only},
+      writing.path());
+  writing.commit();
   if (request.adapter_only) {
-    writing.commit();
     log_info("wrote the adapter of step " + std::to_string(checkpoint.step) + ", " +
              pluralize(written.at("tensors").get<int64_t>(), "tensor") + ", to " + request.folder);
     return;
   }
-  const auto warnings = write_huggingface_files(
-      {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
-       data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
-       end_of_response(recipe)},
-      writing.path());
-  writing.commit();
   for (const std::string& warning : warnings) log_warning("export: " + warning);
   if (!config.obstacles.empty())
     log_warning("export: transformers has no architecture for this model because of " +

@@ -231,11 +231,12 @@ std::string metrics_text(const std::vector<SeriesRow>& all, const Criterion& rec
 }
 
 // What the weights are, where they are not simply those of the last update.
-std::string weights_text(const ResolvedRecipe& recipe) {
+std::string weights_text(const ResolvedRecipe& recipe, bool is_adapter) {
   std::string text;
   if (const auto from = text_at(recipe.root(), "model.init_from"))
     text += " Training began with the weights of `" + *from + "`.";
-  if (const Value* rank = recipe.find("model.lora.rank"))
+  const Value* rank = recipe.find("model.lora.rank");
+  if (rank && !is_adapter)
     text += " A LoRA adapter of rank " + toml_text(*rank) + " is merged into them.";
   const Value* average = recipe.find("optimizer.ema");
   if (const double* decay = average ? average->as<double>() : nullptr; decay && *decay > 0)
@@ -255,6 +256,14 @@ std::string data_text(const PreparedData& data) {
             with_thousands(file.value("bytes", int64_t{0})) + " bytes, XXH3-128 `" +
             file.value("xxh3_128", "") + "`\n";
   return text;
+}
+
+std::string use_of_adapter(const std::string& base) {
+  return "```python\nfrom peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n\n"
+         "base = AutoModelForCausalLM.from_pretrained(\"" +
+         base +
+         "\")\n"
+         "model = PeftModel.from_pretrained(base, \"path/of/this/folder\")\n```\n";
 }
 
 std::string use_text(const ExportedModel& model, bool has_tokenizer) {
@@ -278,13 +287,20 @@ std::string use_text(const ExportedModel& model, bool has_tokenizer) {
 std::string model_card(const ExportedModel& model, bool has_tokenizer) {
   const RunRow& run = model.run;
   const bool loads = model.config.obstacles.empty();
-  std::string text = "---\n" + std::string(loads ? "library_name: transformers\n" : "") +
-                     "pipeline_tag: text-generation\ntags:\n- exprun\n---\n\n# " + run.name +
-                     "\n\nA language model after " + pluralize(model.step, "step") +
-                     " of training with exprun " + version() + ", in " + model.dtype + '.' +
-                     weights_text(model.recipe) +
-                     " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
-                     use_text(model, has_tokenizer);
+  const std::string base =
+      text_at(model.recipe.root(), "model.init_from").value_or("path/of/the/first/weights");
+  const std::string library = model.is_adapter ? "library_name: peft\n"
+                              : loads          ? "library_name: transformers\n"
+                                               : "";
+  const std::string what =
+      model.is_adapter ? "LoRA adapter for a language model" : "language model";
+  std::string text =
+      "---\n" + library + "pipeline_tag: text-generation\ntags:\n- exprun\n---\n\n# " + run.name +
+      "\n\nA " + what + " after " + pluralize(model.step, "step") + " of training with exprun " +
+      version() + (model.is_adapter ? "." : ", in " + model.dtype + '.') +
+      weights_text(model.recipe, model.is_adapter) +
+      " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
+      (model.is_adapter ? use_of_adapter(base) : use_text(model, has_tokenizer));
   text += metrics_text(model.series, model.criterion);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
@@ -298,6 +314,10 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
 std::vector<std::string> write_huggingface_files(const ExportedModel& model,
                                                  const fs::path& folder) {
   std::vector<std::string> warnings;
+  if (model.is_adapter) {
+    write_file(folder / "README.md", model_card(model, false));
+    return warnings;
+  }
   std::string of;
   TokenizerFiles files;
   files.generation_config = {{"do_sample", true}};

@@ -29,11 +29,12 @@ struct ExportedModel {
   std::optional<std::filesystem::path> vocabulary;
   // The special token that ends a response in the template of the run's examples; or empty.
   std::string end_of_response;
+  bool is_adapter = false;  // alone, for peft, beside the weights that the run began with
 };
 
-// Writes them into a folder that is there. Returns warnings where the run's tokenizer has no form
-// that transformers reads, or its folder has another one by now, or damaged files beside it. Throws
-// Error.
+// Writes them into a folder that is there, of an adapter the model card alone. Returns warnings
+// where the run's tokenizer has no form that transformers reads, or its folder has another one by
+// now, or damaged files beside it. Throws Error.
 std::vector<std::string> write_huggingface_files(const ExportedModel& model,
                                                  const std::filesystem::path& folder);
 
