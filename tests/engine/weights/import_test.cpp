@@ -201,6 +201,9 @@ TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, 
   const std::string larger = init_from(file) + "vocab_multiple = 16\n";
   CHECK(refusal(larger).find("'token_embedding.weight' has the shape [11,16], not [16,16]") !=
         std::string::npos);
+  const std::string hint = "init_resize_vocabulary = true adds the tokens that are missing there";
+  CHECK(refusal(larger).find(hint) != std::string::npos);
+  CHECK(refusal(larger + "hidden_size = 24\n").find(hint) == std::string::npos);
   const Built built(larger + "init_resize_vocabulary = true\n");
   const auto old = source.of("token_embedding.weight"), now = built.of("token_embedding.weight");
   CHECK(at::equal(now.narrow(0, 0, 11), old));

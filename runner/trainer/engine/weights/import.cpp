@@ -195,8 +195,17 @@ std::string recipe_advice(const fs::path& path) {
          "` writes a recipe for that folder";
 }
 
-Error misfit(const fs::path& path, const Differences& differences, const Wishes& wishes,
-             const std::string& sizes) {
+// Where a larger vocabulary is all that some of them want.
+std::string vocabulary_advice(const Source& source, const Differences& differences,
+                              const Wishes& wishes) {
+  if (wishes.resize_vocabulary ||
+      compare(source, {wishes.partial, true}).unfit.size() == differences.unfit.size())
+    return "";
+  return "\n  model.init_resize_vocabulary = true adds the tokens that are missing there";
+}
+
+Error misfit(const fs::path& path, const Source& source, const Differences& differences,
+             const Wishes& wishes, const std::string& sizes) {
   std::vector<std::string> lines;
   if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
   add_lines(lines, "", differences.unfit);
@@ -206,7 +215,7 @@ Error misfit(const fs::path& path, const Differences& differences, const Wishes&
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
   if (lines.size() > kMostShown)
     text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
-  text += sizes + recipe_advice(path);
+  text += sizes + recipe_advice(path) + vocabulary_advice(source, differences, wishes);
   if (!wishes.partial && differences.unfit.empty())
     text += "\n  model.init_partial = true loads the tensors that both have";
   return Error(text, ExitCode::bad_recipe);
@@ -370,7 +379,7 @@ Differences allowed_differences(const fs::path& path, const Source& source,
   const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
   Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
-    throw misfit(path, differences, wishes, sizes);
+    throw misfit(path, source, differences, wishes, sizes);
   if (source.found() == 0)
     throw Error("weights: no tensor in '" + path.string() + "' belongs to the model of the recipe",
                 ExitCode::bad_recipe);
