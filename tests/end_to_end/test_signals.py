@@ -160,6 +160,18 @@ class Signals(ExprunTest):
         self.assertIn("exprun resume", result.err)
         self.assertIn("--new", result.err)
 
+    def test_a_run_that_has_lost_its_checkpoints_does_not_begin_again_unasked(self):
+        process = self.start("tiny.toml", "steps=1000000")
+        self.wait_for_step(3, process)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 130)
+        run = self.run_folder()
+        shutil.rmtree(run / "checkpoints")
+        self.assertEqual(self.exprun("resume", "tiny", code=1).err,
+                         f"exprun: error: launch: {run.name} has no intact checkpoint to continue from; `exprun rerun {run.name}` "
+                         "trains it again from the start\n")
+        self.assertEqual(self.state(), "interrupted")
+
     def test_a_diverged_run_goes_on_from_the_last_checkpoint_with_finite_weights(self):
         # The first update has a learning rate of 0, the second one that is infinite in fp32.
         line = ("tiny.toml", "lr=1e39", "warmup=4 steps", "warmup_form=k/W", "checkpoint.every=1 steps",

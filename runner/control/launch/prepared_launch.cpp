@@ -26,17 +26,17 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
   if (!checkpoint && !run.origin.empty())
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
                 describe_origin(run.origin) + ": fork that again");
+  if (diverged && !checkpoint)
+    throw Error("launch: " + run.folder +
+                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
+                "rerun " +
+                shell_quoted(run.folder) + " lr=...` makes it again with a change");
   const bool was_saved =
       run.last_step > 0 && (run.state == RunState::interrupted || run.state == RunState::preempted);
   if (!checkpoint && (was_saved || !skipped.empty()))
     throw Error("launch: " + run.folder +
                 " has no intact checkpoint to continue from; `exprun rerun " +
                 shell_quoted(run.folder) + "` trains it again from the start");
-  if (diverged && !checkpoint)
-    throw Error("launch: " + run.folder +
-                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
-                "rerun " +
-                shell_quoted(run.folder) + " lr=...` makes it again with a change");
   return checkpoint;
 }
 
