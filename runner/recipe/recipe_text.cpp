@@ -67,9 +67,12 @@ std::string suggest_file(const fs::path& file) {
   return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
 }
 
-// Of a file that is no recipe: one by whose name it is something else.
+// Of a file that cannot be read as a recipe: one whose name says that it is something else.
 void refuse_other_file(const Reading& reading, const fs::path& file) {
-  if (file.has_extension() && file.extension() != ".toml")
+  constexpr std::array kOthers = {".md",  ".txt", ".json", ".jsonl", ".yaml",
+                                  ".yml", ".csv", ".py",   ".bin",   ".parquet"};
+  if (reading.extended_from.empty() &&
+      std::find(kOthers.begin(), kOthers.end(), file.extension()) != kOthers.end())
     fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
          "to train on a text, write `exprun new NAME --path FILE` and run that recipe");
 }

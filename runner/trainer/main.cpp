@@ -78,7 +78,7 @@ ExitCode print_texts(const TrainerOptions& options) {
     const auto prompt = next_line();
     return prompt ? std::optional(prompt->get<std::string>()) : std::nullopt;
   };
-  answer_prompts(loaded, next_prompt,
+  answer_prompts(loaded, request->value("is_interactive", false), next_prompt,
                  [](const nlohmann::json& said) { std::cout << json_text(said) << std::endl; });
   autotune::save();  // what was measured, for the next time
   return ExitCode::done;

@@ -163,6 +163,13 @@ class Background(ExprunTest):
     def state_of(process):
         return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
 
+    def test_a_trial_that_is_stopped_stops_its_sweep_which_is_said(self):
+        process = self.start("sweep", *ENDLESS, "lr=1e-3,1e-4")
+        self.wait_for_step(1, process)
+        said = self.exprun("stop", "@last").err
+        self.assertIn("\nexprun: sweep 1, whose trial it is, stops too; the command that began it continues both\n", said)
+        self.finish(process)
+
     def test_stopping_without_waiting(self):
         _, process, _ = self.detach()
         self.assertEqual(self.exprun("stop", "--all", "--no-wait").err, "")

@@ -43,6 +43,10 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names("--where", "lr<1e-3 or not tag('worse')"), self.names())
         self.assertIn("--where:1:1: error: there is no parameter, series or ls column 'lrr'\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
+        said = self.exprun("tiny.toml", 'run.tags=["first", "later"]').err
+        self.assertIn(f"exprun: added the tag later to {first}\n", said)
+        self.assertNotIn("the tag first", said)
+        self.assertEqual(self.names("--tag", "later"), [first])
         self.exprun("note", "@best", "the one to keep\nfor now")
         self.assertEqual(self.exprun("note", "@best").out, "the one to keep\nfor now\n")
         shown = self.exprun("show", "@best").out

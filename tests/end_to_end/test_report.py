@@ -247,6 +247,14 @@ class Report(ExprunTest):
         self.assertNotIn("\033", self.exprun("report").out)
         self.assertRegex(self.exprun("report", "--sparkline", "--markdown").out, r" [▁▂▃▄▅▆▇█]{5} \|\n\Z")
 
+    def test_what_a_column_can_be_is_listed(self):
+        self.exprun("tiny.toml", "steps=1", "run.deterministic=true")
+        rows = json.loads(self.exprun("report", "--columns", "help", "--json").out)
+        kinds = {row["name"]: row["meaning"] for row in rows}
+        self.assertEqual((kinds["val/loss"], kinds["optimizer.lr"]), ("a series", "a parameter"))
+        self.assertIn("seconds", kinds)
+        self.assertEqual(json.loads(self.exprun("report", "--columns", "run.deterministic", "--json").out), [{"run.deterministic": True}])
+
     def test_an_empty_store_and_mistakes(self):
         self.exprun("tiny.toml", "steps=1")
         self.exprun("rm", "@last")

@@ -607,6 +607,31 @@ TEST_CASE("kernels: a head in fp16 applies the loss's gradient before it rounds 
   for (size_t i = 0; i < 2; ++i) CHECK(at::allclose(in_fp32[i], exact[i], 1e-5));
 }
 
+TEST_CASE("kernels: a head in bf16 in many chunks and parts is near one in fp32") {
+  // 2^25 logits are one chunk, 4,096 rows of the weight a part: neither divides these evenly.
+  const int64_t vocabulary = 70000, rows = 600;
+  const auto hidden = at::randn({rows, 4}), weight = at::randn({vocabulary + 8, 4});
+  const auto targets = at::randint(vocabulary, {rows}, at::kLong);
+  const auto with = [&](at::ScalarType compute) {
+    return differentiate(
+        [&](const auto& in) {
+          return Head{in[1], vocabulary, 0, compute}.loss_sum(in[0], targets);
+        },
+        {hidden, weight});
+  };
+  const auto narrow = with(at::kBFloat16), wide = with(at::kFloat);
+  CHECK(narrow.value.item<double>() == doctest::Approx(wide.value.item<double>()).epsilon(1e-3));
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK((narrow.gradients[i].scalar_type() == at::kFloat));
+    const auto off = (narrow.gradients[i] - wide.gradients[i]).norm();
+    CHECK(off.item<double>() < 2e-2 * wide.gradients[i].norm().item<double>());
+  }
+  const auto with_frozen = leaf(hidden), with_trained = leaf(hidden);
+  Head{weight, vocabulary, 0, at::kBFloat16}.loss_sum(with_frozen, targets).backward();
+  Head{leaf(weight), vocabulary, 0, at::kBFloat16}.loss_sum(with_trained, targets).backward();
+  CHECK(at::equal(with_frozen.grad(), with_trained.grad()));
+}
+
 TEST_CASE("kernels: a head in many chunks is the head in one") {
   // 2^24 logits are one chunk: 300 rows of 70,000 columns are more than one.
   const int64_t vocabulary = 70000, rows = 300;

@@ -26,7 +26,7 @@ namespace {
 Words evaluation_keys(const Table& root, const std::string& key) {
   Words keys = declared_paths(SchemaSet::embedded(), root);
   std::erase_if(keys, [&](const std::string& path) {
-    return !path.starts_with("evaluation.") || !path.ends_with("." + key);
+    return !path.starts_with("evaluation.") || !path.ends_with("." + key) || key == "type";
   });
   return keys;
 }

@@ -83,7 +83,8 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
     try {
       return store.find_run(last_component(reference));
     } catch (const Error& error) {
-      const std::string advice = advice_on_path(folder, reference);
+      const std::string advice =
+          error.code() == ExitCode::no_such_run ? advice_on_path(folder, reference) : "";
       if (advice.empty()) throw;
       throw Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
                   error.code());

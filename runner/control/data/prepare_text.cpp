@@ -37,6 +37,9 @@ constexpr int64_t kLookedThrough = int64_t{16} << 20;
 // become other tokens.
 constexpr const char* kBeginMethod = " begin 1";
 
+// The same of examples whose responses end with a NUL, for want of an end-of-text token.
+constexpr const char* kNulMethod = " nul 1";
+
 bool is_bpe(const TextOptions& options) {
   return options.tokenizer != "byte" && options.tokenizer != "char";
 }
@@ -85,6 +88,7 @@ class Preparation {
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt, data->fingerprint};
+    check_texts(options_, unpacked_sources());
     if (!large) check_records(options_, unpacked_sources());
     if (options_.tokenizer == "char" && large) return {};
     const auto tokenizer = this->tokenizer();
@@ -117,6 +121,8 @@ class Preparation {
   // Of plain text a token has one byte at least, and each file one for its end and, with some
   // tokenizers, one for its begin.
   void limit_tokens(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
+    constexpr int64_t kFewBytes = 1 << 20;  // of larger texts it counts where a token is a byte
+    if (options_.tokenizer != "byte" && inputs_.source_bytes() > kFewBytes) return;
     const auto is_plain = [&](const RawSource& raw) {
       const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
       return text && !is_packed(raw.source.file);
@@ -154,7 +160,11 @@ class Preparation {
     auto sources = raw_sources(table, how_.libtorch);
     options_.vocabulary = expand_path(options_.vocabulary, how_.libtorch);
     std::string identity = options_.identity(sources);
-    if (!is_bpe(options_)) return {std::move(sources), {}, std::move(identity)};
+    if (!is_bpe(options_)) {
+      const std::string& form = options_.example_template;
+      if (form == "plain" || form == "alpaca") identity += kNulMethod;
+      return {std::move(sources), {}, std::move(identity)};
+    }
     try {
       auto files = vocabulary_files(options_.vocabulary);
       if (options_.example_template.empty() && begin_texts(files)) identity += kBeginMethod;

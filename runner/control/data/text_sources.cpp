@@ -54,7 +54,7 @@ constexpr const char* kMethod = "text 4";
 // Raise it when the same record would become another text.
 constexpr const char* kRecordMethod = " records 2";
 // Raise it when the same example would become another text, or other segments.
-constexpr const char* kExampleMethod = " examples 2";
+constexpr const char* kExampleMethod = " examples 1";
 
 constexpr int64_t kGpt2Tokens = 50257;
 
@@ -397,15 +397,21 @@ void check_begin(const Source& source, const RecordOptions& options) try {
 
 }  // namespace
 
-void check_records(const TextOptions& options, const std::vector<RawSource>& sources) {
-  constexpr size_t kOpened = 16;  // of many texts the first
-  std::vector<RawSource> records;
-  size_t texts = 0;
+void check_texts(const TextOptions& options, const std::vector<RawSource>& sources) {
+  constexpr size_t kOpened = 16;  // of many, evenly
+  std::vector<const Source*> texts;
   for (const RawSource& source : sources)
-    if (format_of_file(source.source.file, options.format) != "text")
-      records.push_back(source);
-    else if (texts++ < kOpened)
-      check_begin(source.source, {options.format, options.separator, true, {}});
+    if (format_of_file(source.source.file, options.format) == "text")
+      texts.push_back(&source.source);
+  const size_t stride = std::max<size_t>(1, texts.size() / kOpened);
+  for (size_t i = 0; i < texts.size(); i += stride)
+    check_begin(*texts[i], {options.format, options.separator, true, {}});
+}
+
+void check_records(const TextOptions& options, const std::vector<RawSource>& sources) {
+  std::vector<RawSource> records;
+  for (const RawSource& source : sources)
+    if (format_of_file(source.source.file, options.format) != "text") records.push_back(source);
   const TextVisitor visit_texts(options);
   ChunkOptions chunks;
   chunks.records = {options.format, options.separator, true, {}};

@@ -58,6 +58,10 @@ std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
 std::unique_ptr<Tokenizer> make_tokenizer(const Section& dataset, const TextOptions& options,
                                           const std::vector<RawSource>& sources);
 
+// Opens texts, of many some: what begins like something else is refused. Throws RecipeError at its
+// path.
+void check_texts(const TextOptions& options, const std::vector<RawSource>& sources);
+
 // Fills the template with every JSON record, as preparing them would. Throws RecipeError at the
 // path of the first that does not fit.
 void check_records(const TextOptions& options, const std::vector<RawSource>& sources);

@@ -169,10 +169,12 @@ std::vector<std::string> words_for(const char* task, const EvaluatedWeights& wei
 }
 
 // `only`: of the evaluations; null for all.
-std::string request(const EvaluatedWeights& weights, const ordered_json& only) {
+std::string request(const EvaluatedWeights& weights, const ordered_json& only,
+                    bool is_interactive = false) {
   return json_text(ordered_json{{"recipe", parse_json<ordered_json>(weights.text.to_json())},
                                 {"tokenizer", ordered_json(weights.tokenizer)},
-                                {"only", only}});
+                                {"only", only},
+                                {"is_interactive", is_interactive}});
 }
 
 bool is_refusal(int status) {
@@ -207,7 +209,7 @@ void on_interrupt(int signal) {
 bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   if (terminal.is_interactive) std::signal(SIGINT, on_interrupt);
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
-  trainer.write_line(request(weights, "sample"));
+  trainer.write_line(request(weights, "sample", terminal.is_interactive));
   // Until all texts of a prompt are there. False if the trainer is gone.
   const auto answered = [&] {
     while (const auto line = trainer.read_line()) {

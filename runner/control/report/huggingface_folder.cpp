@@ -258,7 +258,12 @@ std::string data_text(const PreparedData& data) {
   return text;
 }
 
-std::string use_of_adapter(const std::string& base) {
+std::string use_of_adapter(const ExportedModel& model) {
+  const auto from = text_at(model.recipe.root(), "model.init_from");
+  std::error_code ignored;
+  const fs::path folder = from ? fs::path(model.run.working_directory) / *from : fs::path();
+  const std::string base =
+      from && fs::exists(folder / kConfigFile, ignored) ? *from : "path/of/the/first/weights";
   return "```python\nfrom peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n\n"
          "base = AutoModelForCausalLM.from_pretrained(\"" +
          base +
@@ -287,8 +292,6 @@ std::string use_text(const ExportedModel& model, bool has_tokenizer) {
 std::string model_card(const ExportedModel& model, bool has_tokenizer) {
   const RunRow& run = model.run;
   const bool loads = model.config.obstacles.empty();
-  const std::string base =
-      text_at(model.recipe.root(), "model.init_from").value_or("path/of/the/first/weights");
   const std::string library = model.is_adapter ? "library_name: peft\n"
                               : loads          ? "library_name: transformers\n"
                                                : "";
@@ -300,7 +303,7 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
       version() + (model.is_adapter ? "." : ", in " + model.dtype + '.') +
       weights_text(model.recipe, model.is_adapter) +
       " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
-      (model.is_adapter ? use_of_adapter(base) : use_text(model, has_tokenizer));
+      (model.is_adapter ? use_of_adapter(model) : use_text(model, has_tokenizer));
   text += metrics_text(model.series, model.criterion);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +

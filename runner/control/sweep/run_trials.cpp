@@ -185,8 +185,7 @@ class Scheduler {
     // A terminal shows it in the table.
     if (!has_progress_line()) log_info(prefix(trial) + (continues(which) ? "continues" : "starts"));
     if (slot.trials > 1 && continues(which))
-      log_info(prefix(trial) + "keeps the threads that it began with, in the room of " +
-               std::to_string(slot.trials) + " trials");
+      log_info(prefix(trial) + "uses as many threads as before, so fewer trials run beside it");
     TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
                          is_pruned(which), options_.level};
     if (which.decision == Decision::refuse_ended && !is_pruned(which))
@@ -452,11 +451,12 @@ class Scheduler {
                     const std::filesystem::path& log_file, const std::filesystem::path& shown) {
     ++end_.failed;
     const bool is_of_this_call = tried_.contains(trial.number);
-    if (is_of_this_call && !std::exchange(has_shown_a_log_, true)) {
+    if (is_of_this_call && !has_shown_a_log_) {
       auto lines = last_lines(log_file, kShownLines);
       std::erase_if(lines,
                     [&](const std::string& line) { return !why.empty() && line.ends_with(why); });
-      if (!lines.empty()) text += "\n  the last lines of " + shown.string() + ":";
+      has_shown_a_log_ = !lines.empty();
+      if (has_shown_a_log_) text += "\n  the last lines of " + shown.string() + ":";
       for (const std::string& line : lines) text += "\n  | " + line;
     }
     log_warning(prefix(trial) + text);

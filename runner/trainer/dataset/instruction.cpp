@@ -136,14 +136,14 @@ class InstructionDataset final : public Dataset {
     return validation_.learned_in(samples);
   }
 
-  // "1,000 examples in 52 sequences, 3 of them truncated to 128 tokens; one dropped: ..."
+  // "1,000 examples (3 truncated to 128 tokens) in 52 sequences; one example dropped: ..."
   std::string remark() const override {
     const ExampleList& list = train_.list();
-    std::string text = pluralize(static_cast<int64_t>(list.examples.size()), "example") + " in " +
-                       pluralize(train_.packs(), "sequence");
     const std::string within = std::to_string(length_) + " tokens";
+    std::string text = pluralize(static_cast<int64_t>(list.examples.size()), "example");
     if (list.truncated > 0)
-      text += ", " + with_thousands(list.truncated) + " of them truncated to " + within;
+      text += " (" + with_thousands(list.truncated) + " truncated to " + within + ")";
+    text += " in " + pluralize(train_.packs(), "sequence");
     const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size());
     if (dropped > 0)
       text += "; " + pluralize(dropped, "example") + " dropped: " +

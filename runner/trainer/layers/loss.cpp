@@ -1,6 +1,7 @@
 #include "layers/loss.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
@@ -26,7 +27,7 @@ at::ScalarType format_of_logits(const HeadForm& form) {
   return form.softcap > 0 || form.compute == at::kHalf ? at::kFloat : form.compute;
 }
 
-// Rows of logits at once: 64 MiB of them, whatever the batch; 512 MiB on a GPU, which small
+// Rows of logits at once: 64 MiB of them, whatever the batch; 2^27 logits on a GPU, which small
 // products would leave idle.
 int64_t chunk_rows(const at::Tensor& weight, const HeadForm& form) {
   const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
@@ -81,7 +82,10 @@ void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at:
     const int64_t count = std::min(part, rows - begin);
     const auto product = linear_weight_gradient(of_logits.narrow(1, begin, count), hidden);
     auto of_part = sum.narrow(0, begin, count);
-    is_first ? of_part.copy_(product) : of_part.add_(product);
+    if (is_first)
+      of_part.copy_(product);
+    else
+      of_part.add_(product);
   }
 }
 

@@ -232,9 +232,9 @@ TEST_CASE("instruction: what is too long is truncated, dropped or refused") {
   const auto packs = [](const Dataset& dataset) {
     return std::to_string(dataset.samples_per_epoch(Split::train));
   };
-  CHECK(truncated->remark() == "51 examples in " + packs(*truncated) +
-                                   " sequences, 1 of them truncated to 24 tokens; one example "
-                                   "dropped: no response within 24 tokens");
+  CHECK(truncated->remark() == "51 examples (1 truncated to 24 tokens) in " + packs(*truncated) +
+                                   " sequences; one example dropped: no response within 24 "
+                                   "tokens");
   CHECK(dropped->remark() == "50 examples in " + packs(*dropped) +
                                  " sequences; 2 examples dropped: longer than 24 tokens, or "
                                  "without a response");

@@ -242,7 +242,7 @@ TEST_CASE("data: records that do not fit the template are found before they are 
   CHECK(problems[0].message ==
         "data: record 2 of '" + path +
             "' (line 2) has no field 'text'; it has 'body'"
-            "; dataset.template says which fields are read: template = \"{body}\"");
+            "; dataset.template says which fields are read, such as template = \"{body}\"");
 }
 
 TEST_CASE("data: a text that begins like something else is found before it is prepared") {

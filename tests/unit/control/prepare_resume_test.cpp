@@ -312,7 +312,7 @@ TEST_CASE("prepare: a bad record is the recipe's error in a file of any size") {
             "recipe: data: record " + std::to_string(good + 1) + " of '" + file.string() +
                 "' (line " + std::to_string(good + 1) +
                 ") has no field 'text'; it has 't'"
-                "; dataset.template says which fields are read: template = \"{t}\"");
+                "; dataset.template says which fields are read, such as template = \"{t}\"");
     }
 }
 

@@ -63,7 +63,9 @@ bool are_of_example(const Names& names) {
 std::string remedy_for(const Names& names) {
   if (are_of_example(names)) return "; [dataset] type = \"instruction\" reads such records";
   if (names.empty()) return "";
-  return "; dataset.template says which fields are read: template = \"{" + *names.begin() + "}\"";
+  const std::string example =
+      names.size() == 1 ? ", such as template = \"{" + *names.begin() + "}\"" : "";
+  return "; dataset.template says which fields are read" + example;
 }
 
 Error no_field(const std::string& name, const RecordFields& fields) {

@@ -115,7 +115,7 @@ void warn_of_memory(const ResolvedRecipe& recipe, at::Device device, const CoreS
   const Diagnostics found =
       memory_problems(recipe, {static_cast<double>(plan.sum()) - activations, activations},
                       {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
-                       device.is_cpu() ? ranks / share.machines : 1});
+                       device.is_cpu() ? (ranks + share.machines - 1) / share.machines : 1});
   if (!found.empty() && is_shown(LogLevel::info)) show_diagnostics(found);
 }
 

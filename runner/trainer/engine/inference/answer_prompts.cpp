@@ -56,7 +56,7 @@ bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSett
 
 }  // namespace
 
-void answer_prompts(const LoadedModel& loaded,
+void answer_prompts(const LoadedModel& loaded, bool is_interactive,
                     const std::function<std::optional<std::string>()>& next_prompt,
                     const Say& say) {
   const at::NoGradGuard no_grad;
@@ -68,12 +68,12 @@ void answer_prompts(const LoadedModel& loaded,
   const json answered{{"answered", true}};
   say(answered);  // ready
   while (const auto prompt = next_prompt()) {
-    take_interrupt();  // of the text before, which had ended
+    if (is_interactive) take_interrupt();  // of the text before, which had ended
     const auto tokens = encoded(loaded, *prompt, say);
     for (int64_t i = 0; tokens && i < samples; ++i) {
       if (write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
         continue;
-      if (!take_interrupt()) throw Error("sample: stopped");
+      if (!is_interactive || !take_interrupt()) throw Error("sample: stopped");
       say({{"end", "interrupted"}});
       break;
     }
