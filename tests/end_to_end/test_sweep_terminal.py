@@ -40,7 +40,7 @@ class SweepTerminal(SweepCrashes):
         terminal = self.begin(*MANY)
         terminal.wait_for_lines("Start 101 trials")
         os.write(terminal.terminal, b"y\n")
-        terminal.wait_for_lines(r"\d of 101 trials finished, \d running")
+        terminal.wait_for_lines(r"(?<!\d)[1-9]\d* of 101 trials finished, \d running")
         self.stop(terminal)
         finished = "SELECT count(*) FROM runs WHERE state = 'finished'"
         (before,) = self.rows(finished)[0]

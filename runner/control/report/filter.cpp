@@ -189,8 +189,10 @@ class Filter {
       if (name == "state") {
         check_state(literal);
       } else if (values.are_numbers && !literal.number) {
+        const bool is_time = name == "started" || name == "started_ms";
         refuse(literal.where,
-               to_string(expression.value) + " is a number, but " + shown + " is not", "");
+               to_string(expression.value) + " is a number, but " + shown + " is not",
+               is_time ? "write milliseconds since 1970: `date -d DATE +%s000` prints them" : "");
       } else if (!equality && expression.kind == Kind::comparison && !literal.number) {
         refuse(literal.where,
                expression.sign + " compares numbers, but " + shown + " is not a number",
