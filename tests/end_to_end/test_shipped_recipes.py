@@ -10,7 +10,7 @@ LEARNED = {
     "gpt2_alpaca": ("val/loss", 3.6),
     "gpt2_fineweb10b": ("val/loss", 3.4),
     "gpt2_fineweb_edu10b": ("val/loss", 3.4),
-    "gpt2_finetune_alpaca": ("val/loss", 2.1),
+    "gpt2_finetune_alpaca": ("val/loss", 2.0),
     "modded_nanogpt_fineweb10b": ("val/loss", 2.8),
     "shakespeare_char": ("val/loss", 3.1),
     "shakespeare_char_cpu": ("val/loss", 3.1),
