@@ -161,16 +161,16 @@ class Signals(ExprunTest):
         self.assertIn("--new", result.err)
 
     def test_a_run_that_has_lost_its_checkpoints_does_not_begin_again_unasked(self):
-        process = self.start("tiny.toml", "steps=1000000")
-        self.wait_for_step(3, process)
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process).code, 130)
-        run = self.run_folder()
-        shutil.rmtree(run / "checkpoints")
-        self.assertEqual(self.exprun("resume", "tiny", code=1).err,
-                         f"exprun: error: launch: {run.name} has no intact checkpoint to continue from; `exprun rerun {run.name}` "
-                         "trains it again from the start\n")
-        self.assertEqual(self.state(), "interrupted")
+        for ending, words in (signal.SIGINT, ()), (signal.SIGKILL, ("checkpoint.every=2 steps",)):
+            with self.subTest(signal=ending):
+                process = self.start("tiny.toml", "steps=1000000", *words, "--store", ending.name)
+                self.wait_for_step(5, process, store=ending.name)
+                os.killpg(process.pid, ending)
+                self.finish(process)
+                (run,) = [path for path in (self.folder / ending.name).glob("tiny-*")]
+                shutil.rmtree(run / "checkpoints")
+                self.assertIn(f"exprun: error: launch: {run.name} has no intact checkpoint to continue from; `exprun rerun {run.name}` "
+                              "trains it again from the start\n", self.exprun("resume", "tiny", "--store", ending.name, code=1).err)
 
     def test_a_diverged_run_goes_on_from_the_last_checkpoint_with_finite_weights(self):
         # The first update has a learning rate of 0, the second one that is infinite in fp32.

@@ -132,7 +132,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
     log_warning("launch: restart " + std::to_string(restart) + " of " + std::to_string(most) +
                 " of all ranks" +
                 (fewer ? ", now " + std::to_string(world_size(request.resolved)) : ""));
-    const PreparedLaunch prepared = prepare_launch(folder, request, launched.run);
+    const PreparedLaunch prepared = prepare_launch(store, folder, request, launched.run);
     attempt.emplace(begin_again(store, folder, request, prepared, launched.run));
   }
 }
@@ -165,7 +165,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     const WhichRun which = which_run(store, request, always_new);
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
     const WorkingDirectory there(which.run);
-    const PreparedLaunch prepared = prepare_launch(folder, request, which.run);
+    const PreparedLaunch prepared = prepare_launch(store, folder, request, which.run);
     auto launches = std::make_optional(launch_lock(folder));
     // Preparing may have taken an hour: another launch may have been faster.
     if (!(which_run(store, request, always_new) == which)) continue;
@@ -181,7 +181,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                     const RunRow& run) {
   const WorkingDirectory there(run);
-  const PreparedLaunch prepared = prepare_launch(folder, request, run);
+  const PreparedLaunch prepared = prepare_launch(store, folder, request, run);
   const ForwardedSignals signals;
   return train_with_restarts(store, folder, begin_again(store, folder, request, prepared, run),
                              Decision::continue_run, signals, request);

@@ -18,7 +18,8 @@ namespace {
 
 // Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
 // and a run that diverged without any others would do so again from the start.
-std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder& folder) {
+std::optional<CheckpointFolder> checkpoint_of(const Store& store, const RunRow& run,
+                                              const RunFolder& folder) {
   std::vector<std::string> skipped;
   const bool diverged = run.state == RunState::diverged;
   const auto checkpoint = newest_to_continue_from(folder, skipped);
@@ -31,9 +32,7 @@ std::optional<CheckpointFolder> checkpoint_of(const RunRow& run, const RunFolder
                 " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
                 "rerun " +
                 shell_quoted(run.folder) + " lr=...` makes it again with a change");
-  const bool was_saved =
-      run.last_step > 0 && (run.state == RunState::interrupted || run.state == RunState::preempted);
-  if (!checkpoint && (was_saved || !skipped.empty()))
+  if (!checkpoint && (!skipped.empty() || !store.checkpoints(run.id).empty()))
     throw Error("launch: " + run.folder +
                 " has no intact checkpoint to continue from; `exprun rerun " +
                 shell_quoted(run.folder) + "` trains it again from the start");
@@ -81,8 +80,8 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   return glance;
 }
 
-PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
-                              const std::optional<RunRow>& run) {
+PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
+                              const LaunchRequest& request, const std::optional<RunRow>& run) {
   DataGlance glance = require_at_first_sight(request, folder, !run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
@@ -101,7 +100,7 @@ PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& re
   if (begins_with_weights && !request.trial)
     if (Diagnostics misfits = problems_of_weights(request.text, dataset_info); !misfits.empty())
       throw RecipeError(std::move(misfits));
-  auto checkpoint = run ? checkpoint_of(*run, folder.run(run->folder)) : std::nullopt;
+  auto checkpoint = run ? checkpoint_of(store, *run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
           steps,

@@ -25,8 +25,8 @@ struct PreparedLaunch {
 
 // `run` is the one to continue, if any. Paths of the recipe are read from the current working
 // directory. Throws RecipeError, Error.
-PreparedLaunch prepare_launch(const StoreFolder& folder, const LaunchRequest& request,
-                              const std::optional<RunRow>& run);
+PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
+                              const LaunchRequest& request, const std::optional<RunRow>& run);
 
 // Of the data, the examples of evaluations and the weights to begin with that a recipe names: what
 // is missing, and what the data tell. Of tables with mistakes of their own, nothing.
