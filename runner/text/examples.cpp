@@ -48,12 +48,9 @@ ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int
     place += segment.tokens;
     if (!segment.ends_example) continue;
     const bool is_longer = place - begin > most_tokens + 1;
-    longer += is_longer;
     ++all;
     empty += learned <= 0 && !is_longer;
-    if (learned <= 0) {
-      ++unlearned;
-    } else if (!is_longer || truncates) {
+    if (learned > 0 && (!is_longer || truncates)) {
       examples.push_back({begin, learned_end - begin - 1, learned, first_segment});
       truncated += is_longer;
     }

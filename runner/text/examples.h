@@ -41,10 +41,8 @@ struct ExampleList {
   std::vector<Segment> segments;
   std::vector<Example> examples;
   int64_t all = 0;        // those that were dropped included
-  int64_t longer = 0;     // so many are longer
-  int64_t truncated = 0;  // so many of them are in `examples`, without their ends
-  int64_t unlearned = 0;  // so many have no learned token within `most_tokens`
-  int64_t empty = 0;      // so many of these have none at all
+  int64_t truncated = 0;  // so many of `examples` are without their ends
+  int64_t empty = 0;      // so many have no learned token at all
 
   // Throws Error where the words do not describe `tokens` tokens.
   ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most_tokens,

@@ -167,7 +167,12 @@ class Background(ExprunTest):
         process = self.start("sweep", *ENDLESS, "lr=1e-3,1e-4")
         self.wait_for_step(1, process)
         said = self.exprun("stop", "@last").err
-        self.assertIn("\nexprun: sweep 1, whose trial it is, stops too; the command that began it continues both\n", said)
+        told = "exprun: sweep 1 stops with its trial; the command that began it continues both\n"
+        self.assertIn(told, said)
+        self.finish(process)
+        process = self.start("resume", "@last")  # alone
+        self.wait_for_step(self.last_step() + 1, process)
+        self.assertNotIn("sweep", self.exprun("stop", "@last").err)
         self.finish(process)
 
     def test_stopping_without_waiting(self):

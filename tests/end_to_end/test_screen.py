@@ -136,7 +136,7 @@ exprun: next:
                     table = {re.sub(r" {2,}", "  ", piece).strip() for piece in drawn if re.search(r"trial +lr|running", piece)}
                     for row in table:
                         self.assertRegex(row, r"^trial  lr  step  state(  ETA  val/loss)?$|^[12]  0\.0[12]  \d+/1000  running"
-                                              r"(  (<1|\d+) s)?(  \d\.\d+  [▁▂▃▄▅▆▇█]+)?$|^[01] of 2 trials finished, [12] running(, ETA (<1|\d+) s)?$")
+                                              r"(  (<1 s|\d+ \S+( \d+ s)?))?(  \d\.\d+  [▁▂▃▄▅▆▇█]+)?$|^[01] of 2 trials finished, [12] running(, ETA (<1 s|\d+ \S+( \d+ s)?))?$")
                     ending = written[written.index("exprun: the trials that finished"):]
                     ending = re.sub(r"0\.0\d  LOSS  \d+", "LR  LOSS  STEP", normalized(re.sub(r" {2,}", "  ", re.sub(r" *\n {4,}(?=\S)", " ", ending))))
                     self.assertEqual(re.sub(r"\d\.\d\ds", "TIME", re.sub(r"[12]e-2", "LR", re.sub(r"at step \d+ \(", "at step STEP (", ending))), f"""\

@@ -21,7 +21,7 @@
 #include "control/report/terminal.h"
 #include "control/sweep/trials.h"
 #include "recipe/quantities.h"
-#include "recipe/rules/checkpoint_space.h"
+#include "recipe/rules/capacity.h"
 
 namespace exprun {
 namespace {

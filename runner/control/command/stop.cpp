@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "base/diagnostic.h"
@@ -13,6 +14,7 @@
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/observed_run.h"
+#include "control/sweep/sweep_processes.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -98,15 +100,24 @@ bool say_end(const RunRow& run) {
     log_info(run.folder +
              (run.last_step > 0 ? " is saved and ended" + at : " ended before a step") +
              "; exprun resume " + run.folder + " continues it");
-    if (run.sweep_id)
-      log_info("sweep " + std::to_string(*run.sweep_id) +
-               ", whose trial it is, stops too; the command that began it continues both");
   } else {
     log_warning(run.folder + " ended" + at + ", " + to_string(run.state) +
                 (run.message.empty() ? "" : ": " + run.message));
     return false;
   }
   return true;
+}
+
+// Those that go on, of which one of the runs is a trial.
+std::set<int64_t> sweeps_under_way(const Store& store, const StoreFolder& folder,
+                                   const std::vector<RunRow>& runs) {
+  std::set<int64_t> sweeps;
+  for (const SweepRow& sweep : store.sweeps())
+    if (std::any_of(runs.begin(), runs.end(),
+                    [&](const RunRow& run) { return run.sweep_id == sweep.id; }) &&
+        !sweep_processes(folder, sweep.uid).empty())
+      sweeps.insert(sweep.id);
+  return sweeps;
 }
 
 std::vector<std::string> offered_running(const Typed& typed) {
@@ -144,7 +155,11 @@ int run_stop(const Words& words, const Globals& globals) {
   if (all) runs = running(store, globals.store);
   std::erase_if(runs, [&](const RunRow& run) { return all && on_another_host(run); });
   if (runs.empty()) log_info("no run is running here");
+  const std::set<int64_t> sweeps = sweeps_under_way(store, globals.store, runs);
   for (const RunRow& run : runs) tell_to_end(run);
+  for (const int64_t sweep : sweeps)
+    log_info("sweep " + std::to_string(sweep) +
+             " stops with its trial; the command that began it continues both");
   if (no_wait) return 0;
   bool as_told = true;
   for (const RunRow& run : runs) as_told &= say_end(awaited_end(store, globals.store, run));

@@ -37,7 +37,7 @@ constexpr int64_t kLookedThrough = int64_t{16} << 20;
 // become other tokens.
 constexpr const char* kBeginMethod = " begin 1";
 
-// The same of examples whose responses end with a NUL, for want of an end-of-text token.
+// The same of examples whose responses end with a NUL where there is no end-of-text token.
 constexpr const char* kNulMethod = " nul 1";
 
 bool is_bpe(const TextOptions& options) {
@@ -88,7 +88,7 @@ class Preparation {
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt, data->fingerprint};
-    check_texts(options_, unpacked_sources());
+    if (!inputs_.has_standard_input()) check_texts(options_, inputs_.sources());
     if (!large) check_records(options_, unpacked_sources());
     if (options_.tokenizer == "char" && large) return {};
     const auto tokenizer = this->tokenizer();
@@ -160,11 +160,10 @@ class Preparation {
     auto sources = raw_sources(table, how_.libtorch);
     options_.vocabulary = expand_path(options_.vocabulary, how_.libtorch);
     std::string identity = options_.identity(sources);
-    if (!is_bpe(options_)) {
-      const std::string& form = options_.example_template;
-      if (form == "plain" || form == "alpaca") identity += kNulMethod;
-      return {std::move(sources), {}, std::move(identity)};
-    }
+    const std::string& form = options_.example_template;
+    if (options_.tokenizer != "gpt2" && (form == "plain" || form == "alpaca"))
+      identity += kNulMethod;
+    if (!is_bpe(options_)) return {std::move(sources), {}, std::move(identity)};
     try {
       auto files = vocabulary_files(options_.vocabulary);
       if (options_.example_template.empty() && begin_texts(files)) identity += kBeginMethod;

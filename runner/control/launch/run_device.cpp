@@ -161,7 +161,7 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
                                "it is emulated, which is slower than fp32"));
 }
 
-MemoryRoom room_for(const Table& root, const Hardware& hardware) {
+AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
   if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
     int64_t least = hardware.gpus.gpus.front().memory_bytes;
     for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
@@ -185,7 +185,7 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
-  return memory_problems(recipe, planned, room_for(recipe.root(), hardware));
+  return memory_problems(recipe, planned, available_memory(recipe.root(), hardware));
 }
 
 }  // namespace exprun

@@ -11,7 +11,7 @@
 #include "control/launch/trainer_program.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
-#include "recipe/rules/memory.h"
+#include "recipe/rules/capacity.h"
 
 namespace exprun {
 
@@ -58,7 +58,7 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
 
 // Of the machine, on which all ranks are, or the smallest GPU, which is one rank's
-// (recipe/rules/memory.h).
+// (recipe/rules/capacity.h).
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware = this_hardware());
 

@@ -89,10 +89,10 @@ class Scheduler {
     for (;;) {
       start_what_fits();
       if (running_.empty() && (stop_ || waiting_.empty()) && !look_at_others_again()) break;
+      if (has_progress_line() && Clock::now() >= next_redraw_) show();
       wait();
       take_ends();
       if (stops_early() && !stop_) stop_early();
-      if (has_progress_line() && Clock::now() >= next_redraw_) show();
     }
     show_progress_lines({});
     end_.sweep = sweep_;

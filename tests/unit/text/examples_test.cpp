@@ -58,8 +58,8 @@ TEST_CASE("examples: what is behind the last learned token is not computed") {
   CHECK(list.examples[1].tokens == 1);
   CHECK(list.examples[1].learned == 1);
   CHECK(learned_of(list, list.examples[1]) == std::vector<int64_t>{0});
-  CHECK(list.longer == 0);
-  CHECK(list.unlearned == 0);
+  CHECK(list.truncated == 0);
+  CHECK(list.all == 2);
 }
 
 TEST_CASE("examples: a longer one is truncated or dropped, one that learns nothing is dropped") {
@@ -77,11 +77,13 @@ TEST_CASE("examples: a longer one is truncated or dropped, one that learns nothi
   CHECK(truncated.examples[0].learned == 3);
   CHECK(truncated.examples[1].first_token == 7);
   CHECK(truncated.examples[1].tokens == 4);
-  CHECK(truncated.longer == 2);
-  CHECK(truncated.unlearned == 2);
+  CHECK(truncated.truncated == 1);
+  CHECK(truncated.all == 4);
+  CHECK(truncated.empty == 1);
   const ExampleList dropped(all, 23, 4, false);
   REQUIRE(dropped.examples.size() == 1);
   CHECK(dropped.examples[0].first_token == 7);
+  CHECK(dropped.truncated == 0);
 }
 
 TEST_CASE("examples: segments of other tokens are refused") {

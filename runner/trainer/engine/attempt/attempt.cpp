@@ -27,7 +27,7 @@
 #include "engine/record/tensorboard_recorder.h"
 #include "engine/record/throughput.h"
 #include "engine/trainer.h"
-#include "recipe/rules/checkpoint_space.h"
+#include "recipe/rules/capacity.h"
 #include "store/metrics/metric_writer.h"
 
 namespace exprun {

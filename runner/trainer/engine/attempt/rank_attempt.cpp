@@ -18,7 +18,7 @@
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
 #include "engine/weights/import.h"
-#include "recipe/rules/memory.h"
+#include "recipe/rules/capacity.h"
 
 namespace exprun {
 namespace {
@@ -62,23 +62,23 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
 // use their cores.
 constexpr double kWorthThreads = 4e8;
 
-bool is_worth_threads(const ResolvedRecipe& recipe) {
+bool is_worth_threads(const ResolvedRecipe& recipe, const TrainState& shapes) {
   const BatchShape batch = batch_shape(recipe);
   const auto tokens = static_cast<double>(batch.micro_batch * batch.sequence_length);
-  const TrainState shapes = build_weights(recipe, at::kMeta);
   return tokens * shapes.model->flops_per_token(batch.sequence_length) >= kWorthThreads;
 }
 
 // A run goes on with the threads that it began with, if with as many ranks.
-int thread_count(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint,
-                 const HandOver& hand_over, int world_size, int cores) {
+int thread_count(const ResolvedRecipe& recipe, const TrainState& shapes,
+                 const std::optional<CheckpointState>& checkpoint, const HandOver& hand_over,
+                 int world_size, int cores) {
   if (checkpoint && checkpoint->machine.world_size == world_size)
     return checkpoint->machine.threads;
   if (const auto kept = kept_threads(hand_over.folder); kept && kept->world_size == world_size)
     return kept->threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
   if (threads) return static_cast<int>(*threads);
-  return hand_over.device != "cpu" || is_worth_threads(recipe) ? cores : 1;
+  return hand_over.device != "cpu" || is_worth_threads(recipe, shapes) ? cores : 1;
 }
 
 // Small numbers go between CPUs even where tensors go between GPUs: nobody waits for a device then.
@@ -107,9 +107,8 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, 
 }
 
 // Before memory is taken: a system that has none left may end the run without a word.
-void warn_of_memory(const ResolvedRecipe& recipe, at::Device device, const CoreShare& share,
-                    int ranks) {
-  const TrainState shapes = build_train_state(recipe, at::kMeta, imagined_ranks(ranks));
+void warn_of_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::Device device,
+                    const CoreShare& share, int ranks) {
   const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe));
   const auto activations = static_cast<double>(plan.activations);
   const Diagnostics found =
@@ -141,11 +140,12 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   const int world_size = rendezvous ? rendezvous->place().world_size : 1;
   use_device(device_, recipe_.section("run").get<bool>("deterministic"));
   use_formats(recipe_.section("precision"));
-  use_threads(thread_count(recipe_, state_, hand_over, world_size, share_.cores));
+  const TrainState shapes = build_train_state(recipe_, at::kMeta, imagined_ranks(world_size));
+  use_threads(thread_count(recipe_, shapes, state_, hand_over, world_size, share_.cores));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
   warn_of_what_is_slow(recipe_, machine_, device_);
-  warn_of_memory(recipe_, device_, share_, world_size);
+  warn_of_memory(recipe_, shapes, device_, share_, world_size);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))

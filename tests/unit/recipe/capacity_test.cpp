@@ -1,4 +1,4 @@
-#include "recipe/rules/checkpoint_space.h"
+#include "recipe/rules/capacity.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
-// Whether a disk has room for the checkpoints of a run: a warning of `exprun check`, and what stops
-// a run that would otherwise train for hours and fail to save.
+// Whether a machine has room for a run: disk for its checkpoints, memory for its ranks. `exprun
+// check` warns of both; a run that starts is stopped by the first, which would let it train for
+// hours and fail to save, and warned of the second.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +24,22 @@ struct CheckpointSpace {
 // checkpoint.keep_last.
 Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space,
                                       Severity severity);
+
+// What a rank is planned to take, in bytes.
+struct PlannedMemory {
+  double of_model = 0;  // weights, gradients, optimizer
+  double activations = 0;
+};
+
+// Memory, and the ranks that share it.
+struct AvailableMemory {
+  std::string where;  // "this machine"
+  double bytes = 0;   // 0 if it is not known: then everything fits
+  int64_t ranks = 1;
+};
+
+// At most one. What to change is the number of ranks where one of them fits.
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const AvailableMemory& available);
 
 }  // namespace exprun

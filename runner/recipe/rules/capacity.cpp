@@ -1,0 +1,67 @@
+#include "recipe/rules/capacity.h"
+
+#include <algorithm>
+
+#include "base/format_units.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+
+Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space,
+                                      Severity severity) {
+  const bool keeps_best = text_at(recipe.root(), "checkpoint.keep_best").value_or("none") != "none";
+  const int64_t kept = integer_at(recipe.root(), "checkpoint.keep_last").value_or(0) + keeps_best;
+  const int64_t more = std::min(std::max<int64_t>(kept + 1 - space.saved, 1), space.to_come);
+  const double needed = static_cast<double>(space.bytes) * static_cast<double>(more);
+  if (!space.left || needed <= static_cast<double>(*space.left)) return {};
+  const std::string checkpoints =
+      more == 1 ? std::string(space.saved == 0 ? "one" : "one more") + " checkpoint takes "
+                : std::to_string(more) + (space.saved == 0 ? "" : " more") + " checkpoints take ";
+  return {{place_of(recipe.root(), "checkpoint.keep_last"),
+           checkpoints + binary_bytes(needed) + ", but the disk of " + space.folder + " has " +
+               binary_bytes(static_cast<double>(*space.left)) + " left",
+           "free some space, or choose another place with --store",
+           {},
+           severity}};
+}
+
+namespace {
+
+Diagnostic too_many_ranks(const Table& root, double of_rank, const AvailableMemory& available,
+                          const std::string& has) {
+  const auto fit = static_cast<int64_t>(available.bytes / of_rank);
+  const bool divides = text_at(root, "parallelism.strategy") == "zero1";
+  return warning(
+      place_of(root, "parallelism.world_size"),
+      std::to_string(available.ranks) + " ranks take about " + binary_bytes(of_rank) + " each" +
+          has,
+      (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
+          (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
+}
+
+}  // namespace
+
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const AvailableMemory& available) {
+  const Table& root = recipe.root();
+  const double of_rank = planned.of_model + planned.activations;
+  if (available.bytes == 0 || of_rank * static_cast<double>(available.ranks) <= available.bytes)
+    return {};
+  const std::string has = ", but " + available.where + " has " + binary_bytes(available.bytes);
+  if (of_rank <= available.bytes) return {too_many_ranks(root, of_rank, available, has)};
+  const std::string whose = available.ranks > 1 ? " of one rank" : "";
+  if (planned.of_model > available.bytes)
+    return {warning(place_of(root, "model.type"),
+                    "weights, gradients and optimizer" + whose + " take " +
+                        binary_bytes(planned.of_model) + has,
+                    "use a smaller model")};
+  const bool single = integer_at(root, "batch.micro_batch") == 1;
+  return {warning(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
+                  (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +
+                      binary_bytes(of_rank) + has,
+                  single ? "shorter sequences take less memory"
+                         : "fewer sequences in a micro-batch take less memory")};
+}
+
+}  // namespace exprun
