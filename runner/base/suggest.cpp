@@ -173,6 +173,7 @@ constexpr KeySynonym kKeys[] = {
     {"lora_alpha", "model.lora.alpha"},
     {"lora_dropout", "model.lora.dropout"},
     {"target_modules", "model.lora.targets"},
+    {"modules_to_save", "model.lora.trained"},
     {"dtype", "precision.compute"},
     {"fp16", "precision.compute", ", as in \"fp16\""},
     {"bf16", "precision.compute", ", as in \"bf16\""},

@@ -60,7 +60,7 @@ FILES = ("model.safetensors", "optimizer.safetensors")
 FINE_TUNED = RECIPE.replace('type = "text"\npath = "text.txt"\ntokenizer = "byte"',
                             'type = "instruction"\npath = "examples.jsonl"\ntokenizer = "byte"\ntemplate = "alpaca"') \
                    .replace("context_length = 64", "context_length = 256").replace("hidden_size = 128", "hidden_size = 64")
-AVERAGED_ADAPTER = ("model.lora={rank=4, dropout=0.1}", "optimizer.ema=0.9", "evaluation.sample.prompt=Add")
+AVERAGED_ADAPTER = ("model.lora={rank=4, dropout=0.1}", "run.ema=0.9", "evaluation.sample.prompt=Add")
 
 
 def other_kernel(key, kernel):

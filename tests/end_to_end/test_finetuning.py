@@ -58,7 +58,7 @@ class FineTuning(ExprunTest):
         self.assertIn("has no adapter: its recipe has no [model.lora]", refused.err)
 
     def test_averages_are_evaluated_and_exported(self):
-        self.exprun("tiny.toml", "optimizer.ema=0.9", "+evaluation.val_loss.every='40 steps'")
+        self.exprun("tiny.toml", "run.ema=0.9", "+evaluation.val_loss.every='40 steps'")
         self.assertIn(f"{self.last_val_loss():.4f}"[:5], self.exprun("eval", "tiny").out)
         averages, weights = (tensors(self.checkpoint() / f"{name}.safetensors") for name in ("average", "model"))
         self.assertEqual(averages.keys(), weights.keys())
@@ -75,7 +75,7 @@ class FineTuning(ExprunTest):
         self.assertEqual([value for name, (_, value) in warm.items() if name.endswith(("ln_f.weight", "final_norm.weight"))], [norm])
 
     def test_a_fork_that_trains_other_weights_is_refused_where_only_the_average_differs(self):
-        self.exprun("tiny.toml", "optimizer.type=sgd", "optimizer.ema=0.9", "steps=6")
+        self.exprun("tiny.toml", "optimizer.type=sgd", "run.ema=0.9", "steps=6")
         said = self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "frozen=[\"blocks.*\"]", code=2).err
         self.assertIn("\noptimizer state:\n  average of blocks.0.", said)
         self.assertIn("add --fresh-optimizer to take only the weights", said)
@@ -91,8 +91,8 @@ class FineTuning(ExprunTest):
         self.exprun("check", "tiny.toml", "init_from=elsewhere")
 
     def test_a_fork_begins_an_average_anew_where_it_is_of_other_weights(self):
-        self.exprun("tiny.toml", "optimizer.ema=0.9", "steps=6")
-        self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "checkpoint.keep_last=5", "optimizer.ema=0", "name=without")
+        self.exprun("tiny.toml", "run.ema=0.9", "steps=6")
+        self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "checkpoint.keep_last=5", "run.ema=0", "name=without")
         self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "checkpoint.keep_last=5", "--fresh-optimizer", "frozen=[\"blocks.*\"]", "name=part")
         averages = {(name, step): (max(self.folder.glob(f"runs/{name}-*/checkpoints/step_*{step}")) / "average.safetensors").exists()
                     for name in ("without", "part") for step in (6, 8)}

@@ -157,8 +157,7 @@ TEST_CASE("components: every optimizer builds from its defaults and reads every 
     const auto section = recipe.section("optimizer");
     Registry<Optimizer>::instance().find(type).build(section, some_group());
     // Ownership of parameters, decay by class and clipping are the engine's.
-    CHECK(unread(section, {"type", "max_grad_norm", "lr_scaling", "ema", "groups", "decay"}) ==
-          kNone);
+    CHECK(unread(section, {"type", "max_grad_norm", "lr_scaling", "groups", "decay"}) == kNone);
   }
 }
 

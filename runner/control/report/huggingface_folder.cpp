@@ -238,7 +238,7 @@ std::string weights_text(const ResolvedRecipe& recipe, bool is_adapter) {
   const Value* rank = recipe.find("model.lora.rank");
   if (rank && !is_adapter)
     text += " A LoRA adapter of rank " + toml_text(*rank) + " is merged into them.";
-  const Value* average = recipe.find("optimizer.ema");
+  const Value* average = recipe.find("run.ema");
   if (const double* decay = average ? average->as<double>() : nullptr; decay && *decay > 0)
     text += " The weights are moving averages with a decay of " + toml_text(*average) + '.';
   return text;

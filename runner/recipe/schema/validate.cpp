@@ -16,7 +16,7 @@ namespace exprun {
 namespace {
 
 constexpr size_t kMostTables = 3;    // more homes of a key than this help nobody
-constexpr size_t kMostChoices = 16;  // longer lists are left out
+constexpr size_t kMostChoices = 20;  // longer lists are left out
 
 std::string quoted(const std::string& word) {
   return "'" + word + "'";

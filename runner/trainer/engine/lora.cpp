@@ -24,11 +24,16 @@ bool LoraSettings::adapts(std::string_view layer) const {
   });
 }
 
+bool LoraSettings::trains(std::string_view parameter) const {
+  return is_adapter(parameter) || matches_any(trained, parameter);
+}
+
 std::optional<LoraSettings> LoraSettings::read(const Section& model) {
   if (!model.has("lora")) return std::nullopt;
   const Section lora = model.table("lora");
   return LoraSettings{lora.get<int64_t>("rank"), lora.get<double>("alpha"),
-                      lora.get<double>("dropout"), lora.get<std::vector<std::string>>("targets")};
+                      lora.get<double>("dropout"), lora.get<std::vector<std::string>>("targets"),
+                      lora.get<std::vector<std::string>>("trained")};
 }
 
 bool is_adapter(std::string_view parameter) {

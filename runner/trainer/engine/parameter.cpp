@@ -78,7 +78,7 @@ at::Tensor ParameterList::add(std::string name, ParameterClass kind, at::IntArra
   if (!places_.emplace(name, items_.size()).second)
     throw std::logic_error("parameter: '" + name + "' is declared twice");
   auto tensor = at::empty(shape, at::TensorOptions(device_).dtype(precision_.of(kind)));
-  tensor.set_requires_grad(!lora_ || is_adapter(name));
+  tensor.set_requires_grad(!lora_ || lora_->trains(name));
   items_.push_back({std::move(name), kind, tensor, initialization});
   return tensor;
 }

@@ -52,7 +52,8 @@ class ParameterList {
   // What the model's layers compute in.
   const Precision& precision() const { return precision_; }
 
-  // From now on parameters are declared frozen, and layers that are targets have adapters.
+  // From now on parameters that the settings do not train are declared frozen, and layers that are
+  // targets have adapters.
   void adapt(std::optional<LoraSettings> lora) { lora_ = std::move(lora); }
   const std::optional<LoraSettings>& lora() const { return lora_; }
 

@@ -184,7 +184,7 @@ TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
       Parallelism::read(recipe.section("parallelism"), std::move(group)),
       UpdatePrecision::read(recipe.section("precision"),
                             recipe.section("run").get<int64_t>("seed")));
-  if (const auto decay = recipe.section("optimizer").get<double>("ema"); decay > 0)
+  if (const auto decay = recipe.section("run").get<double>("ema"); decay > 0)
     train_state.average = std::make_unique<WeightAverage>(decay, train_state.parameters->items());
   const Optimizers& optimizers = *train_state.optimizers;
   train_state.model->await_values_by(

@@ -82,7 +82,7 @@ struct TrainState {
   std::unique_ptr<ParameterList> parameters;
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizers> optimizers;  // null where nothing is trained
-  std::unique_ptr<WeightAverage> average;  // null without [optimizer] ema
+  std::unique_ptr<WeightAverage> average;  // null without [run] ema
 
   // What a checkpoint stores as model.safetensors.
   std::vector<NamedTensor> weights() const;

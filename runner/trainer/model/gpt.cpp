@@ -233,11 +233,11 @@ Settings read(const Section& section) {
   return s;
 }
 
-void check_targets(const Section& section, const ParameterList& parameters) {
+void check_lora(const Section& section, const ParameterList& parameters) {
   if (!parameters.lora()) return;
+  const auto& items = parameters.items();
   for (const std::string& target : parameters.lora()->targets) {
-    const LoraSettings alone{1, 1, 0, {target}};
-    const auto& items = parameters.items();
+    const LoraSettings alone{1, 1, 0, {target}, {}};
     if (std::none_of(items.begin(), items.end(), [&](const Parameter& parameter) {
           return parameter.name.ends_with(kLoraA) &&
                  alone.adapts(std::string_view(parameter.name)
@@ -248,6 +248,13 @@ void check_targets(const Section& section, const ParameterList& parameters) {
           "layers are named 'blocks.0.attention.output_projection' and so on; a target is a glob "
           "of such a name or one of its words, such as \"attention\"");
   }
+  for (const std::string& glob : parameters.lora()->trained)
+    if (std::none_of(items.begin(), items.end(), [&](const Parameter& parameter) {
+          return glob_matches(glob, parameter.name);
+        }))
+      throw section.table("lora").error("trained",
+                                        "no parameter of the model matches '" + glob + "'",
+                                        "one parameter is named '" + items.front().name + "'");
 }
 
 std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) {
@@ -259,7 +266,7 @@ std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) 
     throw section.table("initialization")
         .error("zero", "no parameter of the model matches '" + unmatched.front() + "'",
                "one parameter is named '" + parameters.items().back().name + "'");
-  check_targets(section, parameters);
+  check_lora(section, parameters);
   return model;
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("parallel: with adapters, and with activations that are computed again
 }
 
 TEST_CASE("parallel: evaluations of averaged weights") {
-  check_agreement({2, 3}, {"optimizer.ema=0.9"}, 2, 8);
+  check_agreement({2, 3}, {"run.ema=0.9"}, 2, 8);
 }
 
 TEST_CASE("parallel: packed examples count the same targets on any number of ranks") {
@@ -357,7 +357,7 @@ TEST_CASE("parallel: a checkpoint of some ranks continues on others") {
 
 TEST_CASE("parallel: a checkpoint with adapters and averages continues on other ranks") {
   Words words = kOfExamples;
-  words.insert(words.end(), {"model.lora={rank=2}", "optimizer.ema=0.9"});
+  words.insert(words.end(), {"model.lora={rank=2}", "run.ema=0.9"});
   Halves halves(words);
   halves.check({1, "ddp"}, {2, "zero1"});
   halves.check({2, "zero1"}, {3, "ddp"});

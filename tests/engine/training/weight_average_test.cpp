@@ -1,4 +1,4 @@
-// [optimizer] ema: what is averaged, and who sees it.
+// [run] ema: what is averaged, and who sees it.
 #include "engine/buffers/weight_average.h"
 
 #include <ATen/core/grad_mode.h>
@@ -36,7 +36,7 @@ double last_value(const MemoryRecorder& recorder) {
 }  // namespace
 
 TEST_CASE("weight average: after n updates by min(ema, (1 + n) / (10 + n))") {
-  const TinyRun run({"optimizer.ema=0.5", R"(optimizer.frozen=["blocks.0.*"])"});
+  const TinyRun run({"run.ema=0.5", R"(optimizer.frozen=["blocks.0.*"])"});
   const Pipeline pipeline = run.build();
   TrainingStep step(pipeline, [] { return false; });
   const WeightAverage& average = *pipeline.train_state.average;
@@ -68,7 +68,7 @@ TEST_CASE("weight average: after n updates by min(ema, (1 + n) / (10 + n))") {
 }
 
 TEST_CASE("weight average: evaluations see it, training does not, checkpoints hold both") {
-  const TinyRun averaged({"optimizer.ema=0.99"}), plain;
+  const TinyRun averaged({"run.ema=0.99"}), plain;
   MemoryRecorder of_averaged, of_plain;
   Values trained = make_attempt(averaged, of_averaged).tensors;
   CHECK(std::erase_if(trained,
@@ -99,8 +99,8 @@ TEST_CASE("weight average: evaluations see it, training does not, checkpoints ho
 }
 
 TEST_CASE("weight average: a run that is resumed ends with the same bits") {
-  check_exact({"optimizer.ema=0.95"}, 2);
-  check_exact({"optimizer.ema=0.95", "model.lora={rank=2}"}, 1);
+  check_exact({"run.ema=0.95"}, 2);
+  check_exact({"run.ema=0.95", "model.lora={rank=2}"}, 1);
 }
 
 }  // namespace exprun

@@ -120,7 +120,7 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
 
 // The average of weights that are trained, begun anew with the optimizer's state.
 bool keeps_average(const ForkOrigin& origin, const ResolvedRecipe& resolved) {
-  const Value* const ema = resolved.find("optimizer.ema");
+  const Value* const ema = resolved.find("run.ema");
   const auto* const decay = ema ? ema->as<double>() : nullptr;
   return !origin.fresh_optimizer && decay && *decay > 0;
 }

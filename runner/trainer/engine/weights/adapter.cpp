@@ -78,6 +78,11 @@ std::vector<std::string> write_adapter(const TensorPlan& plan, const ByName& sto
                                        const std::string& base_model,
                                        const std::filesystem::path& folder) {
   const LoraSettings& lora = parameters.lora().value();
+  for (const Parameter& parameter : parameters.items())
+    if (!parameter.is_frozen() && !is_adapter(parameter.name))
+      throw Error("export: '" + parameter.name +
+                  "' was trained too (model.lora.trained), which an adapter alone does not hold; "
+                  "leave --adapter out to export the merged model");
   std::vector<NamedTensor> tensors;
   json modules = json::array();
   bool transposed = false;

@@ -21,7 +21,7 @@ ByName merged(ByName stored, const ParameterList& parameters);
 // Writes adapter_model.safetensors and adapter_config.json, which peft loads beside the model that
 // `plan` names the tensors of, into a folder that is there. Returns the names of the files.
 // `base_model`: where that model is, or empty. Throws Error for a layer that is one matrix there
-// and several here.
+// and several here, and where more than adapters has been trained.
 std::vector<std::string> write_adapter(const TensorPlan& plan, const ByName& stored,
                                        const ParameterList& parameters,
                                        const std::string& base_model,

@@ -1,7 +1,6 @@
 #include "engine/weights/import.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/equal.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +13,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "engine/weights/differences.h"
 #include "engine/weights/name_table.h"
 #include "engine/weights/tensor_plan.h"
 #include "engine/weights/weight_files.h"
@@ -27,154 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr size_t kMostShown = 60;
-
-// What it is in the recipe that decides how strict the import is.
-struct Wishes {
-  bool partial;
-  bool resize_vocabulary;
-};
-
-std::string shape_text(at::IntArrayRef shape) {
-  std::vector<int64_t> sizes = shape.vec();
-  return json_text(json(sizes));
-}
-
-bool is_of_numbers(const std::string& dtype) {
-  return dtype == "F64" || dtype == "F32" || dtype == "F16" || dtype == "BF16";
-}
-
-// The tensors of a source by the names of a plan.
-class Source {
- public:
-  Source(const WeightFiles& files, const TensorPlan& plan) : files_(files), plan_(plan) {}
-
-  // As the file calls it; nothing where it is not there.
-  std::optional<std::string> find(const std::string& name) const {
-    if (files_.has(name)) return name;
-    const bool prefixed = !plan_.prefix.empty() && name.starts_with(plan_.prefix);
-    const std::string bare = prefixed ? name.substr(plan_.prefix.size()) : name;
-    return prefixed && files_.has(bare) ? std::optional(bare) : std::nullopt;
-  }
-  const SafetensorsEntry& entry(const std::string& name) const { return files_.entry(*find(name)); }
-  at::Tensor tensor(const std::string& name) const { return files_.tensor(*find(name)); }
-  // It has been read.
-  void release(const std::string& name) const { files_.release(*find(name)); }
-
-  size_t found() const {
-    return static_cast<size_t>(std::count_if(
-        plan_.tensors.begin(), plan_.tensors.end(),
-        [&](const auto& planned) { return !planned.parts.empty() && find(planned.name); }));
-  }
-
-  const WeightFiles& files() const { return files_; }
-  const TensorPlan& plan() const { return plan_; }
-
- private:
-  const WeightFiles& files_;
-  const TensorPlan& plan_;
-};
-
-// Everything in which a source and the model differ.
-struct Differences {
-  std::vector<std::string> missing;  // of the model's
-  std::vector<std::string> unused;   // of the source
-  std::vector<std::string> unfit;    // shape or dtype
-
-  bool none() const { return missing.empty() && unused.empty() && unfit.empty(); }
-};
-
-bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
-                const Wishes& wishes) {
-  if (planned.shape == found) return true;
-  if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
-    return false;
-  const size_t tokens = planned.transposed ? 1 : 0, width = 1 - tokens;
-  return found[tokens] > 0 && found[tokens] <= planned.shape[tokens] &&
-         found[width] == planned.shape[width];
-}
-
-// The tokens of source and model where both say how many rows are padding, which shapes hide.
-struct Vocabularies {
-  int64_t theirs = 0, ours = 0;
-};
-
-std::optional<Vocabularies> stated_vocabularies(const Source& source) {
-  const auto theirs = source.files().vocab_size(), ours = source.plan().vocab_size;
-  if (!theirs || !ours) return std::nullopt;
-  return Vocabularies{*theirs, *ours};
-}
-
-// Whether a tensor that so many rows of are tokens can be of this shape.
-bool has_rows(const PlannedTensor& planned, const std::vector<int64_t>& found, int64_t tokens) {
-  return tokens >= 1 && tokens <= found[planned.transposed ? 1 : 0];
-}
-
-bool vocabulary_fits(const Vocabularies& stated, const Wishes& wishes) {
-  return stated.theirs == stated.ours || (wishes.resize_vocabulary && stated.theirs < stated.ours);
-}
-
-std::string known_as(const PlannedTensor& planned) {
-  const std::string& ours = planned.parts.front().parameter;
-  return ours == planned.name ? "'" + ours + "'" : "'" + planned.name + "' (" + ours + ")";
-}
-
-// A head that the model shares with its embedding may be there again, if it is the same.
-bool is_tied_copy(const Source& source, const std::string& name) {
-  const auto& tensors = source.plan().tensors;
-  const auto embedding = std::find_if(tensors.begin(), tensors.end(), [](const auto& planned) {
-    return !planned.parts.empty() && planned.parts.front().parameter == kEmbedding;
-  });
-  if (name != "lm_head.weight" || embedding == tensors.end() || !source.find(embedding->name))
-    return false;
-  const at::Tensor head = source.files().tensor(name), tokens = source.tensor(embedding->name);
-  const bool same = head.scalar_type() == tokens.scalar_type() && head.sizes() == tokens.sizes() &&
-                    at::equal(head, tokens);
-  source.files().release(name);
-  return same;
-}
-
-Differences compare(const Source& source, const Wishes& wishes) {
-  Differences differences;
-  std::set<std::string> used;
-  for (const std::string& ours : source.plan().unplanned)
-    differences.missing.push_back("'" + ours + "'");
-  for (const PlannedTensor& planned : source.plan().tensors) {
-    const auto name = source.find(planned.name);
-    if (planned.parts.empty()) continue;
-    if (!name) {
-      differences.missing.push_back(known_as(planned));
-      continue;
-    }
-    used.insert(*name);
-    const SafetensorsEntry& entry = source.files().entry(*name);
-    const auto stated = planned.of_vocabulary ? stated_vocabularies(source) : std::nullopt;
-    if (!shape_fits(planned, entry.shape, wishes))
-      differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
-                                  ", not " + shape_text(planned.shape));
-    else if (stated && !has_rows(planned, entry.shape, stated->theirs))
-      differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
-                                  ", but its file says that vocab_size is " +
-                                  std::to_string(stated->theirs));
-    else if (stated && !vocabulary_fits(*stated, wishes))
-      differences.unfit.push_back("'" + *name + "' is of " + with_thousands(stated->theirs) +
-                                  " tokens, not " + with_thousands(stated->ours));
-    if (!is_of_numbers(entry.dtype))
-      differences.unfit.push_back("'" + *name + "' has the dtype " + entry.dtype +
-                                  ", not F32, F16, BF16 or F64");
-  }
-  for (const std::string& name : source.files().names())
-    if (used.count(name) == 0 && !matches_any(source.plan().ignored, name) &&
-        !is_tied_copy(source, name))
-      differences.unused.push_back("'" + name + "'");
-  return differences;
-}
-
-void add_lines(std::vector<std::string>& lines, const char* what,
-               const std::vector<std::string>& names) {
-  for (const std::string& name : names) lines.push_back(std::string("\n  ") + what + name);
-}
-
 // The sizes in which a source that says its own and the recipe differ.
 std::string differing_sizes(const ModelKeys& keys, const Section& model) {
   std::string text;
@@ -186,39 +38,6 @@ std::string differing_sizes(const ModelKeys& keys, const Section& model) {
               std::to_string(*ours) + " in the recipe";
   }
   return text;
-}
-
-std::string recipe_advice(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return "";
-  return "\n  `exprun new --from " + shell_quoted(path.string()) +
-         "` writes a recipe for that folder";
-}
-
-// Where a larger vocabulary is all that some of them want.
-std::string vocabulary_advice(const Source& source, const Differences& differences,
-                              const Wishes& wishes) {
-  if (wishes.resize_vocabulary ||
-      compare(source, {wishes.partial, true}).unfit.size() == differences.unfit.size())
-    return "";
-  return "\n  model.init_resize_vocabulary = true adds the tokens that are missing there";
-}
-
-Error misfit(const fs::path& path, const Source& source, const Differences& differences,
-             const Wishes& wishes, const std::string& sizes) {
-  std::vector<std::string> lines;
-  if (!wishes.partial) add_lines(lines, "missing: ", differences.missing);
-  add_lines(lines, "", differences.unfit);
-  if (!wishes.partial) add_lines(lines, "not in the model: ", differences.unused);
-  std::string text = "weights: '" + path.string() + "' and the model of the recipe differ in " +
-                     pluralize(static_cast<int64_t>(lines.size()), "tensor") + ":";
-  for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += lines[i];
-  if (lines.size() > kMostShown)
-    text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
-  text += sizes + recipe_advice(path) + vocabulary_advice(source, differences, wishes);
-  if (!wishes.partial && differences.unfit.empty())
-    text += "\n  model.init_partial = true loads the tensors that both have";
-  return Error(text, ExitCode::bad_recipe);
 }
 
 using Targets = std::map<std::string, at::Tensor>;
