@@ -63,29 +63,22 @@ at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadF
   return loss;
 }
 
-// Summed over the chunks in fp32, where it lies: it is as large as the weight. A narrow product is
-// added by parts of the vocabulary that stay in a CPU's cache.
+// Summed over the chunks in fp32, where it lies: it is as large as the weight. On a CPU by parts of
+// the vocabulary, whose products and transposed factors stay in its cache.
 void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at::Tensor& hidden) {
-  constexpr int64_t kPart = 4096;
-  const bool is_first = !sum.defined(), is_wide = of_logits.scalar_type() == at::kFloat;
-  if (is_wide && is_first) {
-    sum = linear_weight_gradient(of_logits, hidden);
-    return;
-  }
-  if (is_wide) {
-    sum.addmm_(of_logits.t(), hidden);
-    return;
-  }
+  constexpr int64_t kPart = 512;
   const int64_t rows = of_logits.size(1), part = hidden.is_cpu() ? kPart : rows;
+  const bool is_first = !sum.defined();
   if (is_first) sum = at::empty({rows, hidden.size(1)}, hidden.options().dtype(at::kFloat));
   for (int64_t begin = 0; begin < rows; begin += part) {
     const int64_t count = std::min(part, rows - begin);
-    const auto product = linear_weight_gradient(of_logits.narrow(1, begin, count), hidden);
-    auto of_part = sum.narrow(0, begin, count);
+    const auto of_part = of_logits.narrow(1, begin, count).contiguous();
+    const auto product = linear_weight_gradient(of_part, hidden);
+    auto sum_of_part = sum.narrow(0, begin, count);
     if (is_first)
-      of_part.copy_(product);
+      sum_of_part.copy_(product);
     else
-      of_part.add_(product);
+      sum_of_part.add_(product);
   }
 }
 

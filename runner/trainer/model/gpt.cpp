@@ -68,17 +68,17 @@ class Gpt final : public Model {
   bool announces_use() const override { return true; }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
-    return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}),
-                          expected_loss_gradient());
+    return loss_head().loss_sum(hidden(inputs).view({-1, settings_.hidden_size}),
+                                targets.reshape({-1}), expected_loss_gradient());
   }
 
   // The head computes what is learned and nothing else.
   at::Tensor packed_loss_sum(const at::Tensor& inputs, const at::Tensor& targets,
                              const Documents& documents) override {
     const auto all = hidden(inputs, &documents).view({-1, settings_.hidden_size});
-    return head_.loss_sum(all.index_select(0, documents.learned),
-                          targets.view({-1}).index_select(0, documents.learned),
-                          expected_loss_gradient());
+    return loss_head().loss_sum(all.index_select(0, documents.learned),
+                                targets.view({-1}).index_select(0, documents.learned),
+                                expected_loss_gradient());
   }
 
   at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }
@@ -148,6 +148,14 @@ class Gpt final : public Model {
                        [](const at::Tensor& tensor) { return tensor.requires_grad(); });
   }
 
+  // Of a tied weight the head's gradient, which backward has first, is added at once: together with
+  // the embedding's it would wait for the end, as large as the weight.
+  Head loss_head() const {
+    Head head = head_;
+    if (settings_.tie_embeddings) head.weight = second_use(head.weight);
+    return head;
+  }
+
   // What is trained of block `number`.
   Tensors trained_of(size_t number) const {
     Tensors trained;
@@ -164,7 +172,10 @@ class Gpt final : public Model {
                   : inputs.size(1);
     if (first + length > settings_.context_length)
       throw std::logic_error("gpt: a sequence is longer than context_length");
-    auto x = at::embedding(token_embedding_, inputs);
+    // On a CPU the rows of the tokens are added to the gradient, where there is one to add to: a
+    // dense gradient of its own is as large as the vocabulary.
+    const bool sparse = token_embedding_.is_cpu() && token_embedding_.grad().defined();
+    auto x = at::embedding(token_embedding_, inputs, -1, false, sparse);
     if (settings_.learned_positions)
       x = at::add(x, documents ? at::embedding(position_embedding_, documents->positions)
                                : position_embedding_.narrow(0, first, length));
