@@ -165,6 +165,8 @@ constexpr KeySynonym kKeys[] = {
     {"wandb", "", kTracking},
     {"wandb_log", "", kTracking},
     {"wandb_project", "", kTracking},
+    {"project", "", kTracking},
+    {"parameters", "sweep.axes"},
     {"report_to", "", kTracking},
     {"num_workers", "", kReading},
     {"dataloader_num_workers", "", kReading},
@@ -256,6 +258,8 @@ constexpr std::string_view kArchitectures[] = {
     "llama", "llama2", "llama3",  "mistral", "qwen",    "qwen2",      "qwen3",
     "olmo",  "olmo2",  "gpt-neo", "gptneo",  "decoder", "transformer"};
 
+constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
+
 constexpr std::string_view kRanges[] = {
     "loguniform", "log_uniform", "uniform",  "quniform", "randint", "normal",    "logspace",
     "linspace",   "logrange",    "interval", "glob",     "shuffle", "geomspace", "log"};
@@ -333,6 +337,11 @@ std::optional<std::string> option_synonym(std::string_view word,
 std::string option_note(std::string_view word) {
   const char* note = found_in(std::begin(kOptionNotes), std::end(kOptionNotes), word);
   return note ? note : "";
+}
+
+bool is_word_for_type(std::string_view key) {
+  return std::find(std::begin(kWordsForType), std::end(kWordsForType), key) !=
+         std::end(kWordsForType);
 }
 
 bool is_foreign_range(std::string_view text) {

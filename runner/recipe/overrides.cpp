@@ -120,6 +120,15 @@ std::optional<int64_t> number_with_suffix(std::string_view text) {
   return std::llround(number * (kind == 0 ? 1e3 : kind == 1 ? 1e6 : 1e9));
 }
 
+// Of a value with something behind it: "3e-4 steps=5", which the shell has joined to one word, or
+// "100 steps".
+std::string help_for_more_words(std::string_view text) {
+  const size_t end = text.find(' ');
+  if (end == text.npos || text.find_first_of("\"'[{") != text.npos) return "";
+  if (text.find('=', end) != text.npos) return "write each change as a word of its own";
+  return is_word(text.substr(end + 1)) ? "a number is needed, without a unit" : "";
+}
+
 // The value of an override: TOML, or the bare text where the key takes text. The text of `file`
 // from the byte `begin` on; nothing, and the reason in `diagnostics`, if it cannot be read.
 // `schema` is that of the key.
@@ -151,6 +160,8 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   if (first == '(' && text.back() == ')' && allows_type(schema, "array"))
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
                "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
+  if (const auto help = help_for_more_words(text); !help.empty() && !syntax.empty())
+    syntax.back().help = help;
   if (const auto number = number_with_suffix(text))
     syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",
                "write " + std::to_string(*number)}};
@@ -224,8 +235,10 @@ std::optional<std::string> path_of(const SchemaSet& schemas, const Table& root,
 bool may_add(const SchemaSet& schemas, const Table& root, const Override& override_,
              const std::string& path, Diagnostics& diagnostics) {
   if (override_.form != Override::Form::adds || is_user_named(schemas, root, path)) return true;
-  diagnostics.push_back(
-      {override_.key_where, "'" + override_.key + "' already exists", "write it without the '+'"});
+  const std::string what = find_path(root, path) != nullptr
+                               ? "'" + override_.key + "' already exists"
+                               : "'+' adds only what has a name of its own, such as an evaluation";
+  diagnostics.push_back({override_.key_where, what, "write it without the '+'"});
   return false;
 }
 
@@ -246,11 +259,12 @@ Table* table_for(Table& root, const std::vector<std::string>& parts, const Overr
   return table;
 }
 
-void erase(Table& root, const std::string& path) {
+void remove(Table& root, const std::string& path, const SourceSpan& where) {
   const std::string parent = parent_path(path);
-  if (parent.empty()) return root.erase(last_part(path));
+  if (parent.empty()) return root.remove(last_part(path), where);
   Value* table = find_path(root, parent);
-  if (table != nullptr && table->as<Table>() != nullptr) table->as<Table>()->erase(last_part(path));
+  if (table != nullptr && table->as<Table>() != nullptr)
+    table->as<Table>()->remove(last_part(path), where);
 }
 
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
@@ -339,7 +353,7 @@ std::optional<std::string> apply(const SchemaSet& schemas, Table& root, const Ov
   const auto path = path_of(schemas, root, override_, diagnostics);
   if (!path || !may_add(schemas, root, override_, *path, diagnostics)) return std::nullopt;
   if (override_.form == Override::Form::removes)
-    erase(root, *path);
+    remove(root, *path, override_.key_where);
   else
     set_value(schemas, root, override_, *path, part, diagnostics);
   return with_path(override_, *path);

@@ -74,6 +74,16 @@ void Table::erase(std::string_view key) {
   if (found != entries_.end()) entries_.erase(found);
 }
 
+void Table::remove(const std::string& key, SourceSpan where) {
+  erase(key);
+  removed_.insert_or_assign(key, std::move(where));
+}
+
+std::optional<SourceSpan> Table::removed_at(std::string_view key) const {
+  const auto found = removed_.find(key);
+  return found == removed_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<std::string> Table::keys() const {
   std::vector<std::string> keys;
   for (const Entry& entry : entries_) keys.push_back(entry.key);

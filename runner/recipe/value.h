@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +42,9 @@ class Table {
   // Adds or replaces; a replaced key keeps its position in the order.
   Value& set(std::string key, SourceSpan key_where, Value value);
   void erase(std::string_view key);
+  // The same, and where it is said; who misses the key can say so there.
+  void remove(const std::string& key, SourceSpan where);
+  std::optional<SourceSpan> removed_at(std::string_view key) const;
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<Entry>& entries() { return entries_; }
@@ -48,6 +54,7 @@ class Table {
 
  private:
   std::vector<Entry> entries_;
+  std::map<std::string, SourceSpan, std::less<>> removed_;
 };
 
 class Value {

@@ -202,28 +202,29 @@ std::string ExampleTemplate::prompt(const std::string& message) const {
   return text;
 }
 
-std::string ExampleTemplate::end_of_response() const {
+std::vector<ExamplePart> ExampleTemplate::empty_exchange() const {
   Parts parts;
-  form_({{{"assistant", "", ""}}}, parts);
-  for (const ExamplePart& part : parts)
-    if (part.is_learned && part.kind == Kind::special) return part.text;
-  return "";
+  form_({{{"user", "", ""}, {"assistant", "", ""}}}, parts);
+  return parts;
 }
 
 TextBounds ExampleTemplate::bounds(const Tokenizer& tokenizer) const {
-  Parts parts;
-  form_({{{"user", "", ""}, {"assistant", "", ""}}}, parts);
+  const Parts parts = empty_exchange();
   TextBounds bounds = tokenizer.bounds();
   const ExamplePart& first = parts.front();
   if (first.kind != Kind::special || tokenizer.special_token(first.text) != bounds.begin)
     bounds.begin.reset();
-  const std::string marker = end_of_response();
-  if (const auto end = tokenizer.special_token(marker))
-    bounds.ends.push_back(*end);
-  else if (!marker.empty())
-    bounds.end_marker = marker;
-  else if (!tokenizer.end_of_text())
+  const auto marker = std::find_if(parts.begin(), parts.end(), [](const ExamplePart& part) {
+    return part.is_learned && part.kind == Kind::special;
+  });
+  if (marker != parts.end()) {
+    if (const auto end = tokenizer.special_token(marker->text))
+      bounds.ends.push_back(*end);
+    else
+      bounds.end_marker = marker->text;
+  } else if (!tokenizer.end_of_text()) {
     bounds.end_marker = kEndOfText;
+  }
   return bounds;
 }
 

@@ -34,15 +34,15 @@ class ExampleTemplate {
   // Throws Error for a record of another shape, one without a response among them.
   std::vector<ExamplePart> fill(std::string_view record) const;
 
+  // An exchange in which nothing is said: all that the template writes itself.
+  std::vector<ExamplePart> empty_exchange() const;
+
   // What stands before the response to one message of a user, with special tokens as text: the
   // prompt for it.
   std::string prompt(const std::string& message) const;
 
-  // The special token behind a response, as text; empty where that is the end-of-text token.
-  std::string end_of_response() const;
-
   // Those of `tokenizer` for its examples, which begin with the token before every text only where
-  // the template writes it, and end behind a response.
+  // the template writes it, and end behind a response: at the last of `ends`, or at `end_marker`.
   TextBounds bounds(const Tokenizer& tokenizer) const;
 
  private:

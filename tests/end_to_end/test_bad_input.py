@@ -352,9 +352,26 @@ class BadDisk(BadInput):
         self.assertEqual(self.rows("SELECT state FROM runs", store="disk"), [("failed",)])
         self.assertEqual(list(self.disk.glob("*/checkpoints/*")), [])
         self.assertEqual(self.rows("SELECT count(*) FROM checkpoint", store="disk"), [(0,)])
+        self.assertRegex(self.rows("SELECT message FROM runs", store="disk")[0][0],
+                         r"^file: cannot write '\S+': No space left on device; free some space$")
         # What was measured until then is all there.
         self.assertEqual(self.rows("SELECT count(*) = max(step) AND count(*) >= 4 FROM metrics "
                                    "WHERE name = 'train/loss'", store="disk"), [(1,)])
+
+    def test_a_disk_without_a_byte_left_does_not_hide_why_a_run_failed(self):
+        self.mount("size=42m")
+        process = self.start("--store", "disk", "tiny.toml", "hidden_size=256", "steps=100000000",
+                             "checkpoint.every='1000000 steps'")
+        self.wait_for_step(4, process, store="disk")
+        with contextlib.suppress(OSError), open(self.disk / "filler", "wb", buffering=0) as filler:
+            while filler.write(b"x" * 4096):
+                pass
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 1)
+        (self.disk / "filler").unlink()
+        self.assertRegex(self.exprun("--store", "disk", "show", "@last").out,
+                         r"because +file: cannot write '\S+': No space left on device; free some space\n")
+        self.assertIn(" failed ", self.exprun("--store", "disk", "ls").out)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,13 @@ class Housekeeping(ExprunTest):
         self.assertRegex(self.exprun("gc").err, "exprun: deleted one removed run and one unfinished data folder "
                          r"\([\d.]+ .?i?B\) from disk; the store is ")
         self.assertFalse(folder.exists())
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("tiny.toml", "steps=3")
+        self.exprun("rm", "--where", "name==tiny")
+        refused = self.exprun("restore", "tiny", code=2).err
+        self.assertRegex(refused, r"^exprun: error: restore: 'tiny' is the name of 2 runs: tiny-\w+, tiny-\w+; give folders or "
+                         r"ids, or for all of them --where 'name==\"tiny\"'\n$")
+        self.exprun("gc")
         for table in ("run", "attempt", "series", "metric", "blob", "checkpoint", "event"):
             self.assertEqual(self.rows(f"SELECT count(*) FROM {table}"), [(0,)], table)
         self.assertIn("exprun restore", self.exprun("help", "rm").out)

@@ -63,6 +63,24 @@ class Instruction(ExprunTest):
         self.assertEqual(found, [{"prompt": "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n", "text": "red",
                                   "end": "stop_text"}])
 
+    def test_an_export_ends_where_its_template_ends_a_response(self):
+        self.exprun("ft.toml", "steps=2", "template=plain", "tokenizer=byte")
+        self.exprun("export", "@last", "--huggingface", "plain")
+        self.assertEqual(json.loads((self.folder / "plain/generation_config.json").read_text())["eos_token_id"], 0)
+        self.exprun("ft.toml", "steps=2", "tokenizer=byte")
+        said = self.exprun("export", "@last", "--huggingface", "chatml").err
+        self.assertIn("a response ends with the text '<|im_end|>' (template \"chatml\"), for which the vocabulary has no "
+                      "token: other programs do not stop there\n", said)
+
+    def test_a_template_that_the_tokenizer_cannot_write_is_refused_at_its_key(self):
+        self.write("text.toml", TINY)
+        self.exprun("text.toml", "steps=2")
+        self.exprun("export", "@last", "--huggingface", "characters")
+        self.exprun("new", "tuned", "--from", "characters", "--data", "instruction", "--path", "examples.jsonl")
+        refused = self.exprun("tuned.toml", "template=plain", code=2).err
+        self.assertRegex(refused, r"^<override 1>:1:10: error: the tokenizer lacks a character that template \"plain\" writes: "
+                         r"char tokenizer: U\+0000 is not among the \d+ characters of the training text\n    template=plain\n")
+
     def test_a_record_that_is_wrong_is_named(self):
         self.write_records([*self.records(2), {"instruction": "Go."}])
         refused = self.exprun("ft.toml", code=2)

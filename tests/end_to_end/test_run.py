@@ -168,6 +168,12 @@ class Run(ExprunTest):
             with self.subTest(recipe=recipe.name):
                 self.exprun("check", os.path.relpath(recipe, ROOT), cwd=ROOT)
 
+    def test_check_says_that_a_run_would_not_start_on_this_machine(self):
+        checked = self.exprun("check", "tiny.toml", "compute=tf32", "device=cpu")
+        self.assertIn("warning: TF32 exists only on GPUs, but this run would train on the CPU\n", checked.err)
+        self.assertIn("tiny.toml: no mistakes, but a run would not start here (--strict makes that an error)\n", checked.out)
+        self.exprun("tiny.toml", "compute=tf32", "device=cpu", code=2)
+
     def test_weights_to_begin_with_that_are_not_there_stop_a_run_before_it_begins(self):
         self.exprun("tiny.toml", "steps=2")
         run = self.run_folder()

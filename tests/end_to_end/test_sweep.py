@@ -467,7 +467,7 @@ class Sweep(SweepCrashes):
                          "exprun: sweep 1 has stopped; the command that began it continues it\n")
         self.assertEqual(self.finish(process).code, 143)
         self.assertEqual(json.loads(self.exprun("sweep", "ls", "--json").out)[0]["state"], "interrupted")
-        self.assertEqual(self.exprun("sweep", "stop", "1").err, "exprun: sweep 1 is not running\n")
+        self.assertEqual(self.exprun("sweep", "stop", "1", code=1).err, "exprun: error: sweep stop: sweep 1 is not running\n")
 
 
 def threads_of(checkpoint):

@@ -32,6 +32,12 @@ struct Options {
   bool quick = false, json = false, strict = false;
 };
 
+// What this machine lacks: a recipe is no worse for it, and another machine may have it.
+Diagnostics as_warnings(Diagnostics lacking) {
+  for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
+  return lacking;
+}
+
 // What there is to say about a recipe. Mistakes are data here, not an end.
 struct Report {
   Diagnostics diagnostics;
@@ -39,7 +45,8 @@ struct Report {
   size_t trials = 0;         // of a recipe with [sweep]
   ordered_json plan;         // null where it was not asked for, or cannot be known
   std::string plan_error;    // why it is not known, if the world is the reason
-  bool lacks_files = false;  // data, examples or weights: no run would start here
+  bool lacks_files = false;  // data, examples or weights: no run would start
+  bool starts_here = true;   // by all else that this machine has
   bool needs_data = false;   // a vocabulary or a length that only prepared data tells
 
   bool wrong(bool strict) const { return strict ? !diagnostics.empty() : has_errors(diagnostics); }
@@ -47,13 +54,11 @@ struct Report {
   void add(Diagnostics more) {
     std::move(more.begin(), more.end(), std::back_inserter(diagnostics));
   }
+  void add_lacking(Diagnostics lacking) {
+    starts_here = starts_here && !has_errors(lacking);
+    add(as_warnings(std::move(lacking)));
+  }
 };
-
-// What this machine lacks: a recipe is no worse for it, and another machine may have it.
-Diagnostics as_warnings(Diagnostics lacking) {
-  for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
-  return lacking;
-}
 
 void make_errors(Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : diagnostics) diagnostic.severity = Severity::error;
@@ -100,11 +105,10 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add(memory_problems(recipe, planned_memory(report.plan)));
-  report.add(checkpoint_space_problems(recipe,
-                                       {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
-                                        report.plan.at("checkpoints").get<int64_t>(),
-                                        folder.shown.string(), free_space(folder.path)},
-                                       Severity::warning));
+  report.add_lacking(
+      checkpoint_space_problems(recipe, {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
+                                         report.plan.at("checkpoints").get<int64_t>(),
+                                         folder.shown.string(), free_space(folder.path)}));
 }
 
 // At the data that recipes name: at the same data once.
@@ -131,7 +135,7 @@ class DataLook {
 // This machine, and the plan if nothing is wrong so far.
 void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
                  const DatasetInfo& dataset_info, const StoreFolder& folder, bool strict) {
-  report.add(machine_problems(recipe));
+  report.add_lacking(machine_problems(recipe));
   if (!report.wrong(strict)) add_plan(report, text, recipe, dataset_info, folder);
 }
 
@@ -212,8 +216,9 @@ void print_plain(const std::string& recipe, const Report& report) {
   if (report.trials > 1)
     sweep = "; a sweep of " + std::to_string(report.trials) + " trials, the first of them:";
   print(recipe + ": no mistakes" +
-        (report.lacks_files ? ", but a run would not start here (--strict makes that an error)"
-                            : "") +
+        (report.lacks_files || !report.starts_here
+             ? ", but a run would not start here (--strict makes that an error)"
+             : "") +
         sweep + '\n');
   if (!report.plan.is_null()) print(plan_text(report.plan));
   if (report.needs_data && !report.lacks_files)

@@ -126,7 +126,9 @@ ordered_json store_section(const StoreFolder& folder) {
   const auto runs = store.runs();
   section["runs"] = runs.size();
   for (const auto& [name, value] : store.health()) {
-    if (!section.contains(name)) section[name] = value;
+    const auto number = parse_number<int64_t>(value);
+    if (!section.contains(name))
+      section[name] = number ? ordered_json(*number) : ordered_json(value);
     if (name == "integrity" && value != "ok")
       section["problem"] =
           "store: '" + folder.database().string() + "' is damaged (" + value +

@@ -23,7 +23,6 @@
 #include "control/report/terminal.h"
 #include "huggingface/tensor_names.h"
 #include "recipe/paths.h"
-#include "text/example_template.h"
 
 namespace exprun {
 namespace {
@@ -156,12 +155,6 @@ std::optional<fs::path> vocabulary_of(const RunRow& run, const ResolvedRecipe& r
   return std::nullopt;
 }
 
-std::string end_of_response(const ResolvedRecipe& recipe) {
-  const Section dataset = recipe.section("dataset");
-  if (dataset.type() != "instruction") return "";
-  return ExampleTemplate(dataset.get<std::string>("template")).end_of_response();
-}
-
 void export_folder(const std::string& reference, const FolderRequest& request,
                    const Globals& globals) {
   const fs::path target = fs::absolute(request.folder);
@@ -193,7 +186,7 @@ void export_folder(const std::string& reference, const FolderRequest& request,
   const auto warnings = write_huggingface_files(
       {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
        data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
-       end_of_response(recipe), request.adapter_only},
+       request.adapter_only},
       writing.path());
   writing.commit();
   if (request.adapter_only) {

@@ -22,9 +22,13 @@ std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folde
   if (!asked.sweep.empty() && !asked.references.empty())
     throw Error("restore: give either names of runs or --sweep, not both", ExitCode::bad_recipe);
   std::vector<RunRow> rows;
-  for (const std::string& reference : asked.references)
-    rows.push_back(store.find_run(reference, Store::Among::removed));
   if (asked.references.empty()) rows = store.removed_runs();
+  for (const std::string& reference : asked.references) {
+    auto named = store.removed_runs();
+    std::erase_if(named, [&](const RunRow& run) { return run.name != reference; });
+    require_one_run("restore", reference, named);
+    rows.push_back(store.find_run(reference, Store::Among::removed));
+  }
   if (!asked.sweep.empty()) {
     const int64_t sweep = store.find_sweep(asked.sweep).id;
     std::erase_if(rows, [&](const RunRow& run) {
@@ -47,7 +51,8 @@ int run_restore(const Words& words, const Globals& globals) {
   Arguments arguments("restore RUN...|--sweep ID|--where EXPR", "Restores removed runs.");
   arguments
       .words("RUN...", asked.references,
-             "folders, ids or uids of removed runs (exprun ls --removed)", offer::removed_runs)
+             "folders, ids, uids or names of removed runs (exprun ls --removed)",
+             offer::removed_runs)
       .option("--sweep", "ID", asked.sweep, "the removed runs of a sweep: its id, name or @last",
               offer::sweeps);
   asked.where.declare(arguments);

@@ -20,7 +20,7 @@ namespace exprun {
 namespace {
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
-                         const Words& overrides) {
+                         const Words& overrides, bool has_checkpoint) {
   std::string changes;
   const auto all = differences(before, now);
   if (is_extension(all) && before.hash() == run.recipe_hash) return;
@@ -41,12 +41,14 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   // A fork of a run that is at its end needs more steps.
   const bool is_over = run.last_step == run.steps && !has_length;
   const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
-  throw Error("resume: " + run.folder + " cannot continue with a different recipe:" + changes +
-                  "\n  a resume may change only keys that do not affect results (checkpoint.every, "
-                  "metrics.every, run.tags) and the length of the run; `exprun rerun " +
-                  with + "` trains a new run with the change, `exprun fork " + with + longer +
-                  "` one that goes on from here",
-              ExitCode::bad_recipe);
+  throw Error(
+      "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
+          "\n  a resume may change only keys that do not affect results (checkpoint.every, "
+          "metrics.every, run.tags) and the length of the run; `exprun rerun " +
+          with + "` trains a new run with the change" +
+          (has_checkpoint ? ", `exprun fork " + with + longer + "` one that goes on from here"
+                          : ""),
+      ExitCode::bad_recipe);
 }
 
 void require_ended(const RunRow& run) {
@@ -84,7 +86,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;
-  require_same_recipe(request.resolved, before, run, overrides);
+  require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty());
   require_ended(run);
   request.extends = is_extension(differences(before, request.resolved));
   if (request.extends && !joined && run.state == RunState::finished)

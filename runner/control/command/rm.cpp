@@ -25,21 +25,6 @@ struct Removable {
   throw Error("rm: another process is about to continue or remove " + run.folder);
 }
 
-// A name stands for one run here, or for none: the others would be gone by surprise.
-void require_one_run(const Store& store, const std::string& reference) {
-  const std::vector<RunRow> named = store.runs(reference);
-  if (named.size() < 2) return;
-  constexpr size_t kNamed = 5;
-  std::string folders;
-  for (size_t i = 0; i < std::min(kNamed, named.size()); ++i)
-    folders += (i == 0 ? "" : ", ") + named[i].folder;
-  if (named.size() > kNamed) folders += ", ...";
-  throw Error("rm: '" + reference + "' is the name of " + std::to_string(named.size()) +
-                  " runs: " + folders +
-                  "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
-              ExitCode::bad_recipe);
-}
-
 struct Removal {
   Words references;
   std::string sweep;
@@ -65,7 +50,8 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
                                    const Removal& asked) {
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
     throw Error("rm: say which runs: by name, --sweep ID or --where EXPR", ExitCode::bad_recipe);
-  for (const std::string& reference : asked.references) require_one_run(store, reference);
+  for (const std::string& reference : asked.references)
+    require_one_run("rm", reference, store.runs(reference));
   auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
   asked.where.keep_matching(store, runs);
   if (!asked.sweep.empty()) keep_shared(store, asked.sweep, runs);

@@ -29,11 +29,20 @@ const char* what_happened(RunState state) {
   return state == RunState::diverged ? "it diverged" : "it was pruned";
 }
 
-[[noreturn]] void refuse_ended(const RunRow& run) {
+// The first step that a run which ended like this one can take.
+std::string way_on(const Store& store, const RunRow& run) {
+  if (!store.checkpoints(run.id).empty())
+    return "exprun resume " + run.folder + "   continues it from its newest checkpoint";
+  if (run.state == RunState::diverged)
+    return "exprun rerun " + run.folder + " lr=...   trains it again with a change";
+  return "exprun resume " + run.folder + "   trains it again from the start: it has no checkpoint";
+}
+
+[[noreturn]] void refuse_ended(const Store& store, const RunRow& run) {
   throw Error("launch: " + run.folder + " is this recipe's run, and " + what_happened(run.state) +
               " at step " + std::to_string(run.last_step) +
-              (run.message.empty() ? "" : ": " + run.message) + "\n  exprun resume " + run.folder +
-              "   continues it from its newest checkpoint\n  --new   starts another run");
+              (run.message.empty() ? "" : ": " + run.message) + "\n  " + way_on(store, run) +
+              "\n  --new   starts another run");
 }
 
 // Whether the text that the recipe names is not what the run was trained on: it makes other
@@ -63,7 +72,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::refuse_running:
       refuse_running(launched.run);
     case Decision::refuse_ended:
-      refuse_ended(launched.run);
+      refuse_ended(store, launched.run);
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
       print(run_result(reported_run(store, launched.run),

@@ -72,7 +72,10 @@ std::string meant(const std::string& name, std::vector<std::string> names) {
     return "did you mean '" + std::string(synonym->path) + "'?";
   std::vector<std::string> series;
   for (const std::string& other : names)
-    if (other.ends_with('/' + name)) series.push_back("'" + other + "'");
+    if (const std::string quoted = "'" + other + "'";
+        other.ends_with('/' + name) &&
+        std::find(series.begin(), series.end(), quoted) == series.end())
+      series.push_back(quoted);
   if (!series.empty()) return "did you mean " + alternatives(series) + "?";
   const auto near = nearest(name, names);
   return near ? "did you mean '" + *near + "'?" : "";

@@ -138,6 +138,20 @@ std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) 
 
 }  // namespace
 
+void require_one_run(const std::string& command, const std::string& reference,
+                     const std::vector<RunRow>& named) {
+  if (named.size() < 2) return;
+  constexpr size_t kNamed = 5;
+  std::string folders;
+  for (size_t i = 0; i < std::min(kNamed, named.size()); ++i)
+    folders += (i == 0 ? "" : ", ") + named[i].folder;
+  if (named.size() > kNamed) folders += ", ...";
+  throw Error(command + ": '" + reference + "' is the name of " + std::to_string(named.size()) +
+                  " runs: " + folders +
+                  "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
+              ExitCode::bad_recipe);
+}
+
 void require_runs(const std::string& command, const Words& references, const std::string& sweep) {
   if (references.empty() && sweep.empty())
     throw Error(command + ": name the runs, or a sweep with --sweep ID", ExitCode::bad_recipe);

@@ -51,6 +51,11 @@ void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
 
 ReportedRun reported_run(const Store& store, RunRow run);
 
+// Throws Error (wrong usage) where a reference is the name of several runs, for a command that
+// would take one of them unasked, or all. `named`: the runs of that name.
+void require_one_run(const std::string& command, const std::string& reference,
+                     const std::vector<RunRow>& named);
+
 // Throws Error (wrong usage) where neither runs nor a sweep are named.
 void require_runs(const std::string& command, const Words& references, const std::string& sweep);
 

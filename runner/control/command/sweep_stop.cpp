@@ -44,10 +44,7 @@ int run_sweep_stop(const Words& words, const Globals& globals) {
   const SweepRow sweep = store.find_sweep(reference);
   const auto processes = sweep_processes(globals.store, sweep.uid);
   const std::string name = "sweep " + std::to_string(sweep.id);
-  if (processes.empty()) {
-    log_info(name + " is not running");
-    return 0;
-  }
+  if (processes.empty()) throw Error("sweep stop: " + name + " is not running");
   if (const size_t elsewhere = tell_to_stop(processes))
     throw Error(name + " runs on " + processes.back().host + " too, in " +
                 pluralize(static_cast<int64_t>(elsewhere), "process") +

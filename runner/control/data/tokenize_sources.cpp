@@ -243,10 +243,28 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
           options.validation_tokens, options.block_tokens, options.block_documents};
 }
 
+// What the template writes itself must have tokens: it is in no file whose line could be named.
+void require_tokens_for_template(const TokenizeJob& job, const TextForm& form) {
+  if (!form.example) return;
+  for (const ExamplePart& part : form.example->empty_exchange()) try {
+      job.tokenizer.encode(part.text);
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      throw job.dataset.error("template",
+                              "the tokenizer lacks a character that template \"" +
+                                  job.options.example_template +
+                                  "\" writes: " + what.substr(0, what.find("; ")),
+                              "examples need a model whose tokenizer has every character, such as "
+                              "\"byte\" or \"gpt2\"");
+    }
+}
+
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
-      : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {}
+      : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {
+    require_tokens_for_template(job, form_);
+  }
 
   TokenizedSources run() {
     const ChunkOptions options = chunk_options(job_);

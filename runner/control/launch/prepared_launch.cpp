@@ -74,7 +74,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   };
   add(evaluation_file_problems(request.resolved));
   if (is_new && !request.origin) add(initial_weights_problems(request.resolved, folder));
-  add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value(), Severity::error));
+  add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value()));
   if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.dataset_info);
   return glance;

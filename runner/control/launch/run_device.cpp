@@ -88,17 +88,13 @@ bool can_share(const ResolvedRecipe& recipe, int64_t ranks) {
 
 }  // namespace
 
-Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined,
-                         Severity severity) {
+Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined) {
   if (wanted(recipe) != "cuda") return {};
   if (!offer.is_usable())
-    return {{place_of(recipe.root(), "run.device"), offer.problem, offer.remedy, {}, severity}};
+    return {{place_of(recipe.root(), "run.device"), offer.problem, offer.remedy}};
   if (!lacks_gpus(recipe, offer, joined)) return {};
-  return {{place_of(recipe.root(), "parallelism.world_size"),
-           too_many_ranks(recipe, offer),
-           "\"auto\" is one rank per GPU",
-           {},
-           severity}};
+  return {{place_of(recipe.root(), "parallelism.world_size"), too_many_ranks(recipe, offer),
+           "\"auto\" is one rank per GPU"}};
 }
 
 TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined) {
@@ -153,9 +149,8 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
   const SourceSpan where = place_of(root, "precision.compute");
   if (!trains_on_cpu(root, hardware)) return;
   if (format == "tf32")
-    problems.push_back(warning(where,
-                               "TF32 exists only on GPUs, but this run would train on the CPU",
-                               "\"fp32\" also runs here"));
+    problems.push_back({where, "TF32 exists only on GPUs, but this run would train on the CPU",
+                        "\"fp32\" also runs here"});
   else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
     problems.push_back(warning(where, "this processor has no " + format + " instructions",
                                "it is emulated, which is slower than fp32"));
@@ -177,7 +172,7 @@ Hardware this_hardware() {
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
-  Diagnostics problems = gpu_problems(recipe, hardware.gpus, false, Severity::warning);
+  Diagnostics problems = gpu_problems(recipe, hardware.gpus, false);
   check_threads(recipe.root(), hardware, problems);
   check_precision(recipe.root(), hardware, problems);
   return problems;

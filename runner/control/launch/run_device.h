@@ -29,8 +29,7 @@ const GpuOffer& gpu_offer();
 
 // What keeps a recipe that asks for GPUs from training here: none of use, or fewer than its ranks.
 // `joined`: the ranks are on several machines, perhaps, and each looks for its own GPU.
-Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined,
-                         Severity severity);
+Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
 
 // [run] device = "auto" takes GPUs where they can be had, one a rank; what keeps a run from GPUs
 // that are there is a warning. The recipe has no gpu_problems. Where another launcher starts the
@@ -42,7 +41,8 @@ TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
 // as divide its batch. Otherwise the text as it is.
 RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer);
 
-// What a recipe asks and this machine has not. The recipe is no worse for it.
+// What a recipe asks and this machine has not. The recipe is no worse for it: an error is what
+// keeps a run from starting here.
 struct Hardware {
   int64_t cores = 1;      // that this process may use
   std::string processor;  // its flags (base/machine/processor.h)

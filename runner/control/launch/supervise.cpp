@@ -151,11 +151,19 @@ bool wants_its_rank(const Attempt& attempt, const ChildEnd& end, const std::stri
          end.exit_code != static_cast<int>(ExitCode::bad_recipe);
 }
 
+// What the trainer said of its end: in the store, or where the store could not take it.
+std::string last_message(const Store& store, const Attempt& attempt) {
+  const std::string text = event_text(store, attempt, "end");
+  if (!text.empty()) return text;
+  const auto words = end_record(attempt.folder.lock(), attempt.number);
+  return words ? words->message : "";
+}
+
 std::string why_it_ended(const Store& store, const Attempt& attempt, const GroupEnd& group) {
   if (group.child != 0) return end_of_other_rank(attempt, group);
   if (group.end.exit_code == kNotLoaded) return why_not_loaded(attempt);
   const std::string by_signal = signal_message(group.end);
-  const std::string cause = by_signal.empty() ? event_text(store, attempt, "end") : by_signal;
+  const std::string cause = by_signal.empty() ? last_message(store, attempt) : by_signal;
   return (wants_its_rank(attempt, group.end, cause) ? "rank 0: " : "") + cause;
 }
 

@@ -14,6 +14,7 @@
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 #include "text/bpe/bpe_vocabulary.h"
+#include "text/example_template.h"
 #include "text/tokenizer.h"
 
 namespace exprun {
@@ -157,21 +158,28 @@ TokenizerFiles copied_from(const TokenizerSettings& settings, TokenizerFiles mad
 }
 
 // A text ends at any of several tokens.
-void add_end(ordered_json& generation, std::optional<uint32_t> token) {
-  if (!token) return;
+void add_end(ordered_json& generation, uint32_t token) {
   const ordered_json said = generation.value("eos_token_id", ordered_json());
   ordered_json ends = said.is_array()  ? said
                       : said.is_null() ? ordered_json::array()
                                        : ordered_json::array({said});
-  if (std::find(ends.begin(), ends.end(), *token) == ends.end()) ends.push_back(*token);
+  if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
   generation["eos_token_id"] = ends.size() == 1 ? ends.front() : ends;
 }
 
-// The token that the run's examples end responses with.
-std::optional<uint32_t> end_of_response(const Tokenizer& tokenizer, const ExportedModel& model) {
-  if (model.recipe.section("dataset").type() != "instruction") return std::nullopt;
-  return model.end_of_response.empty() ? tokenizer.end_of_text()
-                                       : tokenizer.special_token(model.end_of_response);
+// Where responses end in the examples that the run has learned.
+void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
+                           const ExportedModel& model, std::vector<std::string>& warnings) {
+  const Section dataset = model.recipe.section("dataset");
+  if (dataset.type() != "instruction") return;
+  const auto form = dataset.get<std::string>("template");
+  const TextBounds bounds = ExampleTemplate(form).bounds(tokenizer);
+  if (bounds.end_marker.empty()) return add_end(generation, bounds.ends.back());
+  const Tokens marker = tokenizer.encode(bounds.end_marker);
+  if (marker.size() == 1) return add_end(generation, marker.front());
+  warnings.push_back(
+      "a response ends with the text '" + bounds.end_marker + "' (template \"" + form +
+      "\"), for which the vocabulary has no token: other programs do not stop there");
 }
 
 // Nothing where the vocabulary's own folder says nothing. What `warnings` say: that it is another
@@ -199,7 +207,7 @@ TokenizerFiles tokenizer_files(const std::string& of, const ExportedModel& model
   TokenizerFiles files = made_for(*tokenizer, of, model);
   if (const auto settings = settings_beside_vocabulary(model, warnings))
     files = copied_from(*settings, std::move(files));
-  add_end(files.generation_config, end_of_response(*tokenizer, model));
+  add_ends_of_responses(files.generation_config, *tokenizer, model, warnings);
   return files;
 }
 

@@ -27,8 +27,6 @@ struct ExportedModel {
   std::string command_line;
   // Where the run's vocabulary was read from: what that folder says beside it is copied.
   std::optional<std::filesystem::path> vocabulary;
-  // The special token that ends a response in the template of the run's examples; or empty.
-  std::string end_of_response;
   bool is_adapter = false;  // alone, for peft, beside the weights that the run began with
 };
 

@@ -12,6 +12,7 @@ using nlohmann::ordered_json;
 
 // A value of several lines goes on below itself.
 std::string comment_line(const std::string& name, std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
   if (text.empty()) return "";
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
     text.replace(at, 1, "\n#             ");

@@ -137,7 +137,7 @@ void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (tenth.unit != PeriodUnit::epochs) tenth.count = std::max(1.0, std::floor(tenth.count));
   diagnostics.push_back(clash(
       input.root, {"schedule.warmup", "run.steps", "run.length"}, "'warmup' is longer than the run",
-      length_of_run(input.root) + ", a tenth of which is warmup=\"" + to_string(tenth) + '"'));
+      length_of_run(input.root) + "; warmup=\"" + to_string(tenth) + "\" fits"));
 }
 
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics) {

@@ -8,8 +8,7 @@
 
 namespace exprun {
 
-Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space,
-                                      Severity severity) {
+Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space) {
   const bool keeps_best = text_at(recipe.root(), "checkpoint.keep_best").value_or("none") != "none";
   const int64_t kept = integer_at(recipe.root(), "checkpoint.keep_last").value_or(0) + keeps_best;
   const int64_t more = std::min(std::max<int64_t>(kept + 1 - space.saved, 1), space.to_come);
@@ -21,9 +20,7 @@ Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const Checkp
   return {{place_of(recipe.root(), "checkpoint.keep_last"),
            checkpoints + binary_bytes(needed) + ", but the disk of " + space.folder + " has " +
                binary_bytes(static_cast<double>(*space.left)) + " left",
-           "free some space, or choose another place with --store",
-           {},
-           severity}};
+           "free some space, or choose another place with --store"}};
 }
 
 namespace {

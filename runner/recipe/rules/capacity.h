@@ -22,8 +22,7 @@ struct CheckpointSpace {
 
 // At most one: the checkpoints that stay and the one being written do not fit. At
 // checkpoint.keep_last.
-Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space,
-                                      Severity severity);
+Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const CheckpointSpace& space);
 
 // What a rank is planned to take, in bytes.
 struct PlannedMemory {

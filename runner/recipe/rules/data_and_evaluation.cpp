@@ -83,14 +83,17 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
     const double read = static_cast<double>(times) * static_cast<double>(tokens);
     if (read < kSoonRead || read * kForwardShare < trained) continue;
     const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
-    diagnostics.push_back(
-        {place_of(input.root, key),
-         "[" + path + "] takes longer than the training: it reads " + pluralize(tokens, "token") +
-             ' ' + pluralize(times, "time") + ", but the run trains on " +
-             with_thousands(static_cast<int64_t>(trained)),
-         "[" + path + "] tokens = " + std::to_string(enough) + " takes little of the run's time",
-         {},
-         Severity::warning});
+    // One that the recipe does not write is there by default: its length is what can be told.
+    const Value* table = find_path(input.root, path);
+    const bool is_default = table == nullptr || table->origin == Origin::default_value;
+    diagnostics.push_back({place_of(input.root, is_default ? "run.steps" : key),
+                           "[" + path + "] takes longer than the training: it reads " +
+                               pluralize(tokens, "token") + ' ' + pluralize(times, "time") +
+                               ", but the run trains on " +
+                               with_thousands(static_cast<int64_t>(trained)),
+                           key + "=" + std::to_string(enough) + " takes little of the run's time",
+                           {},
+                           Severity::warning});
   }
 }
 
@@ -158,23 +161,6 @@ void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
   }
 }
 
-void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {
-  const auto complain = [&](const std::string& key, const std::string& other) {
-    diagnostics.push_back({place_of(input.root, "dataset." + key),
-                           "'" + key + "' has no effect without '" + other + "'",
-                           "set '" + other + "', or remove '" + key + "'",
-                           {},
-                           Severity::warning});
-  };
-  if (integer_at(input.root, "dataset.block_documents").value_or(0) > 0 &&
-      integer_at(input.root, "dataset.block_tokens") == 0)
-    complain("block_documents", "block_tokens");
-  const Value* keep = valid_at(input.root, "dataset.keep_separator");
-  const bool* kept = keep == nullptr ? nullptr : keep->as<bool>();
-  if (kept != nullptr && *kept && text_at(input.root, "dataset.separator") == "")
-    complain("keep_separator", "separator");
-}
-
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
   if (text_at(input.root, "dataset.type") != "token_shards") return;
   if (is_invalid(input.root, "dataset.tokenizer")) return;
@@ -187,6 +173,16 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
                                   "name the tokenizer that made the tokens (dataset.tokenizer; "
                                   "--tokenizer of `exprun eval` and `exprun sample`), or remove "
                                   "this table"));
+}
+
+// A text begins with a token, which these tokenizers have no other for.
+void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto tokenizer = text_at(input.root, "dataset.tokenizer");
+  if (tokenizer != "byte" && tokenizer != "char") return;
+  for (const std::string& path : evaluations_of(input.root, "sample"))
+    if (const std::string key = join_path(path, "prompt"); text_at(input.root, key) == "")
+      diagnostics.push_back(
+          {place_of(input.root, key), "the prompt is empty", "a line break, \"\\n\", is enough"});
 }
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {

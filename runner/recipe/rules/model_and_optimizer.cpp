@@ -154,17 +154,6 @@ void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics) {
   }
 }
 
-void import_has_a_source(const RuleInput& input, Diagnostics& diagnostics) {
-  if (is_written(input.root, "model.init_from")) return;
-  for (const std::string key : {"init_names", "init_partial", "init_resize_vocabulary"})
-    if (is_written(input.root, "model." + key))
-      diagnostics.push_back({place_of(input.root, "model." + key),
-                             "'" + key + "' has no effect without 'init_from'",
-                             "set 'init_from', or remove '" + key + "'",
-                             {},
-                             Severity::warning});
-}
-
 void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics) {
   if (find_path(input.root, "model.lora") == nullptr || is_written(input.root, "model.init_from"))
     return;

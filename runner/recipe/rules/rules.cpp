@@ -27,7 +27,6 @@ constexpr Rule kRules[] = {
     vocabulary_is_known,
     optimizer_takes_something,
     groups_share_no_glob,
-    import_has_a_source,
     adapter_has_weights,
     weight_decay_has_parameters,
     stochastic_rounding_has_updates_in_fp32,
@@ -52,8 +51,9 @@ constexpr Rule kRules[] = {
     data_hold_a_sequence,
     packed_validation_is_whole_blocks,
     templates_have_fields,
-    keys_of_text_have_an_effect,
+    keys_have_an_effect,
     text_has_tokenizer,
+    prompt_is_not_empty,
     prompt_can_be_encoded,
     series_are_measured_once,
     best_metric_is_measured,
@@ -86,6 +86,8 @@ SourceSpan place_of(const Table& root, std::string_view path) {
   if (value != nullptr && value->where) return value->where;
   const Entry* table = root.entry(split_path(path).front());
   const std::string parent = parent_path(path);
+  if (const Value* outer = find_path(root, parent); outer && outer->as<Table>())
+    if (const auto removed = outer->as<Table>()->removed_at(last_part(path))) return *removed;
   if (split_path(parent).size() > 1)
     if (const Value* outer = find_path(root, parent_path(parent)); outer && outer->as<Table>())
       if (const Entry* named = outer->as<Table>()->entry(last_part(parent)))

@@ -47,7 +47,6 @@ void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostic
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);
 void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);
-void import_has_a_source(const RuleInput& input, Diagnostics& diagnostics);
 void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics);
 void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics);
 void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics);
@@ -78,8 +77,9 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
 void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics);
 void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics);
-void keys_of_text_have_an_effect(const RuleInput& input, Diagnostics& diagnostics);
+void keys_have_an_effect(const RuleInput& input, Diagnostics& diagnostics);
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics);

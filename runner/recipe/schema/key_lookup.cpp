@@ -148,6 +148,34 @@ std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& p
   return std::nullopt;
 }
 
+namespace {
+
+bool declares(const Schema& node, const std::string& key) {
+  return declares_key(node, key) && key != "type";
+}
+
+}  // namespace
+
+std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key) {
+  std::vector<std::string> homes;
+  for (const char* table : kTables) {
+    const Schema* node = schemas.find(table);
+    if (node != nullptr && declares(*node, key)) homes.push_back("[" + std::string(table) + "]");
+    std::vector<std::string> types;
+    for (const std::string& type : schemas.types(table))
+      if (declares(*schemas.find(table, type), key)) types.push_back(type);
+    const bool named = node != nullptr && node->contains("additionalProperties") &&
+                       (*node)["additionalProperties"].is_object();
+    for (const std::string& type : types)
+      if (named) homes.push_back("[" + std::string(table) + "." + type + "]");
+    if (named || types.empty()) continue;
+    const bool all = types.size() == schemas.types(table).size();
+    homes.push_back("[" + std::string(table) + "]" +
+                    (all ? "" : " of type \"" + types.front() + "\""));
+  }
+  return homes;
+}
+
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
   // One of an evaluation that the recipe does not have yet: "val_loss.tokens".
   const std::vector<std::string> parts = split_path(key), types = schemas.types("evaluation");
@@ -155,6 +183,9 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
       parts.size() > 1 && std::find(types.begin(), types.end(), parts.front()) != types.end();
   if (of_evaluation && schema_at(schemas, root, "evaluation." + key) != nullptr)
     return "did you mean 'evaluation." + key + "'?";
+  const std::string type = join_path(parent_path(key), "type");
+  if (is_word_for_type(last_part(key)) && schema_at(schemas, root, type) != nullptr)
+    return "did you mean '" + type + "'?";
   if (const KeySynonym* synonym = key_synonym(last_part(key)))
     return *synonym->path
                ? "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?"
@@ -165,6 +196,11 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   if (std::count(names.begin(), names.end(), last_part(key)) == 1)  // in another table
     return "did you mean '" +
            paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
+  // Of another type than that of the recipe.
+  for (const std::string& home : homes_of_key(schemas, last_part(key)))
+    if (home.find("] of type ") != home.npos &&
+        (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
+      return "it belongs in " + home;
   if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
   const auto near = nearest(last_part(key), names);
   if (!near) {

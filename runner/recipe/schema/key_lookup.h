@@ -38,6 +38,9 @@ struct MeantKey {
 std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& path,
                                   const Schema& table, const std::string& text);
 
+// Where a key is at home: "[optimizer]", "[schedule] of type \"wsd\"", "[evaluation.sample]".
+std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key);
+
 // "did you mean 'optimizer.lr'?" for a key that no path matches; may be empty.
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key);
 

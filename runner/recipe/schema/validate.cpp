@@ -22,31 +22,6 @@ std::string quoted(const std::string& word) {
   return "'" + word + "'";
 }
 
-bool declares(const Schema& node, const std::string& key) {
-  return declares_key(node, key) && key != "type";
-}
-
-// Where a key is at home: "[optimizer]", "[schedule] of type \"wsd\"", "[evaluation.sample]".
-std::vector<std::string> homes(const SchemaSet& schemas, const std::string& key) {
-  std::vector<std::string> homes;
-  for (const char* table : kTables) {
-    const Schema* node = schemas.find(table);
-    if (node != nullptr && declares(*node, key)) homes.push_back("[" + std::string(table) + "]");
-    std::vector<std::string> types;
-    for (const std::string& type : schemas.types(table))
-      if (declares(*schemas.find(table, type), key)) types.push_back(type);
-    const bool named = node != nullptr && node->contains("additionalProperties") &&
-                       (*node)["additionalProperties"].is_object();
-    for (const std::string& type : types)
-      if (named) homes.push_back("[" + std::string(table) + "." + type + "]");
-    if (named || types.empty()) continue;
-    const bool all = types.size() == schemas.types(table).size();
-    homes.push_back("[" + std::string(table) + "]" +
-                    (all ? "" : " of type \"" + types.front() + "\""));
-  }
-  return homes;
-}
-
 // "did you mean 'hidden_size' in [model]?", of a word of another tool.
 std::string help_for_synonym(const KeySynonym& synonym, const std::string& table) {
   if (!*synonym.path) return synonym.note;
@@ -57,12 +32,16 @@ std::string help_for_synonym(const KeySynonym& synonym, const std::string& table
 
 std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
                          const std::string& key) {
-  const std::vector<std::string> others = homes(schemas, key);
+  const KeySynonym* synonym = key_synonym(key);
+  if (synonym && parent_path(synonym->path) == place.path && *synonym->path)
+    return help_for_synonym(*synonym, place.path);
+  if (!place.schema.kind().empty() && is_word_for_type(key)) return "did you mean 'type'?";
+  const std::vector<std::string> others = homes_of_key(schemas, key);
   const std::string own = "[" + place.path + "] of ";  // the right table, of another type
   if (others.size() == 1 && others.front().starts_with(own))
     return "it belongs to " + others.front().substr(own.size());
   if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
-  if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
+  if (synonym) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
   if (names.size() > kMostChoices) return "";
@@ -81,7 +60,7 @@ Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
 }
 
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
-  const std::vector<std::string> others = homes(schemas, entry.key);
+  const std::vector<std::string> others = homes_of_key(schemas, entry.key);
   std::string help = "write keys below the header of a table, such as [run]";
   if (!others.empty() && others.size() <= kMostTables) help = "belongs in " + alternatives(others);
   if (const auto near = nearest(entry.key, {"extends", "version"}))
@@ -142,8 +121,8 @@ bool is_meant(const TablePlace& place, const std::string& key) {
 void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
   for (const std::string& key : place.schema.required())
     if (place.table.find(key) == nullptr && !is_meant(place, key))
-      diagnostics.push_back(
-          {place.header, title(place) + " needs '" + key + "'", description_of(place, key)});
+      diagnostics.push_back({place.table.removed_at(key).value_or(place.header),
+                             title(place) + " needs '" + key + "'", description_of(place, key)});
 }
 
 void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
@@ -152,7 +131,8 @@ void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
     if (recipe.table.find(table) != nullptr || is_meant(recipe, table)) continue;
     const auto schema = TableSchema::of(schemas, *schemas.find(table), nullptr, table);
     const std::string article = table == "optimizer" ? "an" : "a";
-    diagnostics.push_back({{recipe.table.where.file, 1, 1, 1},
+    const SourceSpan start{recipe.table.where.file, 1, 1, 1};
+    diagnostics.push_back({recipe.table.removed_at(table).value_or(start),
                            "the recipe needs " + article + " [" + table + "] table",
                            schema->description()});
   }

@@ -39,11 +39,12 @@ struct BatchShape {
 struct BestRule {
   std::string metric = "val/loss";
   bool maximize = false;
-  int64_t patience = 0;  // evaluations without a new best that end the run; 0: none do
-  double min_delta = 0;  // what counts as better
+  int64_t patience = 0;  // evaluations without an improvement that end the run; 0: none do
+  double min_delta = 0;  // what is no improvement may still be a new best
 
-  bool improves(double value, double best) const {
-    return maximize ? value > best + min_delta : value < best - min_delta;
+  bool is_better(double value, double than) const { return maximize ? value > than : value < than; }
+  bool improves(double value, double on) const {
+    return maximize ? value > on + min_delta : value < on - min_delta;
   }
 };
 

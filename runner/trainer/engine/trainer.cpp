@@ -27,7 +27,9 @@ std::string overflow(double scale, int64_t step) {
 
 std::string early_stop(const BestRule& rule, const Position& position) {
   return "ended early at step " + std::to_string(position.step) + ": " + rule.metric +
-         " has not improved in " + pluralize(position.without_best, "evaluation") +
+         " has not improved" +
+         (rule.min_delta > 0 ? " by more than " + shortest(rule.min_delta) : "") + " in " +
+         pluralize(position.without_improvement, "evaluation") +
          (position.best ? "; its best is " + fixed(position.best->value, 4) + " at step " +
                               std::to_string(position.best->step)
                         : "");
@@ -158,17 +160,19 @@ void Trainer::track_best(const EvaluationResult& result) {
   const BestRule& rule = pipeline_.plan.best;
   for (const auto& [metric, value] : result.metrics) {
     if (metric != rule.metric) continue;
-    ++position_.without_best;
+    ++position_.without_improvement;
     if (!std::isfinite(value)) continue;
-    if (position_.best && !rule.improves(value, position_.best->value)) continue;
-    position_.best = Best{value, position_.step};
-    position_.without_best = 0;
+    if (!position_.best || rule.is_better(value, position_.best->value))
+      position_.best = Best{value, position_.step};
+    if (position_.improved_to && !rule.improves(value, *position_.improved_to)) continue;
+    position_.improved_to = value;
+    position_.without_improvement = 0;
   }
 }
 
 bool Trainer::is_out_of_patience() const {
   const BestRule& rule = pipeline_.plan.best;
-  return rule.patience > 0 && position_.without_best >= rule.patience;
+  return rule.patience > 0 && position_.without_improvement >= rule.patience;
 }
 
 StepResult::End Trainer::update() {

@@ -107,11 +107,11 @@ TEST_CASE("training: a run without a new best for too long ends early, as finish
   const auto result = Trainer(pipeline, {recorder}).run();
   CHECK(result.end == TrainingResult::End::finished);
   CHECK(result.position.step == 10);
-  CHECK(result.position.best->step == 0);
+  CHECK(result.position.best->step == 10);  // the least, though no improvement that counts
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with(
-      "info early_stop: ended early at step 10: val/loss has not improved in 2 evaluations; its "
-      "best is 4."));
+      "info early_stop: ended early at step 10: val/loss has not improved by more than 10 in 2 "
+      "evaluations; its best is 4."));
 }
 
 TEST_CASE("training: the best may be the largest value of any metric") {
@@ -120,7 +120,7 @@ TEST_CASE("training: the best may be the largest value of any metric") {
   MemoryRecorder recorder;
   const auto result = Trainer(pipeline, {recorder}).run();
   CHECK(result.position.best->step == 0);
-  CHECK(result.position.without_best == 2);
+  CHECK(result.position.without_improvement == 2);
 }
 
 TEST_CASE("training: learning rates grow with the batch as the recipe says") {

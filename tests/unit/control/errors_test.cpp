@@ -29,7 +29,7 @@ std::string message_of(const CaseFolder& folder) {
   const CheckpointSpace space{machine.value("checkpoint", int64_t{0}),
                               machine.value("saved", int64_t{0}), 100, "runs",
                               machine.value("disk", int64_t{0})};
-  const Diagnostics disk = checkpoint_space_problems(recipe, space, Severity::warning);
+  const Diagnostics disk = checkpoint_space_problems(recipe, space);
   found.insert(found.end(), disk.begin(), disk.end());
   return render(found);
 }

@@ -86,10 +86,8 @@ TEST_CASE("instruction: a prompt is what an example has before its response") {
     const std::string example = written(name, R"({"prompt": "1+1=", "response": "2"})");
     const size_t learned = example.find('[');
     CHECK(form.prompt("1+1=") == example.substr(0, learned));
-    const bool is_special = name == "chatml" || name == "llama3";
-    CHECK(example.substr(learned).starts_with(
-        "[2" + (is_special ? form.end_of_response() : std::string("$")) + "]"));
-    CHECK(form.end_of_response().empty() != is_special);
+    const std::string end = name == "chatml" ? "<|im_end|>" : name == "llama3" ? "<|eot_id|>" : "$";
+    CHECK(example.substr(learned).starts_with("[2" + end + "]"));
   }
 }
 

@@ -31,8 +31,7 @@ TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer, bool
 
 std::string refusal(std::vector<std::string> overrides, const GpuOffer& offer,
                     bool joined = false) {
-  return render(
-      gpu_problems(resolve(text_with(std::move(overrides))), offer, joined, Severity::error));
+  return render(gpu_problems(resolve(text_with(std::move(overrides))), offer, joined));
 }
 
 int ranks(std::vector<std::string> overrides, size_t count) {

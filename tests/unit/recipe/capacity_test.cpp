@@ -14,8 +14,8 @@ constexpr int64_t kGibibyte = int64_t{1} << 30;
 std::string said(int64_t saved, int64_t to_come, std::optional<int64_t> left,
                  const std::string& keep_best = "none") {
   const CheckpointSpace space{kGibibyte, saved, to_come, "runs", left};
-  return render(checkpoint_space_problems(resolve_tiny({"keep_last=3", "keep_best=" + keep_best}),
-                                          space, Severity::error));
+  return render(
+      checkpoint_space_problems(resolve_tiny({"keep_last=3", "keep_best=" + keep_best}), space));
 }
 
 bool says(const std::string& text, const std::string& part) {

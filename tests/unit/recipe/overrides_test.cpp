@@ -51,7 +51,7 @@ TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings
   CHECK(overridden("tags=[a, b c]", "run.tags") == "[\"a\", \"b c\"]");
   CHECK(overridden("tags=[]", "run.tags") == "[]");
   CHECK(overridden("dataset.path=[a.txt, b.txt]", "dataset.path") == "[\"a.txt\", \"b.txt\"]");
-  CHECK(overridden("evaluation.sample.prompt=", "evaluation.sample.prompt") == "\"\"");
+  CHECK(overridden("dataset.separator=", "dataset.separator") == "\"\"");
   CHECK(overridden("evaluation.sample.prompt=a=b", "evaluation.sample.prompt") == "\"a=b\"");
   CHECK(overridden("threads=auto", "run.threads") == "\"auto\"");
   CHECK(overridden("threads=2", "run.threads") == "2");
@@ -115,7 +115,7 @@ TEST_CASE("overrides: the present type decides which keys there are, whatever th
   CHECK(error_of(recipe_text(kTinyRecipe, {"decay_length=10 steps"})) ==
         "<override 1>:1:1: error: unknown key 'decay_length'\n"
         "    decay_length=10 steps\n"
-        "    ^^^^^^^^^^^^\n");
+        "    ^^^^^^^^^^^^ it belongs in [schedule] of type \"wsd\"\n");
 }
 
 TEST_CASE("overrides: the last of two wins, and values say where they are from") {

@@ -60,7 +60,7 @@ json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
   if (const auto divergence = state.find("divergence"); divergence != state.end())
     divergence->update({{"rollback_step", nullptr}, {"rollbacks", 0}});
   // The best of a run is one of its own values, and its checkpoint lies in its own folder.
-  state.update({{"best", nullptr}, {"without_best", 0}});
+  state.update({{"best", nullptr}, {"improved_to", nullptr}, {"without_improvement", 0}});
   if (measures_otherwise(origin, now, data_fingerprint)) state["evaluated"] = json::array();
   return state;
 }

@@ -156,11 +156,10 @@ ExitCode exit_code(const TrainingResult& result) {
 // Before hours of training, not after.
 void require_room_for_checkpoints(const Pipeline& pipeline, const RunFolder& folder, int64_t step) {
   const auto saved = static_cast<int64_t>(complete_checkpoints(folder).size());
-  Diagnostics problems = checkpoint_space_problems(
-      pipeline.recipe,
-      {checkpoint_bytes(pipeline.train_state), saved, checkpoints_after(pipeline.plan, step),
-       folder.path.string(), free_space(folder.path)},
-      Severity::error);
+  Diagnostics problems =
+      checkpoint_space_problems(pipeline.recipe, {checkpoint_bytes(pipeline.train_state), saved,
+                                                  checkpoints_after(pipeline.plan, step),
+                                                  folder.path.string(), free_space(folder.path)});
   if (!problems.empty()) throw RecipeError(std::move(problems));
 }
 

@@ -64,7 +64,8 @@ json to_json(const CheckpointState& state) {
           {"tokens", state.tokens},
           {"evaluated", position.evaluated},
           {"best", best},
-          {"without_best", position.without_best},
+          {"improved_to", position.improved_to ? json(*position.improved_to) : json()},
+          {"without_improvement", position.without_improvement},
           {"loss_scale",
            {{"value", position.loss_scale.value}, {"updates", position.loss_scale.updates}}},
           {"optimizer_start", position.optimizer_start},
@@ -88,7 +89,9 @@ CheckpointState from_json(const json& json) {
   state.position.evaluated = json.at("evaluated");
   if (const auto& best = json.at("best"); !best.is_null())
     state.position.best = Best{best.at("value"), best.at("step")};
-  state.position.without_best = json.value("without_best", int64_t{0});
+  if (const auto value = json.find("improved_to"); value != json.end() && !value->is_null())
+    state.position.improved_to = *value;
+  state.position.without_improvement = json.value("without_improvement", int64_t{0});
   if (const auto scale = json.find("loss_scale"); scale != json.end())
     state.position.loss_scale = {scale->at("value"), scale->at("updates")};
   state.position.optimizer_start = json.value("optimizer_start", int64_t{0});

@@ -24,11 +24,12 @@ struct Position {
   int64_t step = 0;                 // completed updates
   std::set<std::string> evaluated;  // evaluations recorded at this step already
   std::optional<Best> best;
-  int64_t without_best = 0;  // evaluations of its metric since then
-  LossScale loss_scale;      // with fp16
+  int64_t without_improvement = 0;  // evaluations of its metric in a row, as early_stop counts
+  LossScale loss_scale;             // with fp16
   // Updates that the optimizer's state knows nothing of: those before it began, and skipped ones.
   int64_t optimizer_start = 0;
   DivergenceState divergence = {};
+  std::optional<double> improved_to = {};  // what early_stop compares with
 
   bool operator==(const Position&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "engine/record/store_recorder.h"
 
+#include <fcntl.h>
+
 #include <array>
 #include <span>
 
@@ -9,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/end_record.h"
 
 namespace exprun {
 namespace {
@@ -34,8 +37,16 @@ std::string words_for(const StoredRun& run) {
 }
 
 void record_end(const StoredRun& run, const std::string& message) {
-  Store(run.store, Store::Access::read_write)
-      .record_event({run.id, now_ms(), "error", "end", message});
+  try {
+    Store(run.store, Store::Access::read_write)
+        .record_event({run.id, now_ms(), "error", "end", message});
+  } catch (const Error& error) {
+    log(LogLevel::debug, error.what());
+    const auto lock = run.folder.lock();
+    const UniqueFd file(::open(lock.c_str(), O_WRONLY | O_CLOEXEC));
+    const EndRecord words{run.attempt, now_ms(), RunState::failed, {}, {}, message};
+    write_end_record(file.get(), words, lock);
+  }
 }
 
 void record_libraries(const StoredRun& run, const std::string& json) {

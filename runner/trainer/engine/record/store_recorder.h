@@ -27,7 +27,8 @@ void record_libraries(const StoredRun& run, const std::string& json);
 // How a command names the run: "tiny-1a2b3c4d --store other".
 std::string words_for(const StoredRun& run);
 
-// Why a run failed, as the event that its launcher reads. Throws Error.
+// Why a run failed, for its launcher: an event, or where the store cannot take one a record in the
+// run's lock file. Throws Error.
 void record_end(const StoredRun& run, const std::string& message);
 
 class StoreRecorder : public Recorder {
