@@ -171,9 +171,11 @@ inline HWY_NOINLINE void transpose(Rows from, WritableRows to, int64_t rows, int
 }
 
 // Four sums hide the latency of an addition. Rows are read one after another, as they lie: memory
-// is slower for several streams at a time.
+// is slower for several streams at a time. What comes next is asked for early, also across the end
+// of a row.
 template <class Element>
 HWY_INLINE float dot_product(const float* x, const Element* row, int64_t in) {
+  constexpr size_t kLine = 64, kAhead = 1024;  // bytes
   Floats a = hn::Zero(kFloats), b = a, c = a, d = a;
   int64_t i = 0;
   for (; i + 4 * kLanes <= in; i += 4 * kLanes) {
@@ -181,6 +183,8 @@ HWY_INLINE float dot_product(const float* x, const Element* row, int64_t in) {
       const int64_t at = i + k * kLanes;
       return hn::MulAdd(load(x + at), load_some(row + at, kLanes), to);
     };
+    for (size_t byte = 0; byte < 4 * kLanes * sizeof(Element); byte += kLine)
+      __builtin_prefetch(reinterpret_cast<const char*>(row + i) + kAhead + byte);
     a = product(0, a);
     b = product(1, b);
     c = product(2, c);
