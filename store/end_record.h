@@ -1,6 +1,6 @@
 // How an attempt ended, where the store could not take it (a full disk, a lock that is never given
-// back): its launcher leaves it in the run's lock file, in room that was kept for it, and whoever
-// looks at the run next finds it there and records it.
+// back): its trainer, which knows why, and then its launcher leave it in the run's lock file, in
+// room that was kept for it, and whoever looks at the run next finds it there and records it.
 #pragma once
 
 #include <cstdint>

@@ -166,7 +166,7 @@ constexpr KeySynonym kKeys[] = {
     {"wandb_log", "", kTracking},
     {"wandb_project", "", kTracking},
     {"project", "", kTracking},
-    {"parameters", "sweep.axes"},
+    {"sweep.parameters", "sweep.axes"},
     {"report_to", "", kTracking},
     {"num_workers", "", kReading},
     {"dataloader_num_workers", "", kReading},
@@ -176,6 +176,25 @@ constexpr KeySynonym kKeys[] = {
     {"lora_dropout", "model.lora.dropout"},
     {"target_modules", "model.lora.targets"},
     {"modules_to_save", "model.lora.trained"},
+    {"rope_theta", "model.position.rope_theta"},
+    {"hidden_act", "model.activation"},
+    {"activation_function", "model.activation"},
+    {"rms_norm_eps", "model.norm.eps"},
+    {"layer_norm_eps", "model.norm.eps"},
+    {"layer_norm_epsilon", "model.norm.eps"},
+    {"resid_pdrop", "model.dropout"},
+    {"attn_pdrop", "model.dropout"},
+    {"embd_pdrop", "model.dropout"},
+    {"attention_dropout", "model.dropout"},
+    {"torch_dtype", "precision.compute"},
+    {"amp", "precision.compute", ", as in \"bf16\""},
+    {"n_inner", "model.feed_forward_size"},
+    {"initializer_range", "model.initialization.std"},
+    {"weight_tying", "model.tie_embeddings"},
+    {"local_batch_size", "batch.sequences"},
+    {"log_freq", "metrics.every"},
+    {"load_best_model_at_end", "checkpoint.keep_best"},
+    {"decay_lr", "schedule.type", ", as in \"constant\""},
     {"dtype", "precision.compute"},
     {"fp16", "precision.compute", ", as in \"fp16\""},
     {"bf16", "precision.compute", ", as in \"bf16\""},
@@ -237,6 +256,7 @@ constexpr Pair kOptions[] = {
     {"--n-trials", "--trials"},
     {"--num-samples", "--trials"},
     {"--hf", "--huggingface"},
+    {"--start", "--prompt"},
     {"--to", "--out"},
     {"--out", "--to"},
     {"--overwrite", "--new"},
@@ -339,7 +359,8 @@ std::string option_note(std::string_view word) {
   return note ? note : "";
 }
 
-bool is_word_for_type(std::string_view key) {
+bool has_word_for_type(std::string_view table, std::string_view key) {
+  if (table != "model" && table != "optimizer" && table != "schedule") return false;
   return std::find(std::begin(kWordsForType), std::end(kWordsForType), key) !=
          std::end(kWordsForType);
 }

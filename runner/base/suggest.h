@@ -50,8 +50,9 @@ std::optional<std::string> option_synonym(std::string_view word,
 // ..." for "--dry-run"; empty for any other.
 std::string option_note(std::string_view word);
 
-// Whether another tool says by it which component is meant: "name", "_target_".
-bool is_word_for_type(std::string_view key);
+// Whether another tool says by the key which model, optimizer or schedule is meant: "name",
+// "_target_".
+bool has_word_for_type(std::string_view table, std::string_view key);
 
 // Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)".
 bool is_foreign_range(std::string_view text);

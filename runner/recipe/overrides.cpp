@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/format_units.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
@@ -121,12 +122,14 @@ std::optional<int64_t> number_with_suffix(std::string_view text) {
 }
 
 // Of a value with something behind it: "3e-4 steps=5", which the shell has joined to one word, or
-// "100 steps".
-std::string help_for_more_words(std::string_view text) {
+// "100 steps" for a number of them.
+std::string help_for_more_words(std::string_view text, const Schema& schema) {
   const size_t end = text.find(' ');
   if (end == text.npos || text.find_first_of("\"'[{") != text.npos) return "";
   if (text.find('=', end) != text.npos) return "write each change as a word of its own";
-  return is_word(text.substr(end + 1)) ? "a number is needed, without a unit" : "";
+  const bool has_unit = is_word(text.substr(end + 1)) && parse_number<double>(text.substr(0, end));
+  const bool takes_number = allows_type(schema, "integer") || allows_type(schema, "number");
+  return has_unit && takes_number ? "a number is needed, without a unit" : "";
 }
 
 // The value of an override: TOML, or the bare text where the key takes text. The text of `file`
@@ -157,10 +160,13 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
     syntax = {
         {span_of(file, begin, text.size()), "one value is needed, not several",
          makes_several ? "`exprun sweep` takes several" : "`exprun sweep` runs each of them"}};
+  if (allows_type(schema, "array") && text.find(',') != text.npos && first != '[' && !makes_several)
+    syntax = {{span_of(file, begin, text.size()), "this is not an array",
+               "write [" + std::string(text) + "]"}};
   if (first == '(' && text.back() == ')' && allows_type(schema, "array"))
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
                "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
-  if (const auto help = help_for_more_words(text); !help.empty() && !syntax.empty())
+  if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
   if (const auto number = number_with_suffix(text))
     syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",

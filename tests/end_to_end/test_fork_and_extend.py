@@ -111,6 +111,33 @@ class Extend(LaterTraining):
 
 
 class Fork(LaterTraining):
+    def test_a_fork_is_another_experiment_than_a_run_with_its_recipe(self):
+        self.exprun("tiny.toml", "steps=10")
+        origin = self.newest().name
+        self.exprun("fork", origin, "steps=14")
+        fork = self.newest().name
+        self.exprun("sweep", "tiny.toml", "steps=14", "seed=7,1337")
+        fresh = self.newest().name
+        self.assertNotEqual(fresh, fork)
+        rows = json.loads(self.exprun("report", "--where", "steps=14", "--json").out)
+        self.assertEqual(len(rows), 3)
+        self.assertEqual({row["run"]: row["origin"] for row in rows if row["origin"]}, {fork: f"step 10 of {origin}"})
+        groups = json.loads(self.exprun("report", "--over-seeds", "--where", "steps=14", "--json").out)
+        self.assertEqual(sorted(group["runs"] for group in groups), [1, 2])
+        self.assertIn(f"step 10 of {origin}", self.exprun("compare", fork, fresh).out)
+
+    def test_weights_that_know_other_characters_are_told(self):
+        self.exprun("tiny.toml", "steps=2")
+        text = (self.folder / "text.txt").read_text()
+        self.write("other.txt", text.replace("l", "~"))
+        self.write("more.txt", text + "~~~~~~~~")
+        said = "stand for others: what the model has learned of its tokens is lost\n"
+        self.assertIn(said, self.exprun("fork", "@last", "path=other.txt", "steps=3", "evaluation.sample.prompt=e").err)
+        start = ("steps=1", "warmup=0 steps", "init_from=1", "evaluation.sample.prompt=e")
+        self.assertIn(said, self.exprun("tiny.toml", "path=other.txt", *start).err)
+        self.assertNotIn(said, self.exprun("tiny.toml", *start).err)
+        self.assertNotIn(said, self.exprun("tiny.toml", "path=more.txt", "init_resize_vocabulary=true", *start).err)
+
     def setUp(self):
         super().setUp()
         self.exprun("tiny.toml", "steps=40", "checkpoint.every=10 steps", "keep_last=20")

@@ -45,16 +45,16 @@ TEST_CASE("block cache: a block is used again for its size and for little less")
   CHECK(cache.take(4 * kMiB) != first);
   CHECK(cache.put(first));
   CHECK(cache.idle_bytes() == 4 * kMiB);
-  void* const same = cache.take(2 * kMiB);
+  void* const same = cache.take(7 * kMiB / 2);
   CHECK(same == first);
   CHECK(cache.idle_bytes() == 0);
   CHECK(cache.put(same));
-  CHECK(cache.take(3 * kMiB / 2) != first);  // more than half of it would be left over
+  CHECK(cache.take(3 * kMiB) != first);  // more than a fifth of it would be left over
 }
 
 TEST_CASE("block cache: the smallest that fits is taken, of equal ones the last") {
   BlockCache cache;
-  void* const large = cache.take(6 * kMiB);
+  void* const large = cache.take(5 * kMiB);
   void* const small = cache.take(4 * kMiB);
   void* const last = cache.take(4 * kMiB);
   for (void* const block : {small, large, last}) CHECK(cache.put(block));

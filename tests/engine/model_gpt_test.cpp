@@ -206,6 +206,27 @@ TEST_CASE("gpt: gradients are those of finite differences, whatever the parts") 
   }
 }
 
+// As in a run, whose gradients are there before backward adds to them: of a tied weight those of
+// both uses.
+TEST_CASE("gpt: gradients are added to those that are there") {
+  for (const std::string parts : kParts) {
+    INFO(parts);
+    const std::string keys = "hidden_size = 8\ninitialization = { std = 0.5 }\n" + parts;
+    Built once(keys), twice(keys);
+    const auto inputs = tokens(2), targets = tokens(2);
+    once.model->loss_sum(inputs, targets).backward();
+    for (const auto& parameter : twice.parameters.items())
+      parameter.tensor.mutable_grad() = at::ones_like(parameter.tensor);
+    for (int i = 0; i < 2; ++i) twice.model->loss_sum(inputs, targets).backward();
+    for (const auto& parameter : once.parameters.items()) {
+      INFO(parameter.name);
+      const auto& sum = twice.parameters.find(parameter.name)->tensor.grad();
+      CHECK_FALSE(sum.is_sparse());
+      CHECK(at::allclose(sum, parameter.tensor.grad().mul(2).add(1), 1e-4, 1e-5));
+    }
+  }
+}
+
 TEST_CASE("gpt: every part changes the model") {
   const auto inputs = tokens(2);
   std::vector<at::Tensor> seen;

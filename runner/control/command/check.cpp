@@ -206,6 +206,7 @@ void print_json(const std::string& recipe, const Report& report) {
       {"trials", or_null(report.trials > 0, report.trials)},
       {"diagnostics", to_json(report.diagnostics)},
       {"plan", report.plan},
+      {"starts_here", !report.wrong(false) && !report.lacks_files && report.starts_here},
       {"plan_error", or_null(!report.plan_error.empty(), report.plan_error)}};
   print(json_text(answer, 2, NotUtf8::replaced) + '\n');
 }
@@ -242,8 +243,9 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
           "If this machine lacks something (data, cores, number formats, disk space), check only "
-          "warns. A run does not start if its data is missing or if the device does not support "
-          "its number format. The plan includes a time estimate if an earlier run of a similar "
+          "warns, and says if a run would not start here: because its data, its GPUs or the disk "
+          "space for its checkpoints are missing, or the device does not support its number "
+          "format. The plan includes a time estimate if an earlier run of a similar "
           "model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")

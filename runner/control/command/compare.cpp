@@ -96,6 +96,7 @@ Words hints_of(const std::vector<RunRow>& runs, const ResultTable& circumstances
 ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::vector<RunRow>& rows) {
   std::vector<ComparedColumn> columns;
+  if (auto forks = fork_column(runs)) columns.push_back(std::move(*forks));
   for (const auto& [name, of_runs] : different_circumstances(store, rows)) {
     ComparedColumn column{{name, name}, {}};
     for (const auto& value : of_runs)
@@ -186,7 +187,7 @@ std::string plain_text_of(const Comparison& compared) {
   };
   std::string text = section(compared.parameters.values, "parameters: the same\n") + '\n' +
                      section(compared.circumstances,
-                             "code, machine, libraries, data and environment: the same\n") +
+                             "origin, code, machine, libraries, data and environment: the same\n") +
                      '\n' + section(compared.results, "");
   return text;
 }

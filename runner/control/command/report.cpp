@@ -220,6 +220,7 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
   const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
   auto metrics = metrics_of(store, runs, asked, criterion);
   auto parameters = parameters_of(store, runs, asked.all_parameters);
+  if (auto forks = fork_column(runs)) parameters.push_back(std::move(*forks));
   const bool named = !asked.group_by.empty();
   const bool are_asked = named || asked.over_seeds;
   const bool by_itself = !asked.sweep.empty() && !asked.each_run &&

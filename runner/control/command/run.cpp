@@ -29,7 +29,7 @@ const char* what_happened(RunState state) {
   return state == RunState::diverged ? "it diverged" : "it was pruned";
 }
 
-// The first step that a run which ended like this one can take.
+// The command that goes on with a run that ended like this one.
 std::string way_on(const Store& store, const RunRow& run) {
   if (!store.checkpoints(run.id).empty())
     return "exprun resume " + run.folder + "   continues it from its newest checkpoint";

@@ -75,7 +75,7 @@ void print_difference(const ResolvedRecipe& a, const ResolvedRecipe& b, const st
                       const std::string& name_b, bool json) {
   const ResultTable table = difference_table(a, b, name_a, name_b);
   if (json) return print(to_json(table));
-  if (table.rows.empty()) return log_info("no difference: it is the same experiment");
+  if (table.rows.empty()) return log_info("no difference: the recipes mean the same");
   print(to_plain(table, {}));
 }
 

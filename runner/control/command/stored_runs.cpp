@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/format_units.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/recipe_words.h"
@@ -140,7 +141,7 @@ std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) 
 
 void require_one_run(const std::string& command, const std::string& reference,
                      const std::vector<RunRow>& named) {
-  if (named.size() < 2) return;
+  if (named.size() < 2 || parse_number<int64_t>(reference)) return;  // a number is an id
   constexpr size_t kNamed = 5;
   std::string folders;
   for (size_t i = 0; i < std::min(kNamed, named.size()); ++i)

@@ -100,6 +100,9 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   if (begins_with_weights && !request.trial)
     if (Diagnostics misfits = problems_of_weights(request.text, dataset_info); !misfits.empty())
       throw RecipeError(std::move(misfits));
+  if (!run && request.origin) warn_of_other_characters(request.origin->checkpoint.path, data);
+  if (begins_with_weights && !request.trial)
+    warn_of_other_characters(resolved.section("model").get<std::string>("init_from"), data);
   auto checkpoint = run ? checkpoint_of(store, *run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),

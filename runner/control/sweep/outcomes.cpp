@@ -21,8 +21,12 @@ std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
 
 }  // namespace
 
+// A fork of another run with the same recipe is no trial: it did not begin where trials begin.
 std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
-  return store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
+  auto runs =
+      store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
+  std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
+  return runs;
 }
 
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {

@@ -173,6 +173,9 @@ void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnosti
   const Schema* schema = schema_at(input.schemas, input.root, path);
   if (!schema || !schema->value("x-no-effect", false) || !is_written(input.root, path)) return;
   if (is_invalid(input.root, "schedule.type")) return;
+  // The default, the end of the run, is written out by `exprun show`.
+  const auto until = period_at(input.root, path), whole = run_length(input.root);
+  if (until && whole && to_string(*until) == to_string(*whole)) return;
   diagnostics.push_back(clash(input.root, {path, "schedule.type"},
                               "'decay_until' has no effect on schedule \"" +
                                   text_at(input.root, "schedule.type").value_or("") + "\"",

@@ -83,7 +83,7 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
     const double read = static_cast<double>(times) * static_cast<double>(tokens);
     if (read < kSoonRead || read * kForwardShare < trained) continue;
     const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
-    // One that the recipe does not write is there by default: its length is what can be told.
+    // An evaluation that is there by default has no place in the recipe; the length has.
     const Value* table = find_path(input.root, path);
     const bool is_default = table == nullptr || table->origin == Origin::default_value;
     diagnostics.push_back({place_of(input.root, is_default ? "run.steps" : key),
@@ -175,7 +175,7 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
                                   "this table"));
 }
 
-// A text begins with a token, which these tokenizers have no other for.
+// These tokenizers have no token that begins a text by itself.
 void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics) {
   const auto tokenizer = text_at(input.root, "dataset.tokenizer");
   if (tokenizer != "byte" && tokenizer != "char") return;

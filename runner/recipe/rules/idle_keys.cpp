@@ -1,8 +1,9 @@
 // Keys that are written and change nothing, because of another key.
 #include <array>
 
-#include "recipe/paths.h"
 #include "recipe/rules/rules.h"
+#include "recipe/schema/key_lookup.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -17,9 +18,8 @@ bool has_no_rotation(const Table& root) {
   return text_at(root, "model.position.type").value_or("rotary") != "rotary";
 }
 
-bool needs_no_multiple(const Table& root) {
-  return text_at(root, "model.activation").value_or("swiglu") != "swiglu" ||
-         integer_at(root, "model.feed_forward_size");
+bool has_no_gate(const Table& root) {
+  return text_at(root, "model.activation").value_or("swiglu") != "swiglu";
 }
 
 bool has_no_blocks(const Table& root) {
@@ -32,7 +32,7 @@ bool has_no_separator(const Table& root) {
 
 bool reads_no_vocabulary(const Table& root) {
   const auto tokenizer = text_at(root, "dataset.tokenizer");
-  return tokenizer == "byte" || tokenizer == "char";
+  return tokenizer == "byte" || tokenizer == "char" || tokenizer == "none";
 }
 
 bool scales_no_rate(const Table& root) {
@@ -41,43 +41,52 @@ bool scales_no_rate(const Table& root) {
 
 struct IdleKey {
   const char* path;
+  const char* other;  // the key that decides it
   Condition is_idle;
   const char* lacking;
 };
 
-constexpr const char* kSource = "'init_from'";
-constexpr const char* kRotary = "type = \"rotary\" in [model.position]";
+constexpr const char *kFrom = "model.init_from", *kSource = "'init_from'";
+constexpr const char *kPosition = "model.position.type",
+                     *kRotary = "type = \"rotary\" in [model.position]";
 constexpr std::array kIdleKeys = {
-    IdleKey{"model.init_names", has_no_source, kSource},
-    IdleKey{"model.init_partial", has_no_source, kSource},
-    IdleKey{"model.init_resize_vocabulary", has_no_source, kSource},
-    IdleKey{"model.position.rope_theta", has_no_rotation, kRotary},
-    IdleKey{"model.position.layout", has_no_rotation, kRotary},
-    IdleKey{"model.position.direction", has_no_rotation, kRotary},
-    IdleKey{"model.position.rope_scaling", has_no_rotation, kRotary},
-    IdleKey{"model.position.table_dtype", has_no_rotation, kRotary},
-    IdleKey{"model.feed_forward_multiple", needs_no_multiple,
-            "activation = \"swiglu\" and feed_forward_size = \"auto\""},
-    IdleKey{"dataset.block_documents", has_no_blocks, "'block_tokens'"},
-    IdleKey{"dataset.keep_separator", has_no_separator, "'separator'"},
-    IdleKey{"dataset.vocabulary", reads_no_vocabulary, "tokenizer = \"gpt2\" or \"huggingface\""},
-    IdleKey{"optimizer.lr_reference_tokens", scales_no_rate, "'lr_scaling'"},
+    IdleKey{"model.init_names", kFrom, has_no_source, kSource},
+    IdleKey{"model.init_partial", kFrom, has_no_source, kSource},
+    IdleKey{"model.init_resize_vocabulary", kFrom, has_no_source, kSource},
+    IdleKey{"model.position.rope_theta", kPosition, has_no_rotation, kRotary},
+    IdleKey{"model.position.layout", kPosition, has_no_rotation, kRotary},
+    IdleKey{"model.position.table_dtype", kPosition, has_no_rotation, kRotary},
+    IdleKey{"model.feed_forward_multiple", "model.activation", has_no_gate,
+            "activation = \"swiglu\""},
+    IdleKey{"dataset.block_documents", "dataset.block_tokens", has_no_blocks, "'block_tokens'"},
+    IdleKey{"dataset.keep_separator", "dataset.separator", has_no_separator, "'separator'"},
+    IdleKey{"dataset.vocabulary", "dataset.tokenizer", reads_no_vocabulary,
+            "tokenizer = \"gpt2\" or \"huggingface\""},
+    IdleKey{"optimizer.lr_reference_tokens", "optimizer.lr_scaling", scales_no_rate,
+            "'lr_scaling'"},
 };
 
-// "false" and 0 say that nothing is wanted.
-bool asks_for_something(const Table& root, const char* path) {
-  const Value* value = valid_at(root, path);
-  if (value == nullptr || !is_written(root, path)) return false;
-  const auto* is_on = value->as<bool>();
-  const auto* count = value->as<int64_t>();
-  return !(is_on && !*is_on) && !(count && *count == 0);
+// A default that is written out, as `exprun show` does, asks for nothing.
+bool asks_for_something(const RuleInput& input, const char* path) {
+  const Value* value = valid_at(input.root, path);
+  if (value == nullptr || !is_written(input.root, path)) return false;
+  const Schema* schema = schema_at(input.schemas, input.root, path);
+  if (schema == nullptr || !schema->contains("default")) return true;
+  return toml_text(*value) != toml_text(value_of_json((*schema)["default"], Origin::default_value));
+}
+
+// A recipe keeps keys for what a change of the command line, or a trial of a sweep, replaces.
+bool is_changed(const Table& root, const char* path) {
+  const Value* value = find_path(root, path);
+  return value != nullptr && value->origin == Origin::command_line;
 }
 
 }  // namespace
 
 void keys_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {
   for (const IdleKey& key : kIdleKeys) {
-    if (!asks_for_something(input.root, key.path) || !key.is_idle(input.root)) continue;
+    if (!asks_for_something(input, key.path) || !key.is_idle(input.root)) continue;
+    if (is_changed(input.root, key.other)) continue;
     const std::string name = last_part(key.path), lacking = key.lacking;
     diagnostics.push_back({place_of(input.root, key.path),
                            "'" + name + "' has no effect without " + lacking,

@@ -158,7 +158,7 @@ void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics) {
   if (find_path(input.root, "model.lora") == nullptr || is_written(input.root, "model.init_from"))
     return;
   diagnostics.push_back({place_of(input.root, "model.lora"),
-                         "the adapter trains beside random weights, which stay as they are",
+                         "the adapter trains beside random weights",
                          "set 'init_from' to the model that it is for, or remove [model.lora]",
                          {},
                          Severity::warning});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/table_schema.h"
@@ -170,8 +171,9 @@ std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::strin
       if (named) homes.push_back("[" + std::string(table) + "." + type + "]");
     if (named || types.empty()) continue;
     const bool all = types.size() == schemas.types(table).size();
+    for (std::string& type : types) type = '"' + type + '"';
     homes.push_back("[" + std::string(table) + "]" +
-                    (all ? "" : " of type \"" + types.front() + "\""));
+                    (all ? "" : " of type " + alternatives(types)));
   }
   return homes;
 }
@@ -183,9 +185,8 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
       parts.size() > 1 && std::find(types.begin(), types.end(), parts.front()) != types.end();
   if (of_evaluation && schema_at(schemas, root, "evaluation." + key) != nullptr)
     return "did you mean 'evaluation." + key + "'?";
-  const std::string type = join_path(parent_path(key), "type");
-  if (is_word_for_type(last_part(key)) && schema_at(schemas, root, type) != nullptr)
-    return "did you mean '" + type + "'?";
+  if (has_word_for_type(parent_path(key), last_part(key)))
+    return "did you mean '" + join_path(parent_path(key), "type") + "'?";
   if (const KeySynonym* synonym = key_synonym(last_part(key)))
     return *synonym->path
                ? "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?"

@@ -32,16 +32,15 @@ std::string help_for_synonym(const KeySynonym& synonym, const std::string& table
 
 std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
                          const std::string& key) {
-  const KeySynonym* synonym = key_synonym(key);
-  if (synonym && parent_path(synonym->path) == place.path && *synonym->path)
-    return help_for_synonym(*synonym, place.path);
-  if (!place.schema.kind().empty() && is_word_for_type(key)) return "did you mean 'type'?";
+  if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
+    return help_for_synonym(*here, place.path);
+  if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
   const std::vector<std::string> others = homes_of_key(schemas, key);
   const std::string own = "[" + place.path + "] of ";  // the right table, of another type
   if (others.size() == 1 && others.front().starts_with(own))
     return "it belongs to " + others.front().substr(own.size());
   if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
-  if (synonym) return help_for_synonym(*synonym, place.path);
+  if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
   if (names.size() > kMostChoices) return "";

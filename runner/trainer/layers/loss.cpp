@@ -27,11 +27,14 @@ at::ScalarType format_of_logits(const HeadForm& form) {
   return form.softcap > 0 || form.compute == at::kHalf ? at::kFloat : form.compute;
 }
 
-// Rows of logits at once: 64 MiB of them, whatever the batch; 2^27 logits on a GPU, which small
-// products would leave idle.
+// Rows of logits at once: 64 MiB of them, whatever the batch, or of a small weight as many as it
+// has elements, since it is read once for each; 2^27 logits on a GPU, which small products would
+// leave idle.
 int64_t chunk_rows(const at::Tensor& weight, const HeadForm& form) {
   const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
-  const int64_t elements = weight.is_cpu() ? (int64_t{1} << 26) / size : int64_t{1} << 27;
+  const int64_t of_weight = std::max(weight.numel(), int64_t{1} << 21);
+  const int64_t elements =
+      weight.is_cpu() ? std::min((int64_t{1} << 26) / size, of_weight) : int64_t{1} << 27;
   return std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
 }
 
@@ -64,11 +67,18 @@ at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadF
 }
 
 // Summed over the chunks in fp32, where it lies: it is as large as the weight. On a CPU by parts of
-// the vocabulary, whose products and transposed factors stay in its cache.
+// the vocabulary, since a product and its transposed factor are fastest in a cache.
 void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at::Tensor& hidden) {
   constexpr int64_t kPart = 512;
   const int64_t rows = of_logits.size(1), part = hidden.is_cpu() ? kPart : rows;
   const bool is_first = !sum.defined();
+  if (!hidden.is_cpu() && of_logits.scalar_type() == at::kFloat) {
+    if (is_first)
+      sum = linear_weight_gradient(of_logits, hidden);
+    else
+      sum.addmm_(of_logits.t(), hidden);
+    return;
+  }
   if (is_first) sum = at::empty({rows, hidden.size(1)}, hidden.options().dtype(at::kFloat));
   for (int64_t begin = 0; begin < rows; begin += part) {
     const int64_t count = std::min(part, rows - begin);

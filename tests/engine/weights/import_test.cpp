@@ -148,6 +148,29 @@ TEST_CASE("init_from: what differs alike in several blocks is told once") {
             "  'blocks.2.feed_forward_norm.bias' has the shape [3], not [16]");
 }
 
+TEST_CASE("init_from: blocks are told in order, and only as one where nothing else differs") {
+  const TemporaryFolder folder;
+  auto tensors = Built("", 7).tensors();
+  for (int i = 0; i < 12; ++i)
+    tensors.push_back({"bar." + std::to_string(i) + ".w", at::zeros({2})});
+  for (const int block : {1, 10, 3})
+    for (const int expert : {0, 1})
+      tensors.push_back(
+          {"foo." + std::to_string(block) + ".experts." + std::to_string(expert) + ".w",
+           at::zeros({2})});
+  tensors.push_back({"odd.99999999999999999999999.w", at::zeros({2})});
+  const auto file = folder.path() / "w.safetensors";
+  write_safetensors(file, tensors);
+  CHECK(refusal(init_from(file)) == "weights: '" + file.string() +
+                                        "' and the model of the recipe differ in 19 tensors:\n"
+                                        "  not in the model: 'bar.{0..11}.w'\n"
+                                        "  not in the model: 'foo.{1,3,10}.experts.0.w'\n"
+                                        "  not in the model: 'foo.{1,3,10}.experts.1.w'\n"
+                                        "  not in the model: 'odd.99999999999999999999999.w'\n"
+                                        "  model.init_partial = true loads the tensors that both "
+                                        "have");
+}
+
 TEST_CASE("init_from: a part is taken where that is asked for, and named") {
   const TemporaryFolder folder;
   const Built source("", 7), fresh("");

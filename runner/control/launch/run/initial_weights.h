@@ -1,6 +1,7 @@
 // [model] init_from, before a run begins: whether there is something to begin with.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "base/diagnostic.h"
@@ -8,6 +9,7 @@
 #include "control/launch/store_folder.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 
@@ -26,6 +28,10 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
 
 // The same lock, of a recipe whose init_from is a path; nothing where that is no checkpoint.
 std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe);
+
+// Warns where the run of the `checkpoint` that a new run begins with was trained on tokens that
+// mean other characters than those of `data`. Of subwords nothing is said: their names may differ.
+void warn_of_other_characters(const std::filesystem::path& checkpoint, const PreparedData& data);
 
 // Whether init_from may mean a run, which only its store can tell.
 bool may_begin_with_run(const ResolvedRecipe& recipe);

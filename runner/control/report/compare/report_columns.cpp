@@ -174,6 +174,19 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
   return ordered;
 }
 
+std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs) {
+  const bool differ = std::any_of(runs.begin(), runs.end(), [&](const ReportedRun& reported) {
+    return reported.run.origin != runs.front().run.origin;
+  });
+  if (!differ) return std::nullopt;
+  ComparedColumn column{{"origin", "forked at"}, {}};
+  for (const ReportedRun& reported : runs)
+    column.cells.push_back(reported.run.origin.empty()
+                               ? Cell{{}, "no fork"}
+                               : Cell::word(describe_origin(reported.run.origin)));
+  return column;
+}
+
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics) {

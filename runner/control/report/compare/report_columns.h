@@ -74,6 +74,10 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
                                               std::vector<std::vector<Cell>> cells, bool all);
 
+// Which checkpoint each run was forked from, where they differ in that: two runs with the same
+// recipe are two experiments then.
+std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
+
 // Parameters of the tables that experiments are usually about before others, then those that
 // divide the runs most: one that a single run changed tells little.
 std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);

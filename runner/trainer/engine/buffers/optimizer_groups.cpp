@@ -107,7 +107,7 @@ RecipeError takes_nothing(const Section& group, const std::string& name,
     if (matches_any(globs, parameter.name))
       return group.error("match", "all parameters that match group '" + name + "' are frozen",
                          "remove the group, or match less in 'frozen' of [optimizer]; with "
-                         "[model.lora] only the adapters and its 'trained' are trained");
+                         "[model.lora] only the adapters and what its 'trained' names are trained");
   return group.error("match", "no parameter matches group '" + name + "'",
                      "one parameter is named '" + parameters[parameters.size() / 2].name + "'");
 }

@@ -89,9 +89,15 @@ CheckpointState from_json(const json& json) {
   state.position.evaluated = json.at("evaluated");
   if (const auto& best = json.at("best"); !best.is_null())
     state.position.best = Best{best.at("value"), best.at("step")};
-  if (const auto value = json.find("improved_to"); value != json.end() && !value->is_null())
-    state.position.improved_to = *value;
-  state.position.without_improvement = json.value("without_improvement", int64_t{0});
+  // Written since early_stop compares with another value than the best.
+  const auto improved_to = json.find("improved_to");
+  if (improved_to == json.end())
+    state.position.improved_to =
+        state.position.best ? std::optional(state.position.best->value) : std::nullopt;
+  else if (!improved_to->is_null())
+    state.position.improved_to = *improved_to;
+  state.position.without_improvement =
+      json.value("without_improvement", json.value("without_best", int64_t{0}));
   if (const auto scale = json.find("loss_scale"); scale != json.end())
     state.position.loss_scale = {scale->at("value"), scale->at("updates")};
   state.position.optimizer_start = json.value("optimizer_start", int64_t{0});

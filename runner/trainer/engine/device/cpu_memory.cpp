@@ -80,11 +80,11 @@ void* BlockCache::use(Blocks::iterator idle) {
   return memory;
 }
 
-// The smallest that is large enough, unless half of it were left over; of equal ones the one that
-// was used last, which may be in a processor's cache.
+// The smallest that is large enough, unless more than a fifth of it were left over; of equal ones
+// the one that was used last, which may be in a processor's cache.
 BlockCache::Blocks::iterator BlockCache::idle_for(size_t bytes) {
   const auto fits = idle_.lower_bound(bytes);
-  if (fits == idle_.end() || fits->first > 2 * block_size(bytes)) return idle_.end();
+  if (fits == idle_.end() || fits->first > block_size(bytes) / 4 * 5) return idle_.end();
   return std::prev(idle_.upper_bound(fits->first));
 }
 

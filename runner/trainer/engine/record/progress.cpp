@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/terminal/console.h"
 #include "base/terminal/terminal.h"
+#include "base/utf8.h"
 #include "engine/data/token_dataset.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"
@@ -167,7 +168,7 @@ void Progress::evaluation(int64_t step, const std::string& name, const Evaluatio
   if (!result.problem.empty())
     log_info("step " + std::to_string(step) + ": " + name + ": " + result.problem);
   if (!result.text.empty())
-    log_info(name + " at step " + std::to_string(step) + ":\n" + result.text);
+    log_info(name + " at step " + std::to_string(step) + ":\n" + without_controls(result.text));
 }
 
 void Progress::rolled_back(const Position& position) {

@@ -41,9 +41,9 @@ void record_end(const StoredRun& run, const std::string& message) {
     Store(run.store, Store::Access::read_write)
         .record_event({run.id, now_ms(), "error", "end", message});
   } catch (const Error& error) {
-    log(LogLevel::debug, error.what());
     const auto lock = run.folder.lock();
     const UniqueFd file(::open(lock.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file) throw;  // what the store said
     const EndRecord words{run.attempt, now_ms(), RunState::failed, {}, {}, message};
     write_end_record(file.get(), words, lock);
   }

@@ -83,8 +83,18 @@ std::string range_text(const std::vector<int64_t>& numbers) {
   return text + '}';
 }
 
+// The first number of each name: in names of one line it is the same.
 std::string with_block(const std::string& line, const std::string& from, const std::string& to) {
-  return std::regex_replace(line, std::regex("\\." + from + "\\."), '.' + to + '.');
+  std::string result;
+  for (size_t begin = 0; begin <= line.size();) {
+    const size_t end = std::min(line.find(' ', begin), line.size());
+    std::string word = line.substr(begin, end - begin);
+    if (const size_t at = word.find('.' + from + '.'); at != word.npos)
+      word.replace(at + 1, from.size(), to);
+    result += (begin > 0 ? " " : "") + word;
+    begin = end + 1;
+  }
+  return result;
 }
 
 // Lines about a tensor each; those that are equal but for the number of a block become one.
@@ -93,7 +103,7 @@ std::vector<std::string> joined_blocks(const std::vector<std::string>& lines) {
     std::string line;
     std::vector<int64_t> numbers;
   };
-  static const std::regex number("\\.([0-9]+)\\.");
+  static const std::regex number("\\.([0-9]{1,9})\\.");
   std::vector<Group> groups;
   std::map<std::string, size_t> known;
   for (const std::string& line : lines) {
@@ -105,10 +115,15 @@ std::vector<std::string> joined_blocks(const std::vector<std::string>& lines) {
     if (has_block) groups[place->second].numbers.push_back(std::stoll(block[1]));
   }
   std::vector<std::string> result;
-  for (const auto& [line, numbers] : groups)
-    result.push_back(numbers.size() < 2
-                         ? line
-                         : with_block(line, std::to_string(numbers.front()), range_text(numbers)));
+  for (auto& [line, numbers] : groups) {
+    if (numbers.size() < 2) {
+      result.push_back(line);
+      continue;
+    }
+    const std::string first = std::to_string(numbers.front());
+    std::sort(numbers.begin(), numbers.end());
+    result.push_back(with_block(line, first, range_text(numbers)));
+  }
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "base/files/llmc_checkpoint.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "engine/buffers/optimizer_groups.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/pipeline.h"
 #include "engine/weights/adapter.h"
@@ -171,6 +172,7 @@ json export_weights(const RunFolder& run, const fs::path& checkpoint, const std:
   const fs::path folder = asked.at("folder").get<std::string>();
   if (asked.value("adapter", false)) {
     const auto base = model.find<std::string>("init_from").value_or("");
+    freeze(recipe.section("optimizer"), parameters);
     const auto files = write_adapter(plan, ours, *shapes.parameters, base, folder);
     return {{"step", state.position.step},
             {"tensors", parameters.size() - own.size()},
