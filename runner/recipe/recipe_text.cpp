@@ -74,7 +74,7 @@ void refuse_other_file(const Reading& reading, const fs::path& file) {
   if (reading.extended_from.empty() &&
       std::find(kOthers.begin(), kOthers.end(), file.extension()) != kOthers.end())
     fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
-         "to train on a text, write `exprun new NAME --path FILE` and run that recipe");
+         "to train on text, run `exprun new NAME --path FILE` and then that recipe");
 }
 
 std::string read_text(const Reading& reading, const fs::path& file) {

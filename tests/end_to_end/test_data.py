@@ -74,7 +74,7 @@ class Data(unittest.TestCase):
     def test_standard_input_says_how_it_can_be_split(self):
         said = self.data("prepare", "path=-", "--out", "made", text=b"hello", code=2)
         self.assertIn("error: standard input cannot be used here: its length is known only at its end\n", said)
-        self.assertIn("^ write validation_fraction=0 or validation_tokens=N, or save it in a file\n", said)
+        self.assertIn("^ write validation_fraction=0 or validation_tokens=N, or save it to a file\n", said)
         said = self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"", code=2)
         self.assertIn("error: the sources contain no text, so there are no tokens to train on\n", said)
         said = self.data("prepare", "path=/dev/stdin", "--out", "made", text=b"hello", code=2)

@@ -27,7 +27,7 @@
 #include "kernels/linear.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotation.h"
-#include "layers/loss.h"
+#include "layers/head.h"
 
 using namespace exprun;
 

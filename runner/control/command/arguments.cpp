@@ -55,7 +55,7 @@ const char* meaning(ExitCode code) {
       return "saved; run the same command again";
     case ExitCode::interrupted_int:
     case ExitCode::interrupted_term:
-      return "saved on a signal; the same command continues it";
+      return "saved after a signal; the same command continues";
   }
   return "";
 }

@@ -12,7 +12,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
-#include "control/launch/plan_cache.h"
+#include "control/launch/known_speed.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/run_device.h"
@@ -243,7 +243,7 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
           "If this machine lacks something (data, cores, number formats, disk space), check only "
-          "warns, and says if a run would not start here: because its data, its GPUs or the disk "
+          "warns, and says if a run would not start here because its data, its GPUs or disk "
           "space for its checkpoints are missing, or the device does not support its number "
           "format. The plan includes a time estimate if an earlier run of a similar "
           "model was timed.")

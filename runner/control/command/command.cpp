@@ -49,7 +49,7 @@ constexpr Command kCommands[] = {
     {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},
     {"rerun", "run a recipe again, and report what is different", run_rerun},
     {"ls", "list the runs", run_ls},
-    {"report", "compare runs: what was changed, and the results", run_report},
+    {"report", "compare runs: changes and results", run_report},
     {"compare", "show runs side by side: settings, code, results, curves", run_compare},
     {"plot", "plot curves of runs in the terminal or as SVG", run_plot},
     {"watch", "show a run or sweep live in the terminal", run_watch},

@@ -183,7 +183,7 @@ std::string curves_text(const Store& store, const std::vector<ReportedRun>& runs
 std::string plain_text_of(const Comparison& compared) {
   const auto section = [](const ResultTable& table, const std::string& same) {
     if (table.rows.empty()) return same;
-    return side_by_side_text(table, terminal_width(), wants_colours());
+    return side_by_side_text(table, terminal_width(), stdout_wants_color());
   };
   std::string text = section(compared.parameters.values, "parameters: the same\n") + '\n' +
                      section(compared.circumstances,

@@ -64,8 +64,8 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   Arguments arguments(
       "data prepare RECIPE|key=value...",
       "Turns text, JSON Lines or JSON into token shards. Running it again does nothing unless a "
-      "source has changed. If killed, run it again to continue, unless it read standard input; its "
-      "unfinished data is in FOLDER.partial, or in the store's folder, where exprun gc deletes it. "
+      "source has changed. If it is killed, run it again to continue (not with standard input). "
+      "Unfinished data is in FOLDER.partial, or in the store's folder, where exprun gc deletes it. "
       "Memory use does not grow with the text, but each thread holds a whole record, and a file "
       "compressed with zstd --long=N needs 2^N bytes.");
   arguments

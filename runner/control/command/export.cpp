@@ -231,7 +231,7 @@ int run_export(const Words& words, const Globals& globals) {
               "config.json, tokenizer, model card",
               offer::folders)
       .option("--llmc", "FILE", folder.llmc,
-              "write the model of one run, which must be GPT-2's, to a new file that llm.c reads",
+              "write the model of one run (GPT-2 only) to a new file that llm.c reads",
               offer::files)
       .option("--step", "N|best|last", folder.step,
               std::string("with --huggingface or --llmc: ") + kStepHelp,

@@ -41,11 +41,11 @@ constexpr const char* kTail =
     "  XDG_CACHE_HOME folder for caches: plans, kernel choices\n"
     "\n"
     "Examples:\n"
-    "  exprun recipes/quickstart.toml            train; Ctrl-C saves it, and the same\n"
+    "  exprun recipes/quickstart.toml            train; Ctrl-C saves and stops; the same\n"
     "                                            command continues it\n"
     "  exprun recipes/quickstart.toml lr=3e-4    with a different learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
-    "  exprun report                             compare what was run\n"
+    "  exprun report                             compare the runs\n"
     "\n"
     "exprun COMMAND --help explains a command; exprun schema explains the keys of recipes.\n";
 

@@ -362,7 +362,7 @@ int run_new(const Words& words, const Globals&) {
       .example("exprun new mine", "mine.toml, a byte-level GPT on text")
       .example("exprun new notes --path 'notes/*.md'", "the same with your own text")
       .example("exprun new tuned --from models/gpt2 --path 'notes/*.md'",
-               "continue the training of other weights");
+               "continue training existing weights");
   if (!arguments.parse(words)) return 0;
   if (!request.from.empty() && !is_huggingface_folder(request.from))
     throw Error(

@@ -98,11 +98,11 @@ int run_plot(const Words& words, const Globals& globals) {
               "step (default), tokens, or time (without the pauses of a resumed run)",
               offer::one_of({"step", "tokens", "time"}))
       .option("--smooth", "FACTOR", asked.smoothing,
-              "smooth by an exponential moving average, from 0 (none) to below 1")
+              "smooth with an exponential moving average: 0 (none) to below 1")
       .flag("--log-x", asked.curves.log_x, "logarithmic horizontal axis")
       .flag("--log-y", asked.curves.log_y, "logarithmic vertical axis")
       .option("--svg", "FILE", asked.svg, "write an SVG file instead", offer::files)
-      .option("--png", "FILE", asked.png, "write a PNG file instead, or besides an SVG file",
+      .option("--png", "FILE", asked.png, "write a PNG file instead, or along with an SVG file",
               offer::files)
       .number("--scale", asked.scale,
               "pixels of a PNG file per pixel of --width and --height (default: 2)", 1)

@@ -53,7 +53,7 @@ void declare(Asked& asked, Arguments& arguments) {
       .option("--columns", "A,B", asked.columns,
               "show these columns only; parameters and series are columns too; help lists them")
       .flag("--all-parameters", asked.all_parameters,
-            "show parameters that are the same in all runs too")
+            "also show parameters that are the same in all runs")
       .option("--sort", "COLUMN", asked.sort,
               "sort by a column, parameter or series: a metric best first, others lowest first "
               "(default: the first metric)")

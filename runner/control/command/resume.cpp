@@ -123,7 +123,7 @@ int run_resume(const Words& words, const Globals& globals) {
       .example("exprun resume @last checkpoint.every=\"100 steps\"",
                "the same, with fewer checkpoints")
       .example("exprun resume @last run.steps=2000",
-               "train longer, if that leaves the learning rates so far unchanged")
+               "train longer, if that leaves past learning rates unchanged")
       .note(
           "If the recipe does not say how often to evaluate, save and log, an extended run uses "
           "the same intervals as a run of the new length, from its first new step on.");

@@ -149,14 +149,14 @@ int run_recipe(const Words& words, const Globals& globals) {
   machines.add_to(arguments);
   arguments
       .note(
-          "Ctrl-C or SIGTERM saves, then ends; a second ends at once. A changed recipe starts a "
+          "Ctrl-C or SIGTERM saves, then exits; a second exits at once. A changed recipe starts a "
           "new run and shows the changes.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::diverged,
                    ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
                    ExitCode::interrupted_term})
       .example("exprun recipes/quickstart.toml lr=3e-4", "with a different learning rate")
       .example("exprun recipes/quickstart.toml --detach",
-               "in the background; exprun logs and exprun stop reach it")
+               "in the background; exprun logs and exprun stop find it")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
       .example("exprun recipes/quickstart.toml '~warmup' --new", "without its warm-up, once more");

@@ -281,7 +281,7 @@ int run_show(const Words& words, const Globals& globals) {
             "print and plot the learning rate of every group over the run")
       .flag("--json", asked.run.json,
             "print JSON: the hash, the recipe and, for a run, all that is known about it; with "
-            "--origin, where each key comes from; also with --diff and --schedule")
+            "--origin, where each key comes from; --diff and --schedule work too")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)

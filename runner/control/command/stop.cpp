@@ -145,7 +145,7 @@ int run_stop(const Words& words, const Globals& globals) {
           "trial stops its sweep; the same sweep command continues it.")
       .exit_codes(kReadsRuns)
       .example("exprun stop --all", "every run on this machine")
-      .example("exprun stop 'mine-*' --no-wait", "all of that name, without waiting");
+      .example("exprun stop 'mine-*' --no-wait", "all matching runs, without waiting");
   if (!arguments.parse(words)) return 0;
   if (references.empty() != all)
     throw Error(all ? "stop: --all leaves no run to name" : "stop: say which run, or --all",

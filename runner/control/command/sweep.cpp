@@ -58,7 +58,7 @@ Base base_of(Words& words, const StoreFolder& folder) {
     return latest_plain_run(folder);
   const std::string recipe = words[0];
   if (!recipe.empty() && !names_recipe(recipe))
-    throw Error("sweep: '" + recipe + "' is neither a recipe nor a command of sweep" +
+    throw Error("sweep: '" + recipe + "' is neither a recipe nor a sweep command" +
                     meant_subcommand(recipe),
                 ExitCode::bad_recipe);
   words.erase(words.begin());
@@ -195,7 +195,7 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
       .flag("--fail-fast", options.fail_fast,
-            "stop when a trial run here fails; the others save and end")
+            "stop when a trial fails here; the others save and end")
       .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "

@@ -14,7 +14,7 @@ std::string left_out_text(const std::vector<std::string>& columns, const std::st
 
 void print_plain(ResultTable table, const std::string& remedy) {
   std::vector<std::string> left_out;
-  exprun::print(to_plain(std::move(table), {terminal_width(), wants_colours()}, &left_out));
+  exprun::print(to_plain(std::move(table), {terminal_width(), stdout_wants_color()}, &left_out));
   if (left_out.empty()) return;
   std::fflush(stdout);
   log_info(left_out_text(left_out, remedy));

@@ -310,13 +310,13 @@ class Watch {
 
 void print_once(Watch& watch) {
   DashboardSize size = kSizeWithoutTerminal;
-  if (terminal_width()) size = {terminal_width(), size.lines, wants_colours()};
+  if (terminal_width()) size = {terminal_width(), size.lines, stdout_wants_color()};
   for (const std::string& line : lines_of(watch.look(), size)) print(line + '\n');
 }
 
 void watch_until_quit(Watch& watch) {
   FullScreen screen;
-  const bool colors = wants_colours();
+  const bool colors = stdout_wants_color();
   Dashboard seen;
   milliseconds pause(0);
   for (auto event = FullScreen::Event::none; event != FullScreen::Event::quit;

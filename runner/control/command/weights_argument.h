@@ -16,7 +16,7 @@ namespace exprun {
 inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last, @best), a checkpoint or a HuggingFace folder";
 inline constexpr const char* kTokenizerHelp =
-    "the tokenizer of a run on token shards or of a HuggingFace folder that has none: a "
+    "the tokenizer for a run on token shards or a HuggingFace folder without one: a "
     "tokenizer.json, or a vocabulary's folder or file";
 
 class WeightsArgument {

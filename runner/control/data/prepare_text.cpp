@@ -181,13 +181,13 @@ class Preparation {
       throw dataset_.error("path", "standard input cannot be used here: " + why, help);
     };
     if (how_.folder.empty())
-      refuse("only exprun data prepare --out FOLDER reads it", "save it in a file");
-    if (inputs_.sources().size() > 1) refuse("it must be the only source", "save it in a file");
+      refuse("only exprun data prepare --out FOLDER reads it", "save it to a file");
+    if (inputs_.sources().size() > 1) refuse("it must be the only source", "save it to a file");
     if (options_.tokenizer == "char")
-      refuse("its characters are known only at its end", "save it in a file");
+      refuse("its characters are known only at its end", "save it to a file");
     if (options_.validation_fraction > 0)
       refuse("its length is known only at its end",
-             "write validation_fraction=0 or validation_tokens=N, or save it in a file");
+             "write validation_fraction=0 or validation_tokens=N, or save it to a file");
   }
 
   std::unique_ptr<Tokenizer> tokenizer() const {

@@ -18,7 +18,7 @@ struct PreparedLaunch {
   PreparedData data;
   ResolvedRecipe resolved;                     // with the facts of the data
   int64_t steps = 0;                           // the run's length
-  std::optional<CheckpointFolder> checkpoint;  // the newest of `run` that is intact
+  std::optional<CheckpointFolder> checkpoint;  // of `run`: newest_to_continue_from()
   Provenance provenance;
   TrainerKind trainer = TrainerKind::cpu;
 };

@@ -18,7 +18,7 @@ size_t terminal_width() {
   return size.ws_col;
 }
 
-bool wants_colours() {
+bool stdout_wants_color() {
   return wants_color(STDOUT_FILENO);
 }
 

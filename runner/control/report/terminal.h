@@ -13,7 +13,7 @@ namespace exprun {
 size_t terminal_width();
 
 // Whether standard output is a terminal that wants colors.
-bool wants_colours();
+bool stdout_wants_color();
 
 // To standard output. A write that fails is seen by main when it ends.
 void print(std::string_view text);

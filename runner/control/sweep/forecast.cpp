@@ -11,7 +11,7 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/terminal/progress_line.h"
-#include "control/launch/plan_cache.h"
+#include "control/launch/known_speed.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/which_run.h"

@@ -179,8 +179,7 @@ void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnosti
   diagnostics.push_back(clash(input.root, {path, "schedule.type"},
                               "'decay_until' has no effect on schedule \"" +
                                   text_at(input.root, "schedule.type").value_or("") + "\"",
-                              "\"linear\", \"cosine\" and \"wsd\" end their decay there",
-                              Severity::warning));
+                              "only \"linear\", \"cosine\" and \"wsd\" use it", Severity::warning));
 }
 
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
@@ -192,7 +191,7 @@ void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
     const auto period = period_at(input.root, path);
     if (!period || period->unit != PeriodUnit::epochs || !is_written(input.root, path)) continue;
     diagnostics.push_back(
-        clash(input.root, {path, "dataset.order"}, "'" + last_part(path) + "' cannot count epochs",
+        clash(input.root, {path, "dataset.order"}, "'" + last_part(path) + "' cannot be in epochs",
               "dataset.order = \"random_offsets\" has no epochs: use steps or tokens"));
   }
 }

@@ -1,5 +1,5 @@
 // One update over the global batch. The loss of a micro-batch is a sum over its tokens
-// (layers/loss.h); backward multiplies it by 1 / valid tokens of the global batch, so that the
+// (layers/head.h); backward multiplies it by 1 / valid tokens of the global batch, so that the
 // gradients of the micro-batches add up to that of the mean, whatever their number.
 #pragma once
 

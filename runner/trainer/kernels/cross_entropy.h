@@ -1,4 +1,5 @@
-// Cross entropy and its gradient in one pass over the logits, in place: what a fused head uses.
+// Cross entropy and its gradient in one pass over the logits, in place: what a fused head uses
+// (layers/head.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

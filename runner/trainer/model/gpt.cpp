@@ -14,7 +14,7 @@
 
 #include "engine/model.h"
 #include "kernels/recompute.h"
-#include "layers/loss.h"
+#include "layers/head.h"
 #include "layers/norm.h"
 #include "layers/transformer_block.h"
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "control/launch/plan_cache.h"
+#include "control/launch/known_speed.h"
 #include "control/launch/run/new_run.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"

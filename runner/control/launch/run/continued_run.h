@@ -1,4 +1,5 @@
-// A further attempt of a run that has ended: from its newest intact checkpoint, or from step 0.
+// A further attempt of a run that has ended: from its newest checkpoint that is intact and finite,
+// or from step 0.
 #pragma once
 
 #include "control/launch/prepared_launch.h"

@@ -251,7 +251,7 @@ std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& o
 TerminalPlotOptions fitted_to_terminal() {
   TerminalPlotOptions options;
   if (const size_t width = terminal_width()) options.width = width;
-  options.colors = wants_colours();
+  options.colors = stdout_wants_color();
   return options;
 }
 

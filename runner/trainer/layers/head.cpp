@@ -1,4 +1,4 @@
-#include "layers/loss.h"
+#include "layers/head.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
