@@ -47,7 +47,7 @@ constexpr Command kCommands[] = {
     {"eval", "evaluate a run's newest checkpoint", run_eval},
     {"sample", "generate text from a run's newest checkpoint", run_sample},
     {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},
-    {"rerun", "run a recipe again, and report what is different", run_rerun},
+    {"rerun", "run a recipe again, and report what differs", run_rerun},
     {"ls", "list the runs", run_ls},
     {"report", "compare runs: changes and results", run_report},
     {"compare", "show runs side by side: settings, code, results, curves", run_compare},

@@ -30,7 +30,7 @@ const char* what_happened(RunState state) {
 }
 
 // The command that goes on with a run that ended like this one.
-std::string way_on(const Store& store, const RunRow& run) {
+std::string next_command(const Store& store, const RunRow& run) {
   if (!store.checkpoints(run.id).empty())
     return "exprun resume " + run.folder + "   continues it from its newest checkpoint";
   if (run.state == RunState::diverged)
@@ -41,7 +41,7 @@ std::string way_on(const Store& store, const RunRow& run) {
 [[noreturn]] void refuse_ended(const Store& store, const RunRow& run) {
   throw Error("launch: " + run.folder + " is this recipe's run, and " + what_happened(run.state) +
               " at step " + std::to_string(run.last_step) +
-              (run.message.empty() ? "" : ": " + run.message) + "\n  " + way_on(store, run) +
+              (run.message.empty() ? "" : ": " + run.message) + "\n  " + next_command(store, run) +
               "\n  --new   starts another run");
 }
 

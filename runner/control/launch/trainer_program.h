@@ -60,7 +60,8 @@ nlohmann::ordered_json compare_rates(const RecipeText& now, const RecipeText& be
 Diagnostics problems_of_weights(const RecipeText& text, const DatasetInfo& dataset_info = {});
 
 // What keeps a checkpoint from being loaded into what the recipe builds: {"model": [line],
-// "optimizer": [line]}. Throws likewise.
+// "has_other_shapes": of the model's tensors that are in both, "optimizer": [line]}. Throws
+// likewise.
 nlohmann::ordered_json compare_with_checkpoint(const RecipeText& text,
                                                const std::filesystem::path& checkpoint,
                                                const DatasetInfo& dataset_info);

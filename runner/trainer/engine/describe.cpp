@@ -166,8 +166,10 @@ json rates_comparison(const ResolvedRecipe& recipe, const ResolvedRecipe& before
 }
 
 json checkpoint_comparison(const ResolvedRecipe& recipe, const std::string& folder) {
-  const auto [model, optimizer] = differences_from(folder, build_train_state(recipe, at::kMeta));
-  return {{"model", model}, {"optimizer", optimizer}};
+  const TensorDifferences found = differences_from(folder, build_train_state(recipe, at::kMeta));
+  return {{"model", found.model},
+          {"has_other_shapes", found.has_other_shapes},
+          {"optimizer", found.optimizer}};
 }
 
 // Refuses weights that do not fit; nothing else is asked.

@@ -102,18 +102,12 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   if (!of_model.empty()) {
     said += "\nparameters:";
     add(said, of_model);
-    // Tensors of another shape are in both; those that only one has may be left out.
-    const bool fits_in_part =
-        std::none_of(of_model.begin(), of_model.end(), [](const std::string& line) {
-          return line.ends_with(" in the checkpoint") &&
-                 !line.ends_with("only in the checkpoint") &&
-                 !line.ends_with("not in the checkpoint");
-        });
     const std::string new_run =
         "; for a new run that begins with the weights that fit, add "
         "model.init_from=" +
         shell_quoted(origin.run.folder) +
         " model.init_partial=true to the command that runs the recipe";
+    const bool fits_in_part = !differences.at("has_other_shapes").get<bool>();
     throw Error(said + "\na fork keeps the model" + (fits_in_part ? new_run : ""),
                 ExitCode::bad_recipe);
   }

@@ -98,10 +98,6 @@ std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 // The characters of a char tokenizer, all bytes as one word, nothing for another tokenizer.
 std::optional<std::vector<std::string>> characters_of(const json& tokenizer) {
   const std::string type = tokenizer.is_object() ? tokenizer.value("type", "") : "";

@@ -189,6 +189,7 @@ class TensorComparison {
       return;
     }
     const at::Tensor found = stored_.tensor(name);
+    has_other_shapes_ = has_other_shapes_ || found.sizes() != shape;
     if (found.sizes() != shape)
       lines_.push_back(name + ": " + text_of(shape) + " in the recipe, " + text_of(found.sizes()) +
                        " in the checkpoint");
@@ -202,11 +203,13 @@ class TensorComparison {
     for (const std::string& name : unused_) all.push_back(name + ": only in the checkpoint");
     return all;
   }
+  bool has_other_shapes() const { return has_other_shapes_; }
 
  private:
   Safetensors stored_;
   std::set<std::string> unused_;
   std::vector<std::string> lines_;
+  bool has_other_shapes_ = false;
 };
 
 }  // namespace
@@ -217,6 +220,7 @@ TensorDifferences differences_from(const fs::path& folder, const TrainState& tra
   for (const auto& [name, target] : train_state.weights())
     model.look_up(name, target.sizes(), target.scalar_type());
   differences.model = model.lines();
+  differences.has_other_shapes = model.has_other_shapes();
   // Averages go with the optimizer's state: a fork drops both or neither.
   if (train_state.average && fs::exists(folder / kAverageFile)) {
     TensorComparison average(folder / kAverageFile);

@@ -61,6 +61,7 @@ void load_averages(const std::filesystem::path& folder, const TrainState& train_
 // Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
 struct TensorDifferences {
   std::vector<std::string> model, optimizer;  // `optimizer`: the averages' too
+  bool has_other_shapes = false;              // of the model's tensors that are in both
 };
 
 // `train_state` is one on the meta device, of a single process.
