@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <vector>
 
@@ -23,6 +24,13 @@ long page_faults() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;
+}
+
+// All that is mapped, in bytes.
+size_t address_space() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // Of these sizes, all in use at once.
@@ -50,6 +58,23 @@ TEST_CASE("block cache: a block is used again for its size and for little less")
   CHECK(cache.idle_bytes() == 0);
   CHECK(cache.put(same));
   CHECK(cache.take(3 * kMiB) != first);  // more than a fifth of it would be left over
+}
+
+TEST_CASE(
+    "block cache: a block of 2 MiB or more begins at a huge page, and nothing beside it is left") {
+  const size_t before = address_space();
+  {
+    BlockCache cache;
+    std::vector<void*> blocks;
+    for (const size_t size : {2 * kMiB, 3 * kMiB, 16 * kMiB}) {
+      blocks.push_back(cache.take(size));
+      CHECK(reinterpret_cast<uintptr_t>(blocks.back()) % (2 * kMiB) == 0);
+      std::memset(blocks.back(), 1, size);
+    }
+    CHECK(address_space() == before + 21 * kMiB);
+    for (void* const block : blocks) CHECK(cache.put(block));
+  }
+  CHECK(address_space() == before);
 }
 
 TEST_CASE("block cache: the smallest that fits is taken, of equal ones the last") {
