@@ -1,7 +1,11 @@
 #include "base/suggest.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iterator>
+
+#include "base/format_units.h"
 
 namespace exprun {
 namespace {
@@ -71,6 +75,9 @@ constexpr const char* kTracking =
     "set metrics.tensorboard=true";
 constexpr const char* kReading = "exprun reads ahead by itself";
 constexpr const char* kAttention = "exprun's attention is fused where that is faster";
+constexpr const char* kDataParallel =
+    "exprun splits the batch over ranks: parallelism.strategy is \"ddp\", or \"zero1\", which also "
+    "divides the optimizer's state";
 constexpr const char* kExtends = "a recipe names its parent: extends = \"base.toml\"";
 
 constexpr KeySynonym kKeys[] = {
@@ -143,10 +150,12 @@ constexpr KeySynonym kKeys[] = {
     {"eval_steps", "evaluation.val_loss.every", kPeriod},
     {"val_check_interval", "evaluation.val_loss.every", kPeriod},
     {"eval_iters", "evaluation.val_loss.tokens"},
+    {"interval", "checkpoint.every", kPeriod},
     {"save_interval", "checkpoint.every", kPeriod},
     {"save_every", "checkpoint.every", kPeriod},
     {"save_steps", "checkpoint.every", kPeriod},
     {"save_total_limit", "checkpoint.keep_last"},
+    {"keep_latest_k", "checkpoint.keep_last"},
     {"always_save_checkpoint", "checkpoint.every", kPeriod},
     {"early_stopping", "run.early_stop.patience"},
     {"early_stopping_patience", "run.early_stop.patience"},
@@ -191,7 +200,7 @@ constexpr KeySynonym kKeys[] = {
     {"n_inner", "model.feed_forward_size"},
     {"initializer_range", "model.initialization.std"},
     {"weight_tying", "model.tie_embeddings"},
-    {"local_batch_size", "batch.sequences"},
+    {"local_batch_size", "batch.micro_batch", kMicro},
     {"log_freq", "metrics.every"},
     {"load_best_model_at_end", "checkpoint.keep_best"},
     {"decay_lr", "schedule.type", ", as in \"constant\""},
@@ -209,6 +218,12 @@ constexpr KeySynonym kKeys[] = {
     {"num_gpus", "parallelism.world_size", kRanks},
     {"devices", "parallelism.world_size", kRanks},
     {"nproc_per_node", "parallelism.world_size", kRanks},
+    {"fsdp", "", kDataParallel},
+    {"fsdp_config", "", kDataParallel},
+    {"deepspeed", "", kDataParallel},
+    {"data_parallel_shard_degree", "", kDataParallel},
+    {"tensor_parallel_degree", "", kDataParallel},
+    {"pipeline_parallel_degree", "", kDataParallel},
     {"model_name_or_path", "model.init_from"},
     {"pretrained_model_name_or_path", "model.init_from"},
     {"random_seed", "run.seed"},
@@ -365,10 +380,25 @@ bool has_word_for_type(std::string_view table, std::string_view key) {
          std::end(kWordsForType);
 }
 
+std::optional<std::string> number_meant(std::string_view text) {
+  static constexpr std::string_view kSuffixes = "kKmMbB%%";
+  if (text.empty() || kSuffixes.find(text.back()) == text.npos) return std::nullopt;
+  double number = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || last != end || !(std::abs(number) < 1e9)) return std::nullopt;
+  const size_t kind = kSuffixes.find(text.back()) / 2;
+  if (kind == 3) return shortest(number / 100);
+  return std::to_string(std::llround(number * (kind == 0 ? 1e3 : kind == 1 ? 1e6 : 1e9)));
+}
+
 bool is_foreign_range(std::string_view text) {
-  return text.ends_with(')') && std::any_of(std::begin(kRanges), std::end(kRanges), [&](auto name) {
-           return text.starts_with(name) && text.substr(name.size()).starts_with('(');
-         });
+  return std::any_of(std::begin(kRanges), std::end(kRanges), [&](std::string_view name) {
+    if (!text.starts_with(name)) return false;
+    const std::string_view rest = text.substr(name.size());
+    const bool is_call = rest.starts_with('(') && rest.ends_with(')');
+    return is_call || (name != "log" && rest.starts_with(':'));
+  });
 }
 
 }  // namespace exprun

@@ -109,18 +109,6 @@ bool takes_list_of_text(const Schema& schema) {
          allows_type(schema["items"], "string");
 }
 
-// "1k", "2.5M": how large numbers are written elsewhere.
-std::optional<int64_t> number_with_suffix(std::string_view text) {
-  static constexpr std::string_view kSuffixes = "kKmMbB";
-  if (text.empty() || kSuffixes.find(text.back()) == text.npos) return std::nullopt;
-  double number = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || last != end || !(std::abs(number) < 1e9)) return std::nullopt;
-  const size_t kind = kSuffixes.find(text.back()) / 2;
-  return std::llround(number * (kind == 0 ? 1e3 : kind == 1 ? 1e6 : 1e9));
-}
-
 // Of a value with something behind it: "3e-4 steps=5", which the shell has joined to one word, or
 // "100 steps" for a number of them.
 std::string help_for_more_words(std::string_view text, const Schema& schema) {
@@ -168,9 +156,9 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
                "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
   if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
-  if (const auto number = number_with_suffix(text))
+  if (const auto number = number_meant(text))
     syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",
-               "write " + std::to_string(*number)}};
+               "write " + *number}};
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;
 }

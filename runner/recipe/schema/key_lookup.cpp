@@ -11,6 +11,8 @@
 namespace exprun {
 namespace {
 
+constexpr size_t kMostKeysNamed = 20;  // longer lists help nobody
+
 struct DeclaredKey {
   std::string path;
   const Schema* schema;
@@ -144,6 +146,7 @@ std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& p
     for (const Schema& choice : node.value("enum", Schema::array()))
       if (choice.is_string()) choices.push_back(choice.get<std::string>());
     if (choices.empty() && key == "type") choices = schemas.types(path);
+    if (const auto meant = value_synonym(text, choices)) return MeantKey{key, *meant};
     if (const auto near = nearest(text, choices)) return MeantKey{key, *near};
   }
   return std::nullopt;
@@ -178,6 +181,27 @@ std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::strin
   return homes;
 }
 
+std::string names_of_keys(const std::string& table, const std::vector<std::string>& keys) {
+  return keys.size() > kMostKeysNamed ? "`exprun schema " + table + "` names its keys"
+                                      : "the keys of [" + table + "] are " + listed(keys);
+}
+
+namespace {
+
+// For a key that is like none: a table like it, or what its own table has.
+std::string suggest_table(const SchemaSet& schemas, const Table& root, const std::string& key,
+                          const std::vector<std::string>& paths) {
+  const auto tables = paths_of(declared(schemas, root, true));
+  if (const auto near = nearest(key, tables)) return "did you mean '" + *near + "'?";
+  const std::string own = parent_path(key);
+  std::vector<std::string> keys;
+  for (const std::string& path : paths)
+    if (!own.empty() && parent_path(path) == own) keys.push_back(last_part(path));
+  return keys.empty() ? "`exprun schema` names the tables of a recipe" : names_of_keys(own, keys);
+}
+
+}  // namespace
+
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
   // One of an evaluation that the recipe does not have yet: "val_loss.tokens".
   const std::vector<std::string> parts = split_path(key), types = schemas.types("evaluation");
@@ -204,10 +228,7 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
       return "it belongs in " + home;
   if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
   const auto near = nearest(last_part(key), names);
-  if (!near) {
-    const auto table = nearest(key, paths_of(declared(schemas, root, true)));
-    return table ? "did you mean '" + *table + "'?" : "";
-  }
+  if (!near) return suggest_table(schemas, root, key, paths);
   for (const std::string& path : paths)
     if (parent_path(path) == parent_path(key) && last_part(path) == *near)
       return "did you mean '" + path + "'?";

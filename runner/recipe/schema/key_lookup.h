@@ -41,7 +41,10 @@ std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& p
 // Where a key is at home: "[optimizer]", "[schedule] of type \"wsd\"", "[evaluation.sample]".
 std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key);
 
-// "did you mean 'optimizer.lr'?" for a key that no path matches; may be empty.
+// "the keys of [checkpoint] are every and keep_last", or where to read them if they are many.
+std::string names_of_keys(const std::string& table, const std::vector<std::string>& keys);
+
+// "did you mean 'optimizer.lr'?" for a key that no path matches.
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key);
 
 }  // namespace exprun

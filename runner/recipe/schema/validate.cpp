@@ -15,8 +15,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kMostTables = 3;    // more homes of a key than this help nobody
-constexpr size_t kMostChoices = 20;  // longer lists are left out
+constexpr size_t kMostTables = 3;  // more homes of a key than this help nobody
 
 std::string quoted(const std::string& word) {
   return "'" + word + "'";
@@ -43,8 +42,7 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
-  if (names.size() > kMostChoices) return "";
-  return "its keys are " + listed(names);
+  return names_of_keys(place.path, names);
 }
 
 Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {

@@ -58,7 +58,7 @@ std::string help_for(const Schema& schema, const std::string& text) {
   const std::string number = text.substr(0, unit_begin), unit = text.substr(unit_begin);
   const auto meant = parse_period(text + " " + units_of(schema).front());
   if (unit.empty() && meant && meant->count > 0)
-    return "such as \"" + text + " " + units_of(schema).front() + "\"";
+    return "such as \"" + period_text(text, schema) + "\"";
   const bool fraction = parse_period(number + "epochs").has_value();
   if (fraction && (unit.starts_with("step") || unit.starts_with("token")))
     return "a number of " + unit + " must be whole";

@@ -44,8 +44,7 @@ std::string help_for_float(const Schema& schema, double number) {
 
 std::string help_for(const Schema& schema, const Value& value) {
   if (const auto* number = value.as<int64_t>(); number != nullptr && schema.contains("x-period"))
-    return "such as \"" + std::to_string(*number) + " " +
-           schema["x-period"].front().get<std::string>() + "\"";
+    return "such as \"" + period_text(std::to_string(*number), schema) + "\"";
   if (const auto* text = value.as<std::string>(); text != nullptr && !allows_type(schema, "object"))
     return help_for_string(schema, *text);
   if (const auto* number = value.as<double>()) {
@@ -75,6 +74,12 @@ std::optional<std::string> only_text(const Schema& schema) {
     text += pattern[i];
   }
   return text;
+}
+
+std::string period_text(const std::string& number, const Schema& schema) {
+  std::string unit = schema["x-period"].front();
+  if (number == "1") unit.pop_back();
+  return number + " " + unit;
 }
 
 bool has_right_type(const Schema& schema, const Value& value) {

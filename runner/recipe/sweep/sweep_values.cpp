@@ -279,7 +279,7 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
   if (const auto call = call_of(text, kLogUniform, place)) return {{}, interval_of(*call, true)};
   if (const auto call = call_of_log(text, place)) return {{}, interval_of(*call, true)};
   if (is_foreign_range(text)) {
-    const std::string name = text.substr(0, text.find('('));
+    const std::string name = text.substr(0, text.find_first_of("(:"));
     throw RecipeError(all, "'" + name + "' is not a sweep function", instead_of(name));
   }
   if (is_bare_interval(text))

@@ -258,14 +258,19 @@ bool is_no_value(std::string_view word) {
   return is_one_of(word, {"None", "none", "null", "Null", "nil"});
 }
 
-// The value of the line in which parsing stopped, if it is a word, a name or a path that lacks its
-// quotes; else empty. Parsing may go some way into "true", "inf" and "nan" before it stops.
-std::string_view text_without_quotes(const SourceSpan& stopped) {
+// The value of the line in which parsing stopped; empty if it has none.
+std::string_view value_of(const SourceSpan& stopped) {
   const std::string_view line = line_of(stopped.file->text, stopped.line);
   const size_t equals = line.find('=');
   if (equals == std::string_view::npos || stopped.column <= equals + 1 || is_header(line))
     return {};
-  const std::string_view value = trimmed(line.substr(equals + 1, line.find('#') - equals - 1));
+  return trimmed(line.substr(equals + 1, line.find('#') - equals - 1));
+}
+
+// The same if it is a word, a name or a path that lacks its
+// quotes; else empty. Parsing may go some way into "true", "inf" and "nan" before it stops.
+std::string_view text_without_quotes(const SourceSpan& stopped) {
+  const std::string_view value = value_of(stopped);
   const auto is_plain = [](char c) { return is_key_character(c) || c == '.' || c == '/'; };
   const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
                               !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
@@ -304,6 +309,10 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
     return {span_of(file, static_cast<size_t>(bare.data() - file->text.data()), bare.size()),
             "this is not a TOML value",
             is_no_value(bare) ? "TOML has no such value: leave the key out" : "put text in quotes"};
+  const std::string_view value = value_of(where);
+  if (const auto number = number_meant(value))
+    return {span_of(file, static_cast<size_t>(value.data() - file->text.data()), value.size()),
+            "'" + std::string(value) + "' is not a number", "write " + *number};
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;

@@ -199,7 +199,7 @@ TEST_CASE("sweep: a mistake in one axis hides no mistake in the others") {
         "                 ^^\n"
         "<override 3>:1:1: error: unknown key 'foo'\n"
         "    foo=1,2\n"
-        "    ^^^\n");
+        "    ^^^ `exprun schema` names the tables of a recipe\n");
 }
 
 TEST_CASE("sweep: a warning of every point is said once") {

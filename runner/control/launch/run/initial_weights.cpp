@@ -35,7 +35,9 @@ std::string run_meant(const std::string& words, const StoreFolder& folder) try {
 std::string how_to_get(const std::string& words) {
   for (const fs::path& file : {fs::path(words), fs::path(words) / kModelFile})
     if (const auto command = command_to_get(file.string())) return "get it: " + *command;
-  return "";
+  return "it takes a HuggingFace folder, a file of weights or a run (exprun ls); without it, "
+         "weights "
+         "are random";
 }
 
 std::string help_for(const std::string& words, const StoreFolder& folder) {
