@@ -303,6 +303,23 @@ class BadDisk(BadInput):
         self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
         self.assertIn("loss", self.exprun("--store", "disk", "plot", "@last").out)
 
+    def test_runs_on_a_disk_without_a_byte_left_can_be_removed(self):
+        self.mount("size=42m")
+        self.exprun("--store", "disk", "tiny.toml", "hidden_size=256")
+        used = self.disk_usage()
+        with contextlib.suppress(OSError), open(self.disk / "filler", "wb", buffering=0) as filler:
+            while filler.write(b"x" * 4096):
+                pass
+        self.exprun("--store", "disk", "rm", "tiny")
+        self.exprun("--store", "disk", "gc")
+        self.assertLess(self.disk_usage() - (self.disk / "filler").stat().st_size, used / 2)
+        self.assertEqual(self.rows("SELECT count(*) FROM run", store="disk"), [(0,)])
+        self.assertEqual((self.disk / "reserve").stat().st_size, 256 << 10)  # for the next time
+
+    def disk_usage(self):
+        space = os.statvfs(self.disk)
+        return (space.f_blocks - space.f_bfree) * space.f_bsize
+
     def test_a_disk_too_full_for_tensorboard(self):
         words = ("tiny.toml", "metrics.tensorboard=true", "checkpoint.every='5 steps'")
         process = self.start(*words, "steps=100000000")

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/files/disk_reserve.h"
 #include "base/files/file_lock.h"
 #include "base/format_units.h"
 #include "base/log.h"
@@ -199,6 +200,7 @@ int run_gc(const Words& words, const Globals& globals) {
   if (!wanted.archived && !wanted.data && !fs::exists(globals.store.database()) &&
       fs::exists(globals.store.data()))
     return gc_data(globals.store, wanted.dry_run);
+  const UsedDiskReserve reserve(globals.store.reserve());
   Store store = open_store_to_change(globals.store);
   const Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
+#include "base/files/disk_reserve.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
 #include "control/command/run_values.h"
@@ -107,6 +108,7 @@ int run_rm(const Words& words, const Globals& globals) {
       .example("exprun rm @last", "the newest run")
       .example("exprun rm --where 'state==\"failed\"'", "all that failed");
   if (!arguments.parse(words)) return 0;
+  const UsedDiskReserve reserve(globals.store.reserve());
   Store store = open_store_to_change(globals.store);
   const auto runs = runs_to_remove(store, globals.store, asked);
   if (runs.empty()) log_info("rm: no run matches");

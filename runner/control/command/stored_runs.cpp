@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
+#include "base/files/disk_reserve.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/strings.h"
@@ -75,6 +76,7 @@ Store open_store_to_change(const StoreFolder& folder) {
 
 Store open_store_to_write(const StoreFolder& folder) {
   Store store(folder.database(), Store::Access::read_write);
+  keep_disk_reserve(folder.reserve());
   store.reconcile_all();
   return store;
 }

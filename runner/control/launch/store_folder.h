@@ -15,6 +15,7 @@ struct StoreFolder {
   std::filesystem::path database() const { return path / "exprun.db"; }
   std::filesystem::path data() const { return path / "data"; }
   std::filesystem::path launch_lock() const { return path / "launch.lock"; }
+  std::filesystem::path reserve() const { return path / "reserve"; }  // base/files/disk_reserve.h
   RunFolder run(const std::string& folder) const { return {path / folder}; }
 };
 

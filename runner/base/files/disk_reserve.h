@@ -1,0 +1,24 @@
+// Room that is kept on a disk for what frees more of it: to remove files is to record that first.
+#pragma once
+
+#include <filesystem>
+
+namespace exprun {
+
+// Makes the file that keeps 256 KiB, unless it is there or the disk has little left.
+void keep_disk_reserve(const std::filesystem::path& file);
+
+// On a disk that is about full the file is removed until the end of this; it comes back if there is
+// room then.
+class UsedDiskReserve {
+ public:
+  explicit UsedDiskReserve(std::filesystem::path file);
+  ~UsedDiskReserve();
+  UsedDiskReserve(const UsedDiskReserve&) = delete;
+  UsedDiskReserve& operator=(const UsedDiskReserve&) = delete;
+
+ private:
+  std::filesystem::path file_;  // empty where nothing was removed
+};
+
+}  // namespace exprun
