@@ -221,6 +221,7 @@ DatasetInfo facts_of(const CaseFolder& folder) {
     return json.contains(name) ? std::optional(json[name].get<int64_t>()) : std::nullopt;
   };
   DatasetInfo dataset_info{fact("vocab_size"), fact("train_tokens"), fact("validation_tokens")};
+  dataset_info.most_validation_tokens = fact("most_validation_tokens");
   if (!json.contains("characters")) return dataset_info;
   dataset_info.characters.emplace();
   const auto characters = json["characters"].get<std::string>();

@@ -41,8 +41,10 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
 
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
-  if (!input.dataset_info.validation_tokens || !length) return;
-  const int64_t size = *input.dataset_info.validation_tokens;
+  const auto &exactly = input.dataset_info.validation_tokens,
+             &most = input.dataset_info.most_validation_tokens;
+  if ((!exactly && !most) || !length) return;
+  const int64_t size = exactly ? *exactly : *most;
   const int64_t predicted = predicted_tokens(input.root, size, *length);
   const char* first =
       blocks_are_separate(input.root) ? "the first token of each block" : "the first token";
@@ -52,8 +54,9 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
     if (!tokens || *tokens <= predicted) continue;
     diagnostics.push_back(clash(input.root, {key, "dataset.validation_fraction", "dataset.path"},
                                 "'tokens' must be <= " + std::to_string(predicted) +
-                                    ": the validation split has " + std::to_string(size) +
-                                    " tokens, and " + first + " is not predicted",
+                                    ": the validation split has " + (exactly ? "" : "at most ") +
+                                    std::to_string(size) + " tokens, and " + first +
+                                    " is not predicted",
                                 "\"auto\" takes the whole split"));
   }
 }
