@@ -73,4 +73,20 @@ RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {
   return row;
 }
 
+RunState state_after(ExitCode code) {
+  switch (code) {
+    case ExitCode::done:
+      return RunState::finished;
+    case ExitCode::diverged:
+      return RunState::diverged;
+    case ExitCode::preempted:
+      return RunState::preempted;
+    case ExitCode::interrupted_int:
+    case ExitCode::interrupted_term:
+      return RunState::interrupted;
+    default:
+      return RunState::failed;
+  }
+}
+
 }  // namespace exprun

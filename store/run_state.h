@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/diagnostic.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -33,5 +34,8 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity this_process();
+
+// How a run has ended whose trainer ended with this code.
+RunState state_after(ExitCode code);
 
 }  // namespace exprun

@@ -1,5 +1,6 @@
 // exprun-trainer: trains one run, or says what a recipe would need. The one place that catches.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -140,11 +141,17 @@ ExitCode perform(const TrainerOptions& options) {
   }
 }
 
-// Why a run ended, for its row; the launcher reads it. The store may be what failed.
-void record_failure(const TrainerOptions& options, const std::string& message) {
+const pid_t launcher = ::getppid();
+
+// For the run's row: why it failed, which the launcher reads, and all else where that was killed.
+// The store may be what failed.
+void record(const TrainerOptions& options, ExitCode code, const std::string& message) {
   if (options.task != TrainerOptions::Task::train || options.run.store.empty()) return;
   try {
-    record_end(options.run, message);
+    if (::getppid() != launcher)
+      record_end(options.run, code, message);
+    else if (!message.empty())
+      record_failure(options.run, message);
   } catch (const std::exception& error) {
     log(LogLevel::error, error.what());
   }
@@ -163,7 +170,7 @@ ExitCode fail(const TrainerOptions& options, ExitCode code, const std::string& m
   }
   log(LogLevel::error, message);
   write_error_file(message);
-  record_failure(options, message);
+  record(options, code, message);
   return code;
 }
 
@@ -174,7 +181,7 @@ ExitCode explain(const TrainerOptions& options) {
   } catch (const RecipeError& error) {
     show_diagnostics(error.diagnostics());
     write_error_file(error.what());
-    record_failure(options, error.what());
+    record(options, ExitCode::bad_recipe, error.what());
     return ExitCode::bad_recipe;
   } catch (const Error& error) {
     return fail(options, error.code(), error.what());
@@ -205,7 +212,9 @@ int main(int argc, char** argv) {
     options = parse_trainer_options(argc, argv);
     set_log_level(options.log_level);
     set_library_log(options.log_level);
-    end(for_launcher(options, perform(options)));
+    const ExitCode code = perform(options);
+    record(options, code, "");
+    end(for_launcher(options, code));
   } catch (...) {
     reserve.release();
     end(for_launcher(options, explain(options)));

@@ -228,7 +228,7 @@ class Ranks(ExprunTest):
         process.kill()
         self.finish(process)
         self.wait_until_gone()
-        self.assertIn("crashed", self.exprun("ls").out)
+        self.assertIn("interrupted", self.exprun("ls").out)
 
     def wait_until_gone(self):
         late = time.monotonic() + self.timeout

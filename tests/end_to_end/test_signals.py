@@ -108,9 +108,12 @@ class Signals(ExprunTest):
         self.assertEqual(self.finish(process).code, 130)
         self.assert_saved("interrupted")
 
-    def test_a_killed_launcher_leaves_a_crash_that_continues(self):
+    def test_a_launcher_killed_with_its_trainer_leaves_a_crash_that_continues(self):
         process = self.begin()
-        os.killpg(process.pid, signal.SIGKILL)
+        (trainer,) = children(process.pid)
+        process.send_signal(signal.SIGSTOP)  # so that it does not see how its trainer ends
+        for pid in (trainer, process.pid):
+            os.kill(pid, signal.SIGKILL)
         self.finish(process)
         self.assertIn("crashed", self.exprun("ls").out)
         self.assertRegex(self.exprun("show", "@last", "--attempts").out, r"\n +1 +0 +\d+  crashed ")
@@ -127,7 +130,7 @@ class Signals(ExprunTest):
         self.assertEqual(self.rows("SELECT signal FROM runs"), [(9,)])
         self.continue_for(20)
 
-    def test_a_trainer_does_not_outlive_its_launcher(self):
+    def test_a_trainer_does_not_outlive_its_launcher_but_saves_and_records_that(self):
         process = self.begin()
         (trainer,) = children(process.pid)
         process.kill()
@@ -136,6 +139,9 @@ class Signals(ExprunTest):
         while alive(trainer):
             self.assertLess(time.monotonic(), late, "the trainer still runs")
             time.sleep(0.02)
+        self.assert_saved("interrupted")
+        self.assertEqual(self.rows("SELECT exit_code FROM attempt"), [(143,)])
+        self.continue_for(20)
 
     def test_a_running_recipe_is_not_started_again(self):
         process = self.begin()

@@ -4,24 +4,13 @@
 #include <fstream>
 
 #include "base/diagnostic.h"
+#include "store/run_state.h"
 
 namespace exprun {
 
 RunState end_state(const ChildEnd& end) {
   if (end.signal) return RunState::killed;
-  switch (static_cast<ExitCode>(end.exit_code.value_or(1))) {
-    case ExitCode::done:
-      return RunState::finished;
-    case ExitCode::diverged:
-      return RunState::diverged;
-    case ExitCode::preempted:
-      return RunState::preempted;
-    case ExitCode::interrupted_int:
-    case ExitCode::interrupted_term:
-      return RunState::interrupted;
-    default:
-      return RunState::failed;
-  }
+  return state_after(static_cast<ExitCode>(end.exit_code.value_or(1)));
 }
 
 bool deserves_restart(const ChildEnd& end) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "store/end_record.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -36,17 +37,35 @@ std::string words_for(const StoredRun& run) {
          store_option(run.shown.path.parent_path());
 }
 
-void record_end(const StoredRun& run, const std::string& message) {
+namespace {
+
+// In the store by `action`, or in the run's lock file.
+template <class Action>
+void record(const StoredRun& run, const EndRecord& end, const Action& action) {
   try {
-    Store(run.store, Store::Access::read_write)
-        .record_event({run.id, now_ms(), "error", "end", message});
-  } catch (const Error& error) {
+    Store store(run.store, Store::Access::read_write);
+    action(store);
+  } catch (const Error&) {
     const auto lock = run.folder.lock();
     const UniqueFd file(::open(lock.c_str(), O_WRONLY | O_CLOEXEC));
     if (!file) throw;  // what the store said
-    const EndRecord words{run.attempt, now_ms(), RunState::failed, {}, {}, message};
-    write_end_record(file.get(), words, lock);
+    write_end_record(file.get(), end, lock);
   }
+}
+
+}  // namespace
+
+void record_failure(const StoredRun& run, const std::string& message) {
+  record(run, {run.attempt, now_ms(), RunState::failed, {}, {}, message}, [&](Store& store) {
+    store.record_event({run.id, now_ms(), "error", "end", message});
+  });
+}
+
+void record_end(const StoredRun& run, ExitCode code, const std::string& message) {
+  const EndRecord end{run.attempt, now_ms(), state_after(code), static_cast<int>(code),
+                      {},          message};
+  record(run, end,
+         [&](Store& store) { store.end_attempt(run.id, end.state, end.exit_code, {}, message); });
 }
 
 void record_libraries(const StoredRun& run, const std::string& json) {

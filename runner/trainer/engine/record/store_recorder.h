@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/diagnostic.h"
 #include "base/files/run_folder.h"
 #include "engine/checkpoint/checkpoint_writer.h"
 #include "engine/record/recorder.h"
@@ -29,7 +30,11 @@ std::string words_for(const StoredRun& run);
 
 // Why a run failed, for its launcher: an event, or where the store cannot take one a record in the
 // run's lock file. Throws Error.
-void record_end(const StoredRun& run, const std::string& message);
+void record_failure(const StoredRun& run, const std::string& message);
+
+// How a run ended whose launcher, which records that, is gone. `message`: why, if it failed. Throws
+// Error.
+void record_end(const StoredRun& run, ExitCode code, const std::string& message);
 
 class StoreRecorder : public Recorder {
  public:
