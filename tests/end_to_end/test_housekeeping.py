@@ -271,6 +271,18 @@ class Housekeeping(ExprunTest):
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
 
+    def test_a_merged_run_does_not_hide_the_own_one_of_its_recipe(self):
+        self.exprun("--store", "elsewhere", "tiny.toml")
+        self.exprun("merge", "elsewhere")
+        (merged,) = self.names()
+        self.assertIn("  folder      in another store, from which the run was merged\n", self.exprun("tiny.toml").out)
+        self.exprun("tiny.toml", "--new")
+        self.exprun("rm", merged)
+        self.exprun("gc")
+        (own,) = self.names()
+        self.exprun("merge", "elsewhere")  # it is the newest of the two now
+        self.assertIn(f"  folder      runs/{own}\n", self.exprun("tiny.toml").out)
+
     def test_run_again(self):
         self.exprun("tiny.toml")
         said = self.exprun("rerun", "tiny").err

@@ -93,7 +93,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_ranks_for_one_machine(store, run, "resume", overrides);
   if (request.extends) require_same_past(globals.store, run, text_before, request.text, overrides);
   if (run.state == RunState::finished && !request.extends) {
-    print(run_result(reported_run(store, run), (globals.store.shown / run.folder).string()));
+    print(run_result(reported_run(store, run), shown_folder(globals.store, run)));
     log_info("nothing to do: the run is finished");
     return {0, false};
   }

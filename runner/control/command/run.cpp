@@ -75,8 +75,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
       refuse_ended(store, launched.run);
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
-      print(run_result(reported_run(store, launched.run),
-                       (folder.shown / launched.run.folder).string()));
+      print(run_result(reported_run(store, launched.run), shown_folder(folder, launched.run)));
       if (has_other_data(launched.run, resolved, folder))
         log_warning(
             "the data that the recipe names is not what this run was trained on; --new trains on "

@@ -226,4 +226,11 @@ void require_state(const std::string& who, const std::string& name) {
   throw Error(who + ": there is no state '" + name + "' (" + list + ")", ExitCode::bad_recipe);
 }
 
+std::string shown_folder(const StoreFolder& folder, const RunRow& run) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder.run(run.folder).path, ignored)
+             ? (folder.shown / run.folder).string()
+             : "in another store, from which the run was merged";
+}
+
 }  // namespace exprun

@@ -34,7 +34,7 @@ nlohmann::ordered_json details_as_json(const RunDetails& details);
 
 // What came of one run, in a few lines.
 
-// `folder` as the user would write it. Ends with a line feed.
+// `folder`: where it is, as the user would write it. Ends with a line feed.
 std::string run_result(const ReportedRun& reported, const std::string& folder);
 
 }  // namespace exprun

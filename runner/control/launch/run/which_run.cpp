@@ -1,5 +1,10 @@
 #include "control/launch/run/which_run.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/files/file.h"
 #include "control/launch/launch.h"
 #include "control/launch/run/observed_run.h"
 
@@ -57,6 +62,10 @@ std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
   std::vector<RunRow> runs = store.runs(name, request.resolved.hash());
   std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = reconciled(store, run);
+  std::stable_partition(runs.begin(), runs.end(), [&](const RunRow& run) {
+    std::error_code ignored;
+    return std::filesystem::exists(folder_of(store.file()) / run.folder, ignored);
+  });
   return runs;
 }
 

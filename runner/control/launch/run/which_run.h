@@ -33,7 +33,7 @@ struct WhichRun {
   }
 };
 
-// `same` has the runs of the same name and hash, newest first, in their observed states.
+// `same` has the runs of the same name and hash, in their observed states, the one meant first.
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 
 // The same of what is to be launched, with what it says of the run: `instead_of`,
@@ -41,7 +41,8 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new);
 
 // Runs of the name, the hash and the origin of what is to be launched, reconciled, newest first: a
-// recipe alone never means a fork.
+// recipe alone never means a fork. Behind all others those whose folder is not here: runs that were
+// merged from another store.
 std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);
 
 }  // namespace exprun
