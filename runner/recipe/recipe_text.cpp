@@ -188,6 +188,8 @@ std::shared_ptr<const SourceFile> RecipeText::override_source(size_t index) cons
   const std::string& text = overrides[index];
   if (index < stored) return numbered_file("stored override", index + 1, text);
   if (index < stored + implied) return numbered_file("implied override", index - stored + 1, text);
+  const size_t found = overrides.size() - found_out;
+  if (index >= found) return numbered_file("added override", index - found + 1, text);
   return override_file(index - stored - implied + 1, text);
 }
 
@@ -205,6 +207,7 @@ std::string RecipeText::to_json() const {
   json["overrides"] = overrides;
   if (stored > 0) json["stored"] = stored;
   if (implied > 0) json["implied"] = implied;
+  if (found_out > 0) json["found_out"] = found_out;
   // A recipe is UTF-8; an override is whatever the shell passed.
   return json_text(json, 2, NotUtf8::replaced) + "\n";
 }
@@ -219,6 +222,7 @@ RecipeText RecipeText::from_json(const std::string& text) {
     recipe.overrides = json.at("overrides").get<std::vector<std::string>>();
     recipe.stored = json.value("stored", size_t{0});
     recipe.implied = json.value("implied", size_t{0});
+    recipe.found_out = json.value("found_out", size_t{0});
     if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
     return recipe;
   } catch (const nlohmann::json::exception& error) {

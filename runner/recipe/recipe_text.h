@@ -20,9 +20,10 @@ struct RecipeText {
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<std::string> overrides;  // "optimizer.lr=1e-3", in the order given
 
-  // The first of the overrides were stored with a run, and the next are what a command adds for its
-  // options. The user typed the rest, and counts only those.
-  size_t stored = 0, implied = 0;
+  // The first of the overrides were stored with a run, the next are what a command adds for its
+  // options, and the last what it has found out, such as which checkpoint init_from means. The user
+  // typed the rest, and counts only those.
+  size_t stored = 0, implied = 0, found_out = 0;
   // So many of the rest stand on one command line, where a key is hardly meant to be given twice.
   size_t typed = 0;
 

@@ -58,7 +58,7 @@ std::string advice_on_path(const StoreFolder& folder, const std::string& referen
 RecipeText read_stored(const std::string& json) {
   RecipeText text = RecipeText::from_json(json);
   text.stored = text.overrides.size();
-  text.implied = 0;
+  text.implied = text.found_out = 0;
   return text;
 }
 

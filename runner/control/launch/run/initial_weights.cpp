@@ -152,6 +152,7 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
   const auto begin_with = [&](const std::string& path, std::optional<FileLock> weights) {
     log_info("init_from: " + *words + " is " + path);
     text.overrides.push_back(kChange + toml_quoted(path));
+    ++text.found_out;
     return HeldRecipe{std::move(text), std::move(weights)};
   };
   if (const auto path = anew ? std::nullopt : meant_before(recipe, folder))
