@@ -138,6 +138,16 @@ class Fork(LaterTraining):
         self.assertNotIn(said, self.exprun("tiny.toml", *start).err)
         self.assertNotIn(said, self.exprun("tiny.toml", "path=more.txt", "init_resize_vocabulary=true", *start).err)
 
+    def test_weights_of_another_model_with_the_same_tensors_are_told(self):
+        self.exprun("tiny.toml", "steps=2")
+        said = (r"with model.num_heads = \d+, not 1\n    num_heads=1\n              \^ "
+                "with another value the same weights compute something else\n")
+        self.assertRegex(self.exprun("fork", "@last", "steps=3", "num_heads=1").err, "<override 2>:1:11: warning: .*" + said)
+        start = ("steps=1", "warmup=0 steps", "init_from=1", "num_heads=1")
+        self.assertRegex(self.exprun("tiny.toml", *start).err, said)
+        self.assertRegex(self.exprun("check", "tiny.toml", *start).err, said)
+        self.assertNotIn("warning", self.exprun("fork", "2", "steps=3", "dropout=0.1").err)
+
     def setUp(self):
         super().setUp()
         self.exprun("tiny.toml", "steps=40", "checkpoint.every=10 steps", "keep_last=20")
@@ -151,6 +161,12 @@ class Fork(LaterTraining):
         self.assert_same_end(fork, self.origin, 40)
         evaluations = "SELECT step, value FROM metrics WHERE name = 'val/loss' AND step > 20 AND run = {} ORDER BY step"
         self.assertEqual(self.rows(evaluations.format(2)), self.rows(evaluations.format(1)))
+
+    def test_it_is_told_apart_from_its_origin(self):
+        self.exprun("tiny.toml", "steps=41", "lr=0.5")
+        said = f"exprun: new run; differs from {self.origin.name}: run.steps: 44 (was 40)\n"
+        self.assertIn(said, self.exprun("fork", self.origin.name, "run.steps=44").err)
+        self.assertIn(f"exprun: new run, with the same settings as {self.origin.name}\n", self.exprun("rerun", self.origin.name).err)
 
     def test_where_it_comes_from_is_shown(self):
         self.exprun("fork", self.origin.name, "--step", "20", "lr=1e-3", "run.steps=30")

@@ -15,6 +15,7 @@
 #include "control/launch/known_speed.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/weights_meaning.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
@@ -136,6 +137,8 @@ class DataLook {
 void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
                  const DatasetInfo& dataset_info, const StoreFolder& folder, bool strict) {
   report.add_lacking(machine_problems(recipe));
+  if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
+    report.add(other_model(*from->as<std::string>(), recipe));
   if (!report.wrong(strict)) add_plan(report, text, recipe, dataset_info, folder);
 }
 

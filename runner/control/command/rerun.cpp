@@ -45,6 +45,7 @@ Performed rerun(const std::string& reference, const Words& overrides,
   const WorkingDirectory there(before);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
+  request.repeated = before;
   const Launch launched = launch_detecting_restart(store, globals.store, request, true);
   if (!launched.exit_code) return {ended_already(launched, "rerun"), false};
   if (launched.run.id == before.id) return performed(launched);  // @last, started anew

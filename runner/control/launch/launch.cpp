@@ -25,12 +25,17 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
+// The run whose recipe was changed; nothing where none was named.
+std::optional<RunRow> source_of(const LaunchRequest& request) {
+  return request.origin ? request.origin->run : request.repeated;
+}
+
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return begin_again(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
   const std::string difference =
-      request.trial ? "" : difference_from_newest(store, request.resolved);
+      request.trial ? "" : difference_from_known(store, request.resolved, source_of(request));
   if (!difference.empty()) log_info(difference);
   return begin_new_run(store, folder, request, prepared);
 }

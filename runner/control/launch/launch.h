@@ -33,6 +33,7 @@ struct LaunchRequest {
   std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
   bool extends = false;  // the run that is continued becomes one of this recipe
   std::optional<ForkOrigin> origin = std::nullopt;  // of the new run
+  std::optional<RunRow> repeated = std::nullopt;    // whose recipe it is, with changes
   // Of the checkpoint of another run that this one begins with: let go as soon as it is copied, or
   // its trainers have it, which keep it until they have loaded the weights.
   std::optional<FileLock>* held_weights = nullptr;

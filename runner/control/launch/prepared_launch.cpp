@@ -9,11 +9,15 @@
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/weights_meaning.h"
 #include "control/launch/trainer_program.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 // Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
@@ -49,6 +53,14 @@ void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& req
                        [&](const Diagnostic& other) { return other.message == warning.message; });
   });
   if (!more.empty()) show_diagnostics(more);
+}
+
+// Those that a new run begins with; empty where there are none. A sweep has said of its trials what
+// is to be said.
+fs::path first_weights(const ResolvedRecipe& resolved, const LaunchRequest& request) {
+  if (request.origin) return request.origin->checkpoint.path;
+  if (request.trial || !resolved.find("model.init_from")) return {};
+  return resolved.section("model").get<std::string>("init_from");
 }
 
 }  // namespace
@@ -100,9 +112,11 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   if (begins_with_weights && !request.trial)
     if (Diagnostics misfits = problems_of_weights(request.text, dataset_info); !misfits.empty())
       throw RecipeError(std::move(misfits));
-  if (!run && request.origin) warn_of_other_characters(request.origin->checkpoint.path, data);
-  if (begins_with_weights && !request.trial)
-    warn_of_other_characters(resolved.section("model").get<std::string>("init_from"), data);
+  if (const auto weights = first_weights(resolved, request); !run && !weights.empty()) {
+    warn_of_other_characters(weights, data);
+    if (const auto warnings = other_model(weights, resolved); !warnings.empty())
+      show_diagnostics(warnings);
+  }
   auto checkpoint = run ? checkpoint_of(store, *run, folder.run(run->folder)) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
@@ -111,8 +125,6 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
           gather_provenance(request.command_line, request.joined),
           trainer};
 }
-
-namespace fs = std::filesystem;
 
 WorkingDirectory::WorkingDirectory(const std::optional<RunRow>& run) {
   std::error_code error;

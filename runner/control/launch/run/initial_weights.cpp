@@ -100,36 +100,7 @@ std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
   return std::nullopt;
 }
 
-// The characters of a char tokenizer, all bytes as one word, nothing for another tokenizer.
-std::optional<std::vector<std::string>> characters_of(const json& tokenizer) {
-  const std::string type = tokenizer.is_object() ? tokenizer.value("type", "") : "";
-  if (type == "byte") return std::vector<std::string>{type};
-  if (type != "char") return std::nullopt;
-  return tokenizer.at("table").get<std::vector<std::string>>();
-}
-
-std::string named(const std::vector<std::string>& characters) {
-  return characters.size() == 1 ? "bytes" : std::to_string(characters.size()) + " characters";
-}
-
 }  // namespace
-
-void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& data) try {
-  const RunFolder run{checkpoint.parent_path().parent_path()};
-  std::error_code ignored;
-  if (!fs::exists(run.data(), ignored)) return;
-  const auto theirs = characters_of(PreparedData::load(run.data()).tokenizer);
-  const auto ours = characters_of(data.tokenizer);
-  if (!theirs || !ours) return;
-  const bool go_on =
-      ours->size() >= theirs->size() && std::equal(theirs->begin(), theirs->end(), ours->begin());
-  if (go_on) return;
-  log_warning("the weights of '" + checkpoint.string() + "' were trained with a tokenizer of " +
-              named(*theirs) + ", and the tokens of this data (" + named(*ours) +
-              ") stand for others: what the model has learned of its tokens is lost");
-} catch (const Error& error) {
-  log(LogLevel::debug, error.what());
-}
 
 bool may_begin_with_run(const ResolvedRecipe& recipe) {
   const std::string* const words = words_of(recipe);

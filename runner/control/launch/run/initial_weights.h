@@ -29,10 +29,6 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
 // The same lock, of a recipe whose init_from is a path; nothing where that is no checkpoint.
 std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe);
 
-// Warns where the run of the `checkpoint` that a new run begins with was trained on tokens that
-// mean other characters than those of `data`. Of subwords nothing is said: their names may differ.
-void warn_of_other_characters(const std::filesystem::path& checkpoint, const PreparedData& data);
-
 // Whether init_from may mean a run, which only its store can tell.
 bool may_begin_with_run(const ResolvedRecipe& recipe);
 

@@ -46,11 +46,13 @@ std::string describe_difference(const Parameters& now, const Parameters& before,
   return "new run; differs from " + run + ": " + text;
 }
 
-std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved) {
+std::string difference_from_known(const Store& store, const ResolvedRecipe& resolved,
+                                  std::optional<RunRow> source) {
   const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
-  if (runs.empty()) return "";
-  return describe_difference(parameter_rows(resolved), store.parameters(runs.front().id),
-                             runs.front().folder);
+  if (!source && !runs.empty()) source = runs.front();
+  if (!source) return "";
+  return describe_difference(parameter_rows(resolved), store.parameters(source->id),
+                             source->folder);
 }
 
 }  // namespace exprun

@@ -1,6 +1,7 @@
 // What a run does otherwise than another, by the keys of their recipes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ std::string differing_parameters(const std::vector<ParameterRow>& now,
 std::string describe_difference(const std::vector<ParameterRow>& now,
                                 const std::vector<ParameterRow>& before, const std::string& run);
 
-// That of the newest run of its name; empty if none has it.
-std::string difference_from_newest(const Store& store, const ResolvedRecipe& resolved);
+// That from `source`, else from the newest run of its name; empty if none has it.
+std::string difference_from_known(const Store& store, const ResolvedRecipe& resolved,
+                                  std::optional<RunRow> source);
 
 }  // namespace exprun

@@ -1,0 +1,94 @@
+#include "control/launch/run/weights_meaning.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/files/file.h"
+#include "base/files/run_folder.h"
+#include "base/log.h"
+#include "control/launch/run/huggingface_model.h"
+#include "recipe/recipe_text.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// The characters of a char tokenizer, all bytes as one word, nothing for another tokenizer.
+std::optional<std::vector<std::string>> characters_of(const json& tokenizer) {
+  const std::string type = tokenizer.is_object() ? tokenizer.value("type", "") : "";
+  if (type == "byte") return std::vector<std::string>{type};
+  if (type != "char") return std::nullopt;
+  return tokenizer.at("table").get<std::vector<std::string>>();
+}
+
+std::string named(const std::vector<std::string>& characters) {
+  return characters.size() == 1 ? "bytes" : std::to_string(characters.size()) + " characters";
+}
+
+RunFolder run_of(const fs::path& checkpoint) {
+  return {checkpoint.parent_path().parent_path()};
+}
+
+// Keys of [model], or tables there, that change what a model computes and not its tensors.
+constexpr std::string_view kMeaning[] = {
+    "num_heads", "num_key_value_heads", "head_dim",   "norm",           "position",
+    "qk_norm",   "sliding_window",      "activation", "embedding_norm", "logit_softcap"};
+
+bool is_of_meaning(std::string_view path) {
+  constexpr std::string_view kModel = "model.";
+  if (!path.starts_with(kModel)) return false;
+  path.remove_prefix(kModel.size());
+  return std::find(std::begin(kMeaning), std::end(kMeaning), path.substr(0, path.find('.'))) !=
+         std::end(kMeaning);
+}
+
+std::optional<ResolvedRecipe> recipe_with(const fs::path& weights) {
+  std::error_code ignored;
+  if (is_huggingface_folder(weights)) return try_resolve(recipe_of(weights, {})).recipe;
+  const fs::path recipe = run_of(weights).recipe();
+  if (!fs::exists(recipe, ignored)) return std::nullopt;
+  return try_resolve(RecipeText::from_json(read_file(recipe))).recipe;
+}
+
+}  // namespace
+
+void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& data) try {
+  const RunFolder run = run_of(checkpoint);
+  std::error_code ignored;
+  if (!fs::exists(run.data(), ignored)) return;
+  const auto theirs = characters_of(PreparedData::load(run.data()).tokenizer);
+  const auto ours = characters_of(data.tokenizer);
+  if (!theirs || !ours) return;
+  const bool go_on =
+      ours->size() >= theirs->size() && std::equal(theirs->begin(), theirs->end(), ours->begin());
+  if (go_on) return;
+  log_warning("the weights of '" + checkpoint.string() + "' were trained with a tokenizer of " +
+              named(*theirs) + ", and the tokens of this data (" + named(*ours) +
+              ") stand for others: what the model has learned of its tokens is lost");
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+}
+
+Diagnostics other_model(const fs::path& weights, const ResolvedRecipe& recipe) try {
+  const auto theirs = recipe_with(weights);
+  if (!theirs) return {};
+  Diagnostics warnings;
+  for (const auto& [path, was, is] : differences(*theirs, recipe))
+    if (is_of_meaning(path) && !was.empty() && !is.empty())
+      warnings.push_back({recipe.find(path)->where,
+                          "the weights of '" + weights.string() + "' were trained with " + path +
+                              " = " + was + ", not " + is,
+                          "with another value the same weights compute something else",
+                          {},
+                          Severity::warning});
+  return warnings;
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+  return {};
+}
+
+}  // namespace exprun
