@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
+#include "base/machine/processor.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/criterion.h"
@@ -86,10 +87,28 @@ std::optional<Store> store_if_any(const StoreFolder& folder) {
   return open_store(folder);
 }
 
+Forecast forecast_of(const SweepPlan& plan, const Store* store, const SweepOptions& options) {
+  return forecast(store, plan, options.retry_failed, options.jobs,
+                  static_cast<size_t>(own_cores().count()));
+}
+
 Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,
                      const SweepOptions& options) {
   const std::optional<Store> store = store_if_any(folder);
-  return forecast(store ? &*store : nullptr, plan, options.retry_failed, options.jobs);
+  return forecast_of(plan, store ? &*store : nullptr, options);
+}
+
+// Another machine may have what this one lacks.
+void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const SweepOptions& options) {
+  const Forecast ahead = forecast_of(plan, globals.store, options);
+  log_info(forecast_text(plan, ahead));
+  try {
+    require_startable(ahead.to_begin, globals.store);
+  } catch (const RecipeError& error) {
+    Diagnostics lacking = error.diagnostics();
+    for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
+    show_warnings(lacking, globals);
+  }
 }
 
 ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
@@ -115,7 +134,7 @@ bool may_train(const Forecast& ahead) {
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, bool yes) {
   Store store = open_store_to_write(globals.store);
-  const Forecast ahead = forecast(&store, plan, options.retry_failed, options.jobs);
+  const Forecast ahead = forecast_of(plan, &store, options);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   require_startable(ahead.to_begin, globals.store);
@@ -241,7 +260,7 @@ int run_sweep(const Words& words, const Globals& globals) {
       options.begun = begun;
       return run_all(plan, globals, options, base.recipe, yes);
     });
-  if (dry_run) log_info(forecast_text(plan, forecast_of(plan, globals.store, options)));
+  if (dry_run) say_what_is_ahead(plan, globals, options);
   const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;

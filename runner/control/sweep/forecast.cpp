@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/format_units.h"
@@ -60,15 +61,26 @@ int64_t step_to_go_on_from(const Store& store, const WhichRun& which) {
   return newest;
 }
 
+// Each trial begins where the first of those before it ends; one of unknown length takes as long as
+// the others on average.
+double time_of_all(std::vector<double> known, int64_t trials, size_t beside_each_other) {
+  const double mean =
+      std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+  known.resize(static_cast<size_t>(trials), mean);
+  std::vector<double> slots(beside_each_other);
+  for (const double seconds : known) *std::ranges::min_element(slots) += seconds;
+  return *std::ranges::max_element(slots);
+}
+
 }  // namespace
 
-Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs) {
+Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
+                  size_t cores) {
   Forecast result;
   result.jobs = jobs;
   std::optional<Speeds> speeds;
   if (store) speeds.emplace(*store);
-  double sum = 0, longest = 0;
-  int64_t known = 0;
+  std::vector<double> known;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = store ? which_run(runs_of(*store, trial), false) : WhichRun{};
     const bool is_running = which.run && which.run->state == RunState::running;
@@ -81,14 +93,11 @@ Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, 
     if (!has_begun) result.to_begin.push_back(&trial);
     if (!speeds) continue;
     if (const auto seconds = speeds->seconds(trial.resolved, step_to_go_on_from(*store, which))) {
-      sum += *seconds;
-      longest = std::max(longest, *seconds);
-      ++known;
+      known.push_back(*seconds);
     }
   }
-  if (known == 0) return result;
-  sum *= static_cast<double>(result.to_run) / static_cast<double>(known);
-  result.seconds = std::max(longest, sum / static_cast<double>(jobs));
+  if (!known.empty())
+    result.seconds = time_of_all(std::move(known), result.to_run, std::min(jobs, cores));
   return result;
 }
 

@@ -21,12 +21,13 @@ struct Forecast {
   // Of these, at the fastest speed that earlier runs of this host reached with the same model and
   // batch, and with what that run took beside its steps; of a trial to continue, what is left of
   // it. A trial without such a run counts as the mean of the others; nothing if there is no such
-  // run at all. Trials beside each other are taken to be as fast as alone.
+  // run at all. As many trials as there are cores are taken to be as fast as one alone.
   std::optional<double> seconds;
 };
 
-// Without a store no trial has begun.
-Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs);
+// Without a store no trial has begun. `cores`: that the trials share.
+Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
+                  size_t cores);
 
 // "sweep of 24 trials (3 seeds), 20 of them to run (3 finished, 1 pruned), about 12 min if run one
 // after another", "..., about 6 min if run 2 at a time"

@@ -371,7 +371,7 @@ class Scheduler {
     const bool began = !(now == ended.before);
     if (began ||
         (now.run && !needs_a_trainer(now.decision) && now.decision != Decision::refuse_ended))
-      return account(trial, now, News::yes);
+      return account(trial, now, News::yes, ended.process.end().signal == SIGKILL);
     if (stop_) {  // before its run was begun
       ++end_.interrupted;
       return;
@@ -382,7 +382,8 @@ class Scheduler {
   }
 
   // Another `exprun sweep` or a plain run has it: at the end we look again.
-  void account(const Trial& trial, const WhichRun& which, News news) {
+  // One whose launcher was killed has been stopped by nobody, though its trainer saved.
+  void account(const Trial& trial, const WhichRun& which, News news, bool was_killed = false) {
     if (is_running(which)) {
       elsewhere_.push_back(&trial);
       return;
@@ -394,7 +395,7 @@ class Scheduler {
       ++end_.finished;
     else if (run.state == RunState::pruned)
       pruned_.push_back(&trial);
-    else if (is_stopped(run) || stop_)
+    else if (stop_ || (is_stopped(run) && !was_killed))
       ++end_.interrupted;
     else
       return count_failed(trial, which);

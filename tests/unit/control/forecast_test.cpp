@@ -58,7 +58,7 @@ struct StoreOfRuns {
 
 TEST_CASE("sweep forecast: without an earlier run there is no time") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
-  const Forecast ahead = forecast(nullptr, plan, false, 2);
+  const Forecast ahead = forecast(nullptr, plan, false, 2, 8);
   CHECK(ahead.to_run == 3);
   CHECK(ahead.to_begin.size() == 3);
   CHECK(!ahead.seconds);
@@ -77,7 +77,7 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
   CHECK(fastest->tokens_per_second == 2 * kStepTokens);  // the median
   CHECK(fastest->other_seconds == 0);
 
-  const Forecast ahead = forecast(&runs.store, plan, false, 1);
+  const Forecast ahead = forecast(&runs.store, plan, false, 1, 8);
   CHECK(ahead.to_run == 2);
   CHECK(ahead.ended.at(RunState::finished) == 1);
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
@@ -100,7 +100,7 @@ TEST_CASE("sweep forecast: a single trial runs after no other") {
   const SweepPlan plan = plan_of_axes({"lr=1,2"});
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
-  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1)) ==
+  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1, 8)) ==
         "sweep of 2 trials, 1 of them to run, about 50 s");
 }
 
@@ -113,17 +113,19 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
     runs.store.record_checkpoint({interrupted, step, 1, 0, 0, ""});
   runs.add(plan.trials[2], RunState::failed, 90, {1});
 
-  const Forecast alone = forecast(&runs.store, plan, false, 1);
+  const Forecast alone = forecast(&runs.store, plan, false, 1, 8);
   CHECK(alone.to_run == 3);
   CHECK(alone.to_begin.size() == 2);
   CHECK(*alone.seconds == 50 + 50 + 20);
-  const Forecast two = forecast(&runs.store, plan, false, 2);
-  CHECK(*two.seconds == 60);
-  CHECK(forecast_text(plan, two) ==
-        "sweep of 5 trials, 3 of them to run (1 finished, 1 failed), about 1 min 0 s if run 2 at a "
-        "time; --retry-failed starts again those that failed");
-  CHECK(*forecast(&runs.store, plan, false, 8).seconds == 50);  // no trial is shorter
-  CHECK(*forecast(&runs.store, plan, true, 1).seconds == 50 + 50 + 50 + 20);
+  const Forecast two = forecast(&runs.store, plan, false, 2, 8);
+  CHECK(*two.seconds == 50 + 20);
+  CHECK(
+      forecast_text(plan, two) ==
+      "sweep of 5 trials, 3 of them to run (1 finished, 1 failed), about 1 min 10 s if run 2 at a "
+      "time; --retry-failed starts again those that failed");
+  CHECK(*forecast(&runs.store, plan, false, 8, 8).seconds == 50);  // no trial is shorter
+  CHECK(*forecast(&runs.store, plan, false, 8, 1).seconds == *alone.seconds);
+  CHECK(*forecast(&runs.store, plan, true, 1, 8).seconds == 50 + 50 + 50 + 20);
 }
 
 TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpoint") {
@@ -133,7 +135,7 @@ TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpo
   const int64_t killed = runs.add(plan.trials[1], RunState::killed, 60, {1});
   runs.store.record_checkpoint({killed, 40, 1, 0, 0, "step_00000040"});
   runs.add(plan.trials[2], RunState::crashed, 60, {1});
-  CHECK(*forecast(&runs.store, plan, false, 1).seconds == 30 + 50);
+  CHECK(*forecast(&runs.store, plan, false, 1, 8).seconds == 30 + 50);
 }
 
 TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for some") {
@@ -141,7 +143,7 @@ TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for 
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::interrupted, 100, {2});
   runs.add(plan.trials[39], RunState::interrupted, 100, {1});
-  const Forecast ahead = forecast(&runs.store, plan, false, 1);
+  const Forecast ahead = forecast(&runs.store, plan, false, 1, 8);
   CHECK(ahead.to_run == 40);
   CHECK(*ahead.seconds == 40 * 50);
 }
