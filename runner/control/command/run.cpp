@@ -31,10 +31,16 @@ const char* what_happened(RunState state) {
 
 // The command that goes on with a run that ended like this one.
 std::string next_command(const Store& store, const RunRow& run) {
-  if (!store.checkpoints(run.id).empty())
+  const bool has_checkpoint = !store.checkpoints(run.id).empty();
+  if (run.state == RunState::diverged)  // what is repeated exactly diverges again
+    return (has_checkpoint
+                ? "exprun fork " + run.folder +
+                      " lr=...   continues from its newest checkpoint with a change, --step N from "
+                      "an earlier one\n  "
+                : "") +
+           "exprun rerun " + run.folder + " lr=...   trains it again with a change";
+  if (has_checkpoint)
     return "exprun resume " + run.folder + "   continues it from its newest checkpoint";
-  if (run.state == RunState::diverged)
-    return "exprun rerun " + run.folder + " lr=...   trains it again with a change";
   return "exprun resume " + run.folder + "   trains it again from the start: it has no checkpoint";
 }
 

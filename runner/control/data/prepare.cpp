@@ -84,11 +84,14 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
 Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const bool text = is_raw(recipe);
   const Value* validation = recipe.find("dataset.validation");
-  if (!validation && !(text && may_have_unused_keys(dataset_table(recipe)))) return {};
   const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
+  const bool may_repeat = text && train->as<Array>() != nullptr;
+  if (!validation && !may_repeat && !(text && may_have_unused_keys(dataset_table(recipe))))
+    return {};
   const SplitSources sources = find_split_sources(*train, validation, libtorch);
   Diagnostics warnings = trained_validation(sources);
   if (!text) return warnings;
+  for (Diagnostic& repeated : repeated_text(sources)) warnings.push_back(std::move(repeated));
   for (Diagnostic& unused : unused_keys(dataset_table(recipe), sources))
     warnings.push_back(std::move(unused));
   return warnings;

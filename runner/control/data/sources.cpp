@@ -341,4 +341,18 @@ Diagnostics trained_validation(const SplitSources& sources) {
   return {};
 }
 
+Diagnostics repeated_text(const SplitSources& sources) {
+  std::set<Identity> known;
+  for (const Source& source : sources.train) {
+    const auto same = identity(source);
+    if (same && !known.insert(*same).second)
+      return {{source.where,
+               "'" + source.file.string() + "' is named twice, and its text is read twice",
+               "remove one of them",
+               {},
+               Severity::warning}};
+  }
+  return {};
+}
+
 }  // namespace exprun

@@ -53,4 +53,7 @@ SplitSources find_split_sources(const Value& train, const Value* validation,
 // A warning at the first file that is read into both splits.
 Diagnostics trained_validation(const SplitSources& sources);
 
+// A warning at the first file that is in the training split twice.
+Diagnostics repeated_text(const SplitSources& sources);
+
 }  // namespace exprun

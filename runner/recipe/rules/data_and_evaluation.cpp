@@ -87,9 +87,9 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
     if (read < kSoonRead || read * kForwardShare < trained) continue;
     const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
     // An evaluation that is there by default has no place in the recipe; the length has.
-    const Value* table = find_path(input.root, path);
-    const bool is_default = table == nullptr || table->origin == Origin::default_value;
-    diagnostics.push_back({place_of(input.root, is_default ? "run.steps" : key),
+    const char* const length_key =
+        is_written(input.root, "run.length") ? "run.length" : "run.steps";
+    diagnostics.push_back({place_of(input.root, is_written(input.root, path) ? key : length_key),
                            "[" + path + "] takes longer than the training: it reads " +
                                pluralize(tokens, "token") + ' ' + pluralize(times, "time") +
                                ", but the run trains on " +
