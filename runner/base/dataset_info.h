@@ -14,6 +14,10 @@ struct DatasetInfo {
   std::optional<std::u32string> characters =
       {};  // all that the tokenizer knows, if it takes characters
 
+  // Of examples: the shortest sequences that hold one of them whole, and the beginning of one up to
+  // its first learned token.
+  std::optional<int64_t> shortest_example = {}, shortest_beginning = {};
+
   // Of a text that is not prepared yet: there cannot be more.
   std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};
 

@@ -1,5 +1,6 @@
 #include "text/prepared_data.h"
 
+#include <algorithm>
 #include <span>
 #include <type_traits>
 
@@ -7,7 +8,9 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/utf8.h"
+#include "text/examples.h"
 
 namespace exprun {
 namespace {
@@ -122,12 +125,50 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 }  // namespace
 
 // How many tokens of examples are trained on depends on the length of sequences.
+namespace {
+
+struct Shortest {
+  std::optional<int64_t> whole, beginning;  // in inputs
+};
+
+// Nothing where the files are gone.
+Shortest shortest_examples(const PreparedData& data) try {
+  Shortest shortest;
+  const auto keep_least = [](std::optional<int64_t>& least, int64_t tokens) {
+    least = std::min(least.value_or(tokens), tokens);
+  };
+  int64_t tokens = 0, given = 0;  // of the example; those before its response
+  bool is_learned = false;
+  for (const uint32_t word : read_segment_words(data.train_segments)) {
+    const Segment segment = segment_of(word);
+    is_learned = is_learned || (segment.is_learned && segment.tokens > 0);
+    if (!is_learned) given += segment.tokens;
+    tokens += segment.tokens;
+    if (!segment.ends_example) continue;
+    if (is_learned && tokens > 1) {  // the last token is no input
+      keep_least(shortest.whole, tokens - 1);
+      keep_least(shortest.beginning, std::max<int64_t>(given, 1));
+    }
+    tokens = given = 0;
+    is_learned = false;
+  }
+  return shortest;
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+  return {};
+}
+
+}  // namespace
+
 DatasetInfo facts_of(const PreparedData& data) {
   DatasetInfo facts{data.vocab_size, token_count(data.train), token_count(data.validation),
                     characters_of(data.tokenizer)};
   if (data.train_segments.empty()) return facts;
   facts.train_tokens.reset();
   if (facts.validation_tokens > 0) facts.validation_tokens.reset();
+  const auto shortest = shortest_examples(data);
+  facts.shortest_example = shortest.whole;
+  facts.shortest_beginning = shortest.beginning;
   return facts;
 }
 

@@ -1,5 +1,6 @@
 """Fine-tuning data: records of instructions are trained on, shown and refused with their place."""
 import json
+import re
 import unittest
 
 from support import TINY, ExprunTest
@@ -88,8 +89,15 @@ class Instruction(ExprunTest):
         self.assertIn("ft.toml:", refused.err)
 
     def test_sequences_without_room_for_a_response_are_refused(self):
-        refused = self.exprun("ft.toml", "sequence_length=16", code=2)
-        self.assertIn("no example has a response within sequence_length, 16 tokens", refused.err)
+        said = (r"<override 1>:1:17: error: 'sequence_length' is 16, but the shortest prompt with its template has (\d+) tokens\n"
+                r"    sequence_length=16\n {20}\^\^ choose a length of at least \1, or a template that adds less\n")
+        refused = self.exprun("ft.toml", "sequence_length=16", code=2).err
+        self.assertRegex(refused, said)
+        self.assertEqual(self.rows("SELECT count(*) FROM run"), [(0,)])
+        self.assertRegex(self.exprun("check", "ft.toml", "sequence_length=16", code=2).err, said)  # the data are prepared
+        least = int(re.search(said, refused).group(1))
+        self.exprun("ft.toml", f"sequence_length={least - 1}", code=2)
+        self.exprun("ft.toml", f"sequence_length={least}", "validation_fraction=0", "steps=1")
 
 
 if __name__ == "__main__":

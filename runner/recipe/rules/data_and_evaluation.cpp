@@ -129,6 +129,22 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " + short_splits, help));
 }
 
+void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto length = sequence_length(input.root);
+  const bool whole = text_at(input.root, "dataset.too_long") == "drop";
+  const auto least =
+      whole ? input.dataset_info.shortest_example : input.dataset_info.shortest_beginning;
+  if (!length || !least || *length >= *least) return;
+  const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
+                                                                          : "model.context_length";
+  diagnostics.push_back(clash(
+      input.root, {key, "dataset.template", "dataset.path", "dataset.too_long"},
+      "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " +
+          (whole ? "the shortest example has " : "the shortest prompt with its template has ") +
+          pluralize(*least, "token"),
+      "choose a length of at least " + std::to_string(*least) + ", or a template that adds less"));
+}
+
 // Else the border would divide a block, and shift all that follow.
 void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics) {
   const auto tokens = integer_at(input.root, "dataset.validation_tokens");

@@ -49,6 +49,7 @@ constexpr Rule kRules[] = {
     validation_covers_evaluation,
     evaluations_take_less_than_training,
     data_hold_a_sequence,
+    sequences_hold_an_example,
     packed_validation_is_whole_blocks,
     templates_have_fields,
     keys_have_an_effect,

@@ -75,6 +75,7 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics);
 void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& diagnostics);
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics);
+void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics);
 void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics);
 void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics);
 void keys_have_an_effect(const RuleInput& input, Diagnostics& diagnostics);
