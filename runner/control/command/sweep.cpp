@@ -18,6 +18,7 @@
 #include "control/sweep/forecast.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run_trials.h"
+#include "control/sweep/startable.h"
 #include "control/sweep/trial_process.h"
 
 namespace exprun {

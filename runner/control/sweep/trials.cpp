@@ -1,20 +1,16 @@
 #include "control/sweep/trials.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 
 #include "base/format_units.h"
 #include "base/json_text.h"
-#include "base/log.h"
 #include "base/machine/processor.h"
 #include "base/process/ordered_workers.h"
 #include "base/strings.h"
-#include "control/launch/run/initial_weights.h"
-#include "control/launch/trainer_program.h"
+#include "control/sweep/axis_mistakes.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
@@ -147,70 +143,6 @@ Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& tria
   return {warning};
 }
 
-std::vector<std::string> differing_keys(const ResolvedRecipe& a, const ResolvedRecipe& b) {
-  const auto leaves = a.leaves(false);
-  const std::set<std::pair<std::string, std::string>> all(leaves.begin(), leaves.end());
-  std::vector<std::string> keys;
-  for (const auto& leaf : b.leaves(false))
-    if (!all.contains(leaf)) keys.push_back(leaf.first);
-  return keys;
-}
-
-// Where two points come to the same run with different values of what makes no other run: which
-// axes ask for that.
-Diagnostics one_run_of(const SweepPoint& point, const std::vector<std::string>& keys) {
-  Diagnostics diagnostics;
-  for (const SweepChange& change : point) {
-    const std::string key = key_of(change.override);
-    const std::string value = change.override.substr(change.override.find('=') + 1);
-    if (std::any_of(keys.begin(), keys.end(), [&](auto& one) { return may_be_same_key(one, key); }))
-      diagnostics.push_back(
-          {change.key, "'" + key + "' cannot be swept: all its values give the same trial",
-           "start a run for each value: exprun RECIPE --new " + shell_quoted(key + "=" + value)});
-  }
-  return diagnostics;
-}
-
-Diagnostic other_unit(const SweepChange& change, const SweepChange& before) {
-  const std::string key = key_of(change.override), known = key_of(before.override);
-  return {change.key, "'" + key + "' says the same as '" + known + "' in another unit",
-          "give one of them"};
-}
-
-Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
-  const std::string key = key_of(change.override);
-  const std::string known = key_of(before.override);
-  return {change.key, "'" + key + "' is given twice",
-          key == known ? "give all its values together: " + key + "=a,b"
-                       : "'" + known + "' is the same key; give all its values there"};
-}
-
-// The path of the key that a recipe may have instead: batch.tokens of batch.sequences; else empty.
-std::string alternative_to(const std::string& path, const Table& root) {
-  const Schema* schema = schema_at(SchemaSet::embedded(), root, path);
-  if (schema == nullptr || !schema->contains("x-instead-of")) return "";
-  return join_path(parent_path(path), (*schema)["x-instead-of"].get<std::string>());
-}
-
-// Of axes for one key only the last would count, and so of two keys of which a recipe has one. The
-// overrides of the recipe have the paths that the keys of the point mean, behind others.
-Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe) {
-  const std::vector<std::string>& whole = recipe.overrides();
-  const size_t first = whole.size() - point.size();
-  Diagnostics diagnostics;
-  std::map<std::string, const SweepChange*> known;
-  for (size_t i = 0; i < point.size(); ++i) {
-    const std::string path = key_of(whole[first + i]);
-    const auto other = known.find(alternative_to(path, recipe.root()));
-    const bool is_reset = whole[first + i].starts_with('~');
-    if (other != known.end() && !is_reset && !other->second->override.starts_with('~'))
-      diagnostics.push_back(other_unit(point[i], *other->second));
-    const auto [before, is_new] = known.try_emplace(path, &point[i]);
-    if (!is_new) diagnostics.push_back(same_key(point[i], *before->second));
-  }
-  return diagnostics;
-}
-
 // "trials=24" is no axis: what changes [sweep] itself goes over to the overrides of the recipe.
 void move_settings(std::vector<std::string>& arguments, std::vector<std::string>& overrides,
                    const Table& root) {
@@ -221,29 +153,6 @@ void move_settings(std::vector<std::string>& arguments, std::vector<std::string>
       });
   overrides.insert(overrides.end(), settings, arguments.end());
   arguments.erase(settings, arguments.end());
-}
-
-// Diagnostics point at the overrides that were made of a point, the last of `text`: what the user
-// wrote is an axis and one of its values.
-Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, const RecipeText& text) {
-  const size_t first = text.overrides.size() - point.size();
-  for (Diagnostic& diagnostic : diagnostics)
-    for (size_t i = 0; diagnostic.where && i < point.size(); ++i) {
-      const SweepChange& change = point[i];
-      if (diagnostic.where.file->name != text.override_source(first + i)->name) continue;
-      const bool at_value = diagnostic.where.column > change.override.find('=') + 1;
-      diagnostic.where = at_value ? change.value : change.key;
-      break;
-    }
-  return diagnostics;
-}
-
-// Two are the same that say the same of the same place.
-using Said = std::tuple<std::string, uint32_t, uint32_t, std::string>;
-
-Said said(const Diagnostic& diagnostic) {
-  const SourceSpan& where = diagnostic.where;
-  return {where ? where.file->name : "", where.line, where.column, diagnostic.message};
 }
 
 class Survey {
@@ -482,7 +391,7 @@ class Survey {
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;
-      add(one_run_of(point, differing_keys(first, resolved)));
+      add(one_run_of(point, first, resolved));
       return;
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
@@ -513,89 +422,6 @@ SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& a
   if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
   survey.plan.warnings = std::move(survey.diagnostics);
   return std::move(survey.plan);
-}
-
-namespace {
-
-// All that names files.
-std::string inputs_of(const ResolvedRecipe& recipe) {
-  std::string inputs;
-  for (const char* table : {"dataset", "evaluation", "model"})
-    if (const Value* value = recipe.find(table)) inputs += toml_text(*value) + '\n';
-  return inputs;
-}
-
-// What the shapes of a model may depend on.
-std::string model_of(const ResolvedRecipe& recipe) {
-  std::string model;
-  for (const auto& [path, value] : recipe.leaves(false))
-    if (path.starts_with("model.") && !path.ends_with("dropout"))
-      model += path + "=" + value + '\n';
-  return model;
-}
-
-// Choices of components, which decide whether they fit together. A number hardly does, and sweeps
-// have many.
-std::string components_of(const ResolvedRecipe& recipe) {
-  std::string components;
-  for (const auto& [path, value] : recipe.leaves(false))
-    if ((path.starts_with("model.") || path.starts_with("optimizer.")) && !value.empty() &&
-        std::strchr("\"[{", value[0]))
-      components += path + "=" + value + '\n';
-  return components;
-}
-
-// What the components of a trial refuse, as far as that is known before its data are prepared.
-Diagnostics refusals_of(const Trial& trial, const DatasetInfo& dataset_info) try {
-  const Resolution resolution = try_resolve(trial.text, dataset_info);
-  const Table& root = resolution.recipe.root();
-  if (!integer_at(root, "model.vocab_size") || !run_steps(root, dataset_info)) return {};
-  return describe(trial.text, dataset_info, !resolution.recipe.find("model.init_from")).refusals;
-} catch (const Error& error) {  // each trial will say so
-  log(LogLevel::debug, error.what());
-  return {};
-}
-
-// Whether the trainer can tell: where only the data say how many tokens there are, it cannot yet.
-bool has_weights_to_fit(const ResolvedRecipe& recipe) {
-  return recipe.find("model.init_from") && integer_at(recipe.root(), "model.vocab_size");
-}
-
-}  // namespace
-
-void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder) {
-  DatasetGlances glances(folder.data());
-  constexpr size_t kMostBuilt = 16;
-  std::set<std::string> inputs, asked, built;  // what was looked at, and the models among it
-  std::set<Said> said_before;
-  Diagnostics mistakes;
-  const bool chooses = std::ranges::any_of(trials, [&](const Trial* trial) {
-    return components_of(trial->resolved) != components_of(trials.front()->resolved);
-  });
-  for (const Trial* trial : trials) {
-    const ResolvedRecipe& recipe = trial->resolved;
-    const DataGlance& data = glances.of(recipe);
-    Diagnostics problems;
-    const auto add = [&](const Diagnostics& more) {
-      problems.insert(problems.end(), more.begin(), more.end());
-    };
-    const bool has_new_inputs = inputs.insert(inputs_of(recipe)).second;
-    if (has_new_inputs) {
-      add(data.problems);
-      add(evaluation_file_problems(recipe));
-      add(initial_weights_problems(recipe, folder));
-    }
-    if (!has_errors(problems) && chooses && built.size() < kMostBuilt &&
-        built.insert(components_of(recipe)).second)
-      add(refusals_of(*trial, data.dataset_info));
-    if (has_new_inputs && !has_errors(problems) && has_weights_to_fit(recipe) &&
-        asked.insert(model_of(recipe)).second)
-      add(problems_of_weights(trial->text));
-    for (Diagnostic& problem : at_axes(std::move(problems), trial->point, trial->text))
-      if (problem.severity == Severity::error && said_before.insert(said(problem)).second)
-        mistakes.push_back(std::move(problem));
-  }
-  if (!mistakes.empty()) throw RecipeError(first_of(std::move(mistakes)));
 }
 
 Objective objective_of(const SweepPlan& plan) {

@@ -68,11 +68,6 @@ SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
                      const SearchOptions& options = {});
 
-// For trials that begin. Throws RecipeError with all of their data, evaluation files and weights
-// that are missing, and with weights and components that do not fit the model (each model is asked
-// for once, which takes some tenths of a second); Error.
-void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder);
-
 // "lr=0.001 num_layers=4"
 std::string label(const Trial& trial);
 
