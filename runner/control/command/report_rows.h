@@ -1,0 +1,63 @@
+// The rows and columns of `report`: what is asked for, and what the store has of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "control/command/command.h"
+#include "control/command/run_values.h"
+#include "control/command/table_format.h"
+#include "control/report/compare/report_columns.h"
+#include "control/report/expression.h"
+#include "store/store.h"
+
+namespace exprun {
+
+struct AskedReport {
+  Words references;
+  Where where;
+  std::string sweep, sort, columns, html;
+  Words metrics, group_by;
+  bool reverse = false, all_parameters = false, over_seeds = false, each_run = false;
+  bool curves = false, follow = false;
+  std::optional<int64_t> top;
+  TableFormat format;
+};
+
+// Of options that do not go together.
+[[noreturn]] void refuse_report(const std::string& why);
+
+// Rows: runs, or groups of runs.
+struct Rows {
+  std::vector<ComparedColumn> columns;
+  bool are_runs = true;
+  Criterion criterion = {};
+};
+
+// With the usual columns, or those that are asked for in their stead.
+Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const AskedReport& asked);
+
+// The same, where each run is a row whatever is asked for.
+Rows rows_of_runs(const Store& store, const std::vector<ReportedRun>& runs,
+                  const AskedReport& asked);
+
+// The column of this name; of runs, a value that is none yet becomes one.
+size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Rows& rows,
+                    const std::shared_ptr<const SourceFile>& source, Extent part);
+
+// The first metric that has a value.
+std::optional<size_t> first_metric(const std::vector<ComparedColumn>& columns);
+
+// The column of --sort, else the first metric.
+std::optional<size_t> sorting_column(const Store& store, const std::vector<ReportedRun>& runs,
+                                     Rows& rows, const AskedReport& asked);
+
+// The rows that are shown; as they are where no column sorts.
+std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked);
+
+}  // namespace exprun
