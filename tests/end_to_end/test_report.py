@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from made_runs import MadeRuns, run_rows
+from made_runs import MadeRuns, parameter_rows, run_rows
 from support import ExprunTest
 
 EVALUATION = '\n[evaluation.val_loss]\nevery = "1 steps"\n'
@@ -97,6 +97,33 @@ class Names(MadeRuns):
         for name in "eval/quiz/points", "eval_quiz_points", "eval quiz points":
             rows = json.loads(self.exprun("report", "--metric", name, "--json").out)
             self.assertEqual([row[name] for row in rows], [1.0, 2.0, 3.0, 4.0])
+
+    def test_parameters_are_those_that_differ_in_the_rows_that_are_shown(self):
+        # The best three have the learning rates 1e-2, 1e-3 and 1e-3; the best two of those below differ in their layers.
+        words = ("report", "--where", "lr<1e-2", "--top", "2")
+        self.assertIn("num_layers", self.heading(*words))
+        for more, lr in (((), False), (("--all-parameters",), True), (("--sort", "lr"), True), (("--columns", "run,lr"), True)):
+            plain = self.exprun("report", "--where", "id!=4 or id=4", "--where", "lr<1e-2", "--top", "2", *more).out
+            self.assertEqual("lr" in plain.partition("\n")[0].split(), lr, more)
+        for names, shown in (((), True), (("--where", "val_loss<2.4"), True), (("--top", "3"), True)):
+            csv_heading = self.exprun("report", "--csv", *names).out.partition("\n")[0].split(",")
+            self.assertEqual("optimizer.lr" in csv_heading, shown, names)
+        for form in "--csv", "--json", "--markdown", "--latex":
+            self.assertNotRegex(self.exprun("report", "--sort", "val/loss", "--reverse", "--top", "3", form).out, r"\blr\b")
+        self.exprun("report", "--reverse", "--top", "3", "--html", "page.html")
+        self.assertNotIn('"key":"optimizer.lr"', (self.folder / "page.html").read_text())
+        self.assertIn('"key":"model.num_layers"', (self.folder / "page.html").read_text())
+
+    def test_different_data_are_told_of_the_rows_that_are_shown(self):
+        self.change_store("UPDATE run SET data_fingerprint = 'other' WHERE id = 3")
+        warning = "these runs were trained on 2 different data sets, so their losses may not be comparable"
+        for words, warns in (((), True), (("--top", "3"), False), (("--reverse", "--top", "1"), False), (("--reverse", "--top", "2"), True),
+                             (("--group-by", "lr"), True), (("--group-by", "lr", "--top", "1"), False)):
+            self.assertEqual(self.exprun("report", *words).err, f"exprun: warning: {warning}\n" * warns, words)
+        for words, count, warns in (((), 4, True), (("--top", "3"), 3, False), (("--top", "1"), "one", False)):
+            said = f"exprun: wrote page.html: {count} run{'s' * (count != 'one')}\n" + f"exprun: warning: {warning}\n" * warns
+            self.assertEqual(self.exprun("report", "--html", "page.html", *words).err, said)
+            self.assertIn(f'"of_data":"{warning * warns}"', (self.folder / "page.html").read_text())
 
     def test_an_unknown_name_is_answered_with_those_there_are(self):
         self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,

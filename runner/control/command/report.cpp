@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "base/terminal/terminal.h"
 #include "control/command/report_page.h"
 #include "control/command/report_rows.h"
@@ -21,7 +22,7 @@ constexpr size_t kMostCurves = 200;  // rows for which curves are read without b
 constexpr int64_t kCurveWidth = 12;
 
 void declare(AskedReport& asked, Arguments& arguments) {
-  arguments.words("NAME...", asked.references, "only these runs: names, ids or folders",
+  arguments.words("NAME...", asked.references, "only these runs: names, ids, folders, or 'mine-*'",
                   offer::runs);
   asked.where.declare(arguments);
   arguments
@@ -86,15 +87,6 @@ std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
   return some;
 }
 
-// Of the rows that are shown.
-void drop_equal_parameters(std::vector<ComparedColumn>& columns, const std::vector<size_t>& shown) {
-  std::erase_if(columns, [&](const ComparedColumn& column) {
-    return is_parameter(column.column) && std::ranges::all_of(shown, [&](size_t row) {
-             return column.cells[row].value == column.cells[shown.front()].value;
-           });
-  });
-}
-
 // The series of this name, as a line of bars.
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
@@ -116,27 +108,30 @@ bool wants_curves(const AskedReport& asked, const Rows& rows, size_t count) {
          terminal_width() > 0 && count <= kMostCurves;
 }
 
-ResultTable table_of(const Store& store, const std::vector<ReportedRun>& runs,
-                     const AskedReport& asked) {
+struct Report {
+  ResultTable table;
+  std::string warning;
+};
+
+Report report_of(const Store& store, const std::vector<ReportedRun>& runs,
+                 const AskedReport& asked) {
   Rows rows = rows_of(store, runs, asked);
   const auto sorting = sorting_column(store, runs, rows, asked);
   const auto order = order_of(rows, sorting, asked);
-  if (sorting && !asked.sort.empty()) rows.columns[*sorting].column.rank = 0;  // it always stays
   const auto source = source_of("--columns", asked.columns);
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
-  const bool for_people = !asked.format.is_for_programs();
-  if (for_people && asked.top && order.size() > 1 && rows.are_runs && places.empty() &&
-      !asked.all_parameters)
-    drop_equal_parameters(rows.columns, order);
+  if (!asked.sort.empty()) rows.columns[*sorting].column.rank = 0;  // it always stays
+  if (places.empty()) keep_different(rows.columns, order);
+  std::string warning = warning_of_data(runs, rows, order);
   const auto metric = first_metric(rows.columns);
   const std::string curves =
       metric && wants_curves(asked, rows, order.size()) ? rows.columns[*metric].series : "";
   ResultTable table =
       table_of(places.empty() ? std::move(rows.columns) : chosen(rows.columns, places), order);
   if (!curves.empty()) add_curves(table, store, runs, order, curves, asked.curves);
-  return table;
+  return {std::move(table), std::move(warning)};
 }
 
 std::string written_at() {
@@ -152,6 +147,7 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
              const AskedReport& asked) {
   Rows rows = rows_of_runs(store, runs, asked);
   const auto order = order_of(rows, sorting_column(store, runs, rows, asked), asked);
+  keep_different(rows.columns, order);
   Page page{"exprun report",
             globals.store.shown.string(),
             globals.command_line,
@@ -159,8 +155,7 @@ Page page_of(const Store& store, const Globals& globals, const std::vector<Repor
             {},
             store.parameter_paths(),
             {},
-            {},
-            {}};
+            warning_of_data(runs, rows, order)};
   add_runs(page, store, globals.store, runs, order);
   for (const ComparedColumn& column : rows.columns) {
     ComparedColumn ordered{column.column, {}, column.goal, column.averaged, column.series};
@@ -225,21 +220,19 @@ bool sweep_goes_on(const Store& store, const StoreFolder& folder,
 
 void write_html(const Store& store, const Globals& globals, const AskedReport& asked) {
   std::vector<ReportedRun> runs;
+  size_t shown = 0;
+  std::string warning;
   const auto page = [&] {
     runs = wanted_runs(store, globals.store, asked);
-    return page_of(store, globals, runs, asked);
+    Page written = page_of(store, globals, runs, asked);
+    shown = written.runs.size();
+    warning = written.of_data;
+    return written;
   };
   write_page(asked.html, asked.follow, page,
              [&] { return any_trains(runs) || sweep_goes_on(store, globals.store, runs, asked); });
-  log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(runs.size(), "run"));
-}
-
-void warn_of_different_data(const std::vector<ReportedRun>& runs) {
-  std::vector<RunRow> with_losses;
-  for (const ReportedRun& reported : runs)
-    if (reported.val_loss || reported.train_loss) with_losses.push_back(reported.run);
-  if (const std::string warning = different_data(with_losses); !warning.empty())
-    log_warning(warning);
+  log(LogLevel::info, "wrote " + asked.html + ": " + pluralize(shown, "run"));
+  if (!warning.empty()) log_warning(warning);
 }
 
 }  // namespace
@@ -263,8 +256,9 @@ int run_report(const Words& words, const Globals& globals) {
   }
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
-  asked.format.print(table_of(store, runs, asked), all ? "no runs yet" : "no run matches");
-  if (!asked.format.is_for_programs()) warn_of_different_data(runs);
+  Report report = report_of(store, runs, asked);
+  asked.format.print(std::move(report.table), all ? "no runs yet" : "no run matches");
+  if (!report.warning.empty() && !asked.format.is_for_programs()) log_warning(report.warning);
   return 0;
 }
 

@@ -155,7 +155,7 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
             "--sparkline shows the curve of one run, and a row is a group of them here; leave it "
             "out, or show the runs of a sweep with --each-run");
       return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false,
-              criterion};
+              criterion, groups};
     }
   }
   return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true, criterion};
@@ -191,9 +191,11 @@ std::optional<size_t> first_metric(const std::vector<ComparedColumn>& columns) {
 
 std::optional<size_t> sorting_column(const Store& store, const std::vector<ReportedRun>& runs,
                                      Rows& rows, const AskedReport& asked) {
-  return asked.sort.empty() ? first_metric(rows.columns)
-                            : column_named(store, runs, rows, source_of("--sort", asked.sort),
-                                           {0, asked.sort.size()});
+  if (asked.sort.empty()) return first_metric(rows.columns);
+  const auto source = source_of("--sort", asked.sort);
+  const size_t place = column_named(store, runs, rows, source, {0, asked.sort.size()});
+  rows.columns[place].if_different = false;
+  return place;
 }
 
 std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked) {
@@ -204,6 +206,20 @@ std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const A
   auto order = sorted_order(cells, highest_first != asked.reverse);
   if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
   return order;
+}
+
+std::string warning_of_data(const std::vector<ReportedRun>& runs, const Rows& rows,
+                            const std::vector<size_t>& order) {
+  std::vector<RunRow> with_losses;
+  const auto add = [&](const ReportedRun& reported) {
+    if (reported.val_loss || reported.train_loss) with_losses.push_back(reported.run);
+  };
+  for (const size_t row : order) {
+    if (rows.are_runs) add(runs[row]);
+    for (const size_t run : rows.are_runs ? std::vector<size_t>() : rows.groups[row])
+      add(runs[run]);
+  }
+  return different_data(with_losses);
 }
 
 }  // namespace exprun

@@ -37,6 +37,7 @@ struct Rows {
   std::vector<ComparedColumn> columns;
   bool are_runs = true;
   Criterion criterion = {};
+  std::vector<std::vector<size_t>> groups = {};  // places of their runs
 };
 
 // With the usual columns, or those that are asked for in their stead.
@@ -59,5 +60,9 @@ std::optional<size_t> sorting_column(const Store& store, const std::vector<Repor
 
 // The rows that are shown; as they are where no column sorts.
 std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked);
+
+// What there is to say about the data of the runs in the rows of this order, if there is something.
+std::string warning_of_data(const std::vector<ReportedRun>& runs, const Rows& rows,
+                            const std::vector<size_t>& order);
 
 }  // namespace exprun

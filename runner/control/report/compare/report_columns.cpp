@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -30,15 +31,15 @@ ColumnRank rank_of_parameter(std::string_view path) {
 
 // How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
 // that a single run changed has little, one of which each third has another value much.
-double entropy(const std::vector<Cell>& cells) {
+double entropy(const std::vector<Cell>& cells, const std::vector<size_t>& rows) {
   std::unordered_map<std::string_view, size_t> count_of;
-  for (const Cell& cell : cells) ++count_of[cell.text];
+  for (const size_t row : rows) ++count_of[cells[row].text];
   std::vector<size_t> counts;
   for (const auto& [text, count] : count_of) counts.push_back(count);
   std::sort(counts.begin(), counts.end());  // equal counts have equal sums, to the bit
   double sum = 0;
   for (const size_t count : counts) {
-    const double share = static_cast<double>(count) / static_cast<double>(cells.size());
+    const double share = static_cast<double>(count) / static_cast<double>(rows.size());
     sum -= share * std::log(share);
   }
   return sum;
@@ -158,20 +159,63 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
     kept.push_back(paths[i]);
     const bool right = all_numbers(cells[i]);
     columns.push_back({{paths[i], "", right, rank_of_parameter(paths[i])}, std::move(cells[i])});
+    columns.back().if_different = !all;
   }
   for (ComparedColumn& each : columns) each.column.title = short_title(each.column.key, kept);
   return columns;
 }
 
-std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
+namespace {
+
+std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters,
+                                       const std::vector<size_t>& rows) {
   std::vector<std::tuple<size_t, double, size_t, size_t>> order;
   for (size_t i = 0; i < parameters.size(); ++i)
-    order.emplace_back(parameters[i].column.rank, -entropy(parameters[i].cells),
+    order.emplace_back(parameters[i].column.rank, -entropy(parameters[i].cells, rows),
                        table_of_parameter(parameters[i].column.key), i);
   std::sort(order.begin(), order.end());
   std::vector<ComparedColumn> ordered;
   for (const auto& place : order) ordered.push_back(std::move(parameters[std::get<3>(place)]));
   return ordered;
+}
+
+bool are_equal(const std::vector<Cell>& cells, const std::vector<size_t>& rows) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](size_t row) { return cells[row].value == cells[rows.front()].value; });
+}
+
+// Those parameters in the places of all of them, in the order of these rows.
+void order_parameters(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows) {
+  std::vector<ComparedColumn*> places;
+  std::vector<ComparedColumn> parameters;
+  std::vector<std::string> paths;
+  for (ComparedColumn& column : columns) {
+    paths.push_back(column.column.key);
+    if (!column.if_different || !is_parameter(column.column)) continue;
+    places.push_back(&column);
+    parameters.push_back(std::move(column));
+  }
+  parameters = by_entropy(std::move(parameters), rows);
+  for (size_t i = 0; i < places.size(); ++i) {
+    parameters[i].column.title = short_title(parameters[i].column.key, paths);
+    *places[i] = std::move(parameters[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
+  std::vector<size_t> all(parameters.empty() ? 0 : parameters.front().cells.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return by_entropy(std::move(parameters), all);
+}
+
+void keep_different(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows) {
+  if (rows.size() < 2) return;
+  std::erase_if(columns, [&](const ComparedColumn& column) {
+    return column.if_different && are_equal(column.cells, rows);
+  });
+  order_parameters(columns, rows);
 }
 
 std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs) {
@@ -180,6 +224,7 @@ std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs) 
   });
   if (!differ) return std::nullopt;
   ComparedColumn column{{"origin", "forked at"}, {}};
+  column.if_different = true;
   for (const ReportedRun& reported : runs)
     column.cells.push_back(reported.run.origin.empty()
                                ? Cell{{}, "no fork"}

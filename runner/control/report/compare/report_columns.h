@@ -33,10 +33,11 @@ bool is_parameter(const Column& column);
 
 struct ComparedColumn {
   Column column;
-  std::vector<Cell> cells;  // one a run, or one a group
-  Goal goal = Goal::none;   // of a metric: which of its values is best
-  bool averaged = true;     // groups have it
-  std::string series = {};  // of a metric: whose values they are
+  std::vector<Cell> cells;    // one a run, or one a group
+  Goal goal = Goal::none;     // of a metric: which of its values is best
+  bool averaged = true;       // groups have it
+  std::string series = {};    // of a metric: whose values they are
+  bool if_different = false;  // it stays only where the rows that are shown differ in it
 
   bool is_metric() const { return !series.empty(); }
   bool has_values() const;  // of any run
@@ -81,6 +82,11 @@ std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
 // Parameters of the tables that experiments are usually about before others, then those that
 // divide the runs most: one that a single run changed tells little.
 std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
+
+// Leaves out what is shown for its differences only and is the same in these rows, and names and
+// orders the parameters that stay as if there were no others. Of one row, what sets it apart from
+// the others stays.
+void keep_different(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows);
 
 // The run, its metrics, its parameters, and how it stands.
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,

@@ -143,6 +143,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   for (const ComparedColumn& parameter : by) {
     ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
     column.column.rank = 0;
+    column.if_different = parameter.if_different;
     for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
   }
   ComparedColumn sizes{{"runs", "runs", true, kRankStep}, {}};

@@ -133,6 +133,7 @@ std::string data_of(const Page& page) {
                                     {"store", page.store},
                                     {"command", page.command},
                                     {"written", page.written},
+                                    {"of_data", page.of_data},
                                     {"of_curves", page.of_curves},
                                     {"of_samples", page.of_samples},
                                     {"columns", columns_json(page)},

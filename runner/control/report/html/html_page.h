@@ -28,7 +28,8 @@ struct Page {
   std::vector<ComparedColumn> columns;      // cells in the order of `runs`
   std::vector<std::string> parameter_keys;  // which of the columns are parameters
   std::vector<PageRun> runs;
-  std::string of_curves, of_samples;  // what the page says of those that it lacks
+  std::string of_data = {};                     // a warning beside the table
+  std::string of_curves = {}, of_samples = {};  // what the page says of those that it lacks
 };
 
 // At most `most` (at least 5) of the points: the first, the last and, of each stretch between them,

@@ -593,7 +593,7 @@ function start() {
   byId("zoom-in").addEventListener("click", () => zoomBy(ZOOM));
   byId("zoom-out").addEventListener("click", () => zoomBy(1 / ZOOM));
   byId("reset-zoom").addEventListener("click", () => zoomTo(null));
-  for (const [id, text] of [["of-curves", data.of_curves], ["of-samples", data.of_samples]]) {
+  for (const [id, text] of [["of-data", data.of_data], ["of-curves", data.of_curves], ["of-samples", data.of_samples]]) {
     byId(id).textContent = text;
     byId(id).hidden = text === "";
   }
