@@ -125,6 +125,15 @@ class Names(MadeRuns):
             self.assertEqual(self.exprun("report", "--html", "page.html", *words).err, said)
             self.assertIn(f'"of_data":"{warning * warns}"', (self.folder / "page.html").read_text())
 
+    def test_a_long_list_is_cut_where_people_read_and_nobody_named_it(self):
+        patterns = "[" + ", ".join(f'"layers.{layer}.*"' for layer in range(40)) + "]"
+        for run in (1, 2):
+            self.change_store(*parameter_rows(run, "optimizer.groups.a.match", patterns[:-1] + f', "{run}"]'))
+        self.assertLess(max(map(len, self.exprun("report").out.splitlines())), 200)
+        self.assertIn("…", self.exprun("report").out)
+        for words in ("--csv",), ("--json",), ("--markdown",), ("--columns", "run,optimizer.groups.a.match"):
+            self.assertIn("layers.39.*", self.exprun("report", *words).out, words)
+
     def test_an_unknown_name_is_answered_with_those_there_are(self):
         self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,
                          "--metric:1:1: error: no run has a series 'accuracy'\n    accuracy\n    ^^^^^^^^ "

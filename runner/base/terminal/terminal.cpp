@@ -88,6 +88,11 @@ std::string clipped(std::string_view text, size_t columns) {
   return shown;
 }
 
+std::string shortened(std::string_view text, size_t columns) {
+  if (shown_width(text) <= columns) return std::string(text);
+  return columns == 0 ? "" : clipped(text, columns - 1) + "…";
+}
+
 std::string wrapped(std::string_view text, size_t indent, size_t column, size_t width) {
   std::string out;
   bool line_begins = true;

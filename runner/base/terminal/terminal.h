@@ -27,6 +27,9 @@ size_t shown_width(std::string_view text);
 // As much of the beginning as fits into so many columns.
 std::string clipped(std::string_view text, size_t columns);
 
+// The same, with "…" in place of its end where something is cut off.
+std::string shortened(std::string_view text, size_t columns);
+
 // Broken between words so that no line is wider than `width` columns where its words allow it.
 // Lines behind the first begin with `indent` spaces; the first begins in column `column`.
 std::string wrapped(std::string_view text, size_t indent = 0, size_t column = 0, size_t width = 80);

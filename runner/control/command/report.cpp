@@ -124,6 +124,7 @@ Report report_of(const Store& store, const std::vector<ReportedRun>& runs,
     places.push_back(column_named(store, runs, rows, source, part));
   if (!asked.sort.empty()) rows.columns[*sorting].column.rank = 0;  // it always stays
   if (places.empty()) keep_different(rows.columns, order);
+  if (places.empty() && asked.format.is_plain()) shorten_parameters(rows.columns);
   std::string warning = warning_of_data(runs, rows, order);
   const auto metric = first_metric(rows.columns);
   const std::string curves =

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/format_units.h"
+#include "base/terminal/terminal.h"
 
 namespace exprun {
 namespace {
@@ -252,6 +253,12 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
   add({"seconds", "time", true, kRankTime},
       [](const RunRow& run) { return Cell::number(run.seconds, duration(run.seconds)); });
   return columns;
+}
+
+void shorten_parameters(std::vector<ComparedColumn>& columns) {
+  for (ComparedColumn& column : columns)
+    if (is_parameter(column.column))
+      for (Cell& cell : column.cells) cell.text = shortened(cell.text, kWidestCell);
 }
 
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order) {

@@ -31,6 +31,8 @@ enum ColumnRank : size_t {
 };
 bool is_parameter(const Column& column);
 
+constexpr size_t kWidestCell = 48;  // columns of a terminal, for texts that may be of any length
+
 struct ComparedColumn {
   Column column;
   std::vector<Cell> cells;    // one a run, or one a group
@@ -92,6 +94,9 @@ void keep_different(std::vector<ComparedColumn>& columns, const std::vector<size
 std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs,
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics);
+
+// Cuts what a parameter lists at length, so that a line of the table stays readable.
+void shorten_parameters(std::vector<ComparedColumn>& columns);
 
 // The rows in this order; the best of each metric is marked where there is another one.
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order);

@@ -199,11 +199,6 @@ void add_x_axis(std::vector<std::string>& lines, const Panel& panel, size_t marg
   lines.push_back(numbers);
 }
 
-std::string shortened(const std::string& text, size_t columns) {
-  if (display_width(text) <= columns) return text;
-  return columns == 0 ? "" : clipped(text, columns - 1) + "…";
-}
-
 // Of the labels that differ, as many bytes of their beginning as all share: whole words, or within
 // the first one whole characters, and never a whole label.
 size_t common_start(const std::vector<PlotCurve>& curves) {
