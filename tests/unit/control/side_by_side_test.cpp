@@ -29,8 +29,10 @@ TEST_CASE("compare: runs that have no room beside the others stand below") {
         "best val/loss  2.500                1.500             0.5000\n"
         "\n"
         "parameter      quickstart-00000003\n"
-        "optimizer.lr   xxxxxxxxxxxxxxx…\n"
-        "best val/loss  -0.5000\n");
+        "optimizer.lr   " +
+            std::string(47, 'x') +
+            "…\n"
+            "best val/loss  -0.5000\n");
   const std::string wide = side_by_side_text(four_runs(), 200, false);
   CHECK(wide.find("\n\n") == std::string::npos);
   CHECK(wide.find(std::string(43, 'x') + "…") != std::string::npos);
@@ -38,6 +40,32 @@ TEST_CASE("compare: runs that have no room beside the others stand below") {
         std::string::npos);
   CHECK(side_by_side_text(four_runs(), 0, true).find("\033[1;32m-0.5000\033[0m") !=
         std::string::npos);
+}
+
+TEST_CASE("compare: a number keeps its step, and texts have the room that there is") {
+  std::vector<ReportedRun> runs(6);
+  ComparedColumn loss{{"", "best val/loss"}, {}, Goal::lowest};
+  ComparedColumn steps{{"run.steps", "run.steps"}, {}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    runs[i].run.folder = "run-" + std::to_string(i);
+    loss.cells.push_back(Cell::number(0.77, "0.7709 at step 400"));
+    steps.cells.push_back(Cell::word("400 steps (derived)"));
+  }
+  const ResultTable table = side_by_side("parameter", runs, {loss, steps});
+  CHECK(side_by_side_text(table, 76, false) ==
+        "parameter      run-0                run-1                run-2\n"
+        "best val/loss  0.7709 at step 400   0.7709 at step 400   0.7709 at step 400\n"
+        "run.steps      400 steps (derived)  400 steps (derived)  400 steps (derived)\n"
+        "\n"
+        "parameter      run-3                run-4                run-5\n"
+        "best val/loss  0.7709 at step 400   0.7709 at step 400   0.7709 at step 400\n"
+        "run.steps      400 steps (derived)  400 steps (derived)  400 steps (derived)\n");
+  CHECK(side_by_side_text(table, 75, false)
+            .starts_with(
+                "parameter      run-0                run-1                run-2\n"
+                "best val/loss  0.7709 at step 400   0.7709 at step 400   0.7709 at step 400\n"
+                "run.steps      400 steps (derived)  400 steps (derived)  400 steps (derive…\n"
+                "\n"));
 }
 
 TEST_CASE("compare: the narrowest terminal has one run at a time") {

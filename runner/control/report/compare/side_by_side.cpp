@@ -1,6 +1,7 @@
 #include "control/report/compare/side_by_side.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -10,7 +11,8 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kWidestCell = 48, kNarrowestCell = 16;  // characters
+constexpr size_t kNarrowestCell = 16;  // of a text that is cut
+constexpr size_t kWidestNumber = 32;   // "0.7709 at step 400", which means nothing when it is cut
 constexpr size_t kBetween = 2;
 
 size_t width_of_column(const ResultTable& table, size_t column) {
@@ -19,28 +21,103 @@ size_t width_of_column(const ResultTable& table, size_t column) {
   return widest;
 }
 
-// Long texts, as of an environment variable, are cut so that the runs stay beside each other.
-void cut(ResultTable& table, size_t width) {
-  const size_t others = table.columns.size() - 1, names = width_of_column(table, 0);
-  const size_t room = width > names ? (width - names) / others : 0;
-  const size_t widest =
-      width ? std::clamp(room > kBetween ? room - kBetween : 0, kNarrowestCell, kWidestCell)
-            : kWidestCell;
-  for (auto& row : table.rows)
-    for (size_t i = 1; i < row.size(); ++i)
-      if (shown_width(row[i].text) > widest) row[i].text = clipped(row[i].text, widest - 1) + "…";
+// How wide a run's column may be and has to be. Long texts, as of an environment variable, are cut
+// in any case, so that the runs stay beside each other.
+struct Widths {
+  size_t least, wanted;
+};
+
+Widths widths_of(const ResultTable& table, size_t column) {
+  const size_t title = display_width(table.columns[column].title);
+  Widths widths{title, title};
+  for (const auto& row : table.rows) {
+    const Cell& cell = row[column];
+    const size_t wanted = std::min(display_width(cell.text), kWidestCell);
+    const size_t shortest = cell.as_number() ? kWidestNumber : kNarrowestCell;
+    widths.least = std::max(widths.least, std::min(wanted, shortest));
+    widths.wanted = std::max(widths.wanted, wanted);
+  }
+  return widths;
 }
 
-// The names, and the columns from `begin` to `end`.
-ResultTable part_of(const ResultTable& table, size_t begin, size_t end) {
-  const auto taken = [&](const auto& all) {
-    auto some = std::vector{all.front()};
-    some.insert(some.end(), all.begin() + static_cast<std::ptrdiff_t>(begin),
-                all.begin() + static_cast<std::ptrdiff_t>(end));
-    return some;
-  };
-  ResultTable part{taken(table.columns), {}};
-  for (const auto& row : table.rows) part.rows.push_back(taken(row));
+using Group = std::vector<size_t>;  // columns beside each other
+
+size_t width_together(const Group& group, const std::vector<Widths>& widths,
+                      size_t Widths::*which) {
+  size_t used = 0;
+  for (const size_t column : group) used += kBetween + widths[column].*which;
+  return used;
+}
+
+// As many in each as have room, one at least.
+std::vector<Group> groups_that_fit(const std::vector<Widths>& widths, size_t Widths::*which,
+                                   size_t room) {
+  std::vector<Group> groups(1);
+  for (size_t column = 0; column < widths.size(); ++column) {
+    Group with_it = groups.back();
+    with_it.push_back(column);
+    if (with_it.size() == 1 || width_together(with_it, widths, which) <= room)
+      groups.back() = std::move(with_it);
+    else
+      groups.push_back({column});
+  }
+  return groups;
+}
+
+// So many of about the same size, or fewer.
+std::vector<Group> even_groups(size_t columns, size_t count) {
+  std::vector<Group> groups(1);
+  const size_t size = (columns + count - 1) / count;
+  for (size_t column = 0; column < columns; ++column) {
+    if (groups.back().size() == size) groups.emplace_back();
+    groups.back().push_back(column);
+  }
+  return groups;
+}
+
+// As few as have room. Where texts have to be cut for that, they share the room evenly.
+std::vector<Group> groups_of(const std::vector<Widths>& widths, size_t room) {
+  auto whole = groups_that_fit(widths, &Widths::wanted, room);
+  auto cut = groups_that_fit(widths, &Widths::least, room);
+  if (whole.size() == cut.size()) return whole;
+  auto even = even_groups(widths.size(), cut.size());
+  const bool fit = std::all_of(even.begin(), even.end(), [&](const Group& group) {
+    return width_together(group, widths, &Widths::least) <= room;
+  });
+  return fit ? even : cut;
+}
+
+// The room that is left goes to those that want more, a column of the terminal at a time.
+std::vector<size_t> widths_within(const Group& group, const std::vector<Widths>& widths,
+                                  size_t room) {
+  std::vector<size_t> given;
+  for (const size_t column : group) given.push_back(widths[column].least);
+  const size_t used = width_together(group, widths, &Widths::least);
+  size_t left = room - std::min(room, used);
+  for (bool any = true; any && left > 0;) {
+    any = false;
+    for (size_t i = 0; i < group.size() && left > 0; ++i) {
+      if (given[i] >= widths[group[i]].wanted) continue;
+      any = true;
+      ++given[i];
+      --left;
+    }
+  }
+  return given;
+}
+
+// The names, and these runs.
+ResultTable part_of(const ResultTable& table, const Group& group,
+                    const std::vector<size_t>& widths) {
+  ResultTable part{{table.columns.front()}, {}};
+  for (const size_t column : group) part.columns.push_back(table.columns[column + 1]);
+  for (const auto& row : table.rows) {
+    auto& cells = part.rows.emplace_back(1, row.front());
+    for (size_t i = 0; i < group.size(); ++i) {
+      cells.push_back(row[group[i] + 1]);
+      cells.back().text = shortened(cells.back().text, widths[i]);
+    }
+  }
   return part;
 }
 
@@ -60,19 +137,15 @@ ResultTable side_by_side(const std::string& what, const std::vector<ReportedRun>
   return table;
 }
 
-std::string side_by_side_text(ResultTable table, size_t width, bool colors) {
-  cut(table, width);
+std::string side_by_side_text(const ResultTable& table, size_t width, bool colors) {
+  std::vector<Widths> widths;
+  for (size_t run = 1; run < table.columns.size(); ++run) widths.push_back(widths_of(table, run));
+  const size_t names = width_of_column(table, 0);
+  const size_t room = width ? width - std::min(width, names) : std::numeric_limits<size_t>::max();
   std::string text;
-  for (size_t begin = 1; begin < table.columns.size();) {
-    size_t end = begin, used = width_of_column(table, 0);
-    while (end < table.columns.size()) {
-      used += kBetween + width_of_column(table, end);
-      if (width && used > width && end > begin) break;
-      ++end;
-    }
-    text += (text.empty() ? "" : "\n") + to_plain(part_of(table, begin, end), {0, colors});
-    begin = end;
-  }
+  for (const Group& group : groups_of(widths, room))
+    text += (text.empty() ? "" : "\n") +
+            to_plain(part_of(table, group, widths_within(group, widths, room)), {0, colors});
   return text;
 }
 

@@ -13,9 +13,9 @@ namespace exprun {
 ResultTable side_by_side(const std::string& what, const std::vector<ReportedRun>& runs,
                          std::vector<ComparedColumn> rows);
 
-// As text of at most `width` columns (0: any width): long values are cut, and runs that have no
-// room beside the others stand in a further table below, with the names again. Only a width that
+// As text of at most `width` columns (0: any width): long texts are cut, and runs that have no room
+// beside the others stand in a further table below, with the names again. Only a width that
 // does not hold a name and a value is exceeded.
-std::string side_by_side_text(ResultTable table, size_t width, bool colors);
+std::string side_by_side_text(const ResultTable& table, size_t width, bool colors);
 
 }  // namespace exprun
