@@ -64,6 +64,14 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.exprun(*words)
         self.assertRegex(self.exprun("check", *words).out, r"length +\d+ steps")
 
+    def test_a_plan_fits_its_terminal(self):
+        self.exprun("tiny.toml", "name=a-name-that-is-rather-long", "evaluation.val_loss.every='10 steps'")
+        shown = self.at_terminal(80, "check", "tiny.toml", colors=False)
+        self.assertRegex(shown, r"\n  time         about \S+ of training, evaluations not counted, at [\d,]+\n"
+                                r"               tokens/s, the speed of a-name-that-is-rather-long-\w{8}\n")
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertRegex(self.exprun("check", "tiny.toml").out, r"\n  time         .* of a-name-that-is-rather-long-\w{8}\n")
+
     def test_a_run_says_once_what_only_the_data_tell(self):
         for words in ["--new"], ["--new", "name=again"]:  # the second time the data are prepared
             said = self.exprun("tiny.toml", "steps=1", "batch.sequences=2000", *words).err

@@ -219,12 +219,15 @@ void print_plain(const std::string& recipe, const Report& report) {
   if (report.trials == 1) sweep = "; a sweep of 1 trial:";
   if (report.trials > 1)
     sweep = "; a sweep of " + std::to_string(report.trials) + " trials, the first of them:";
-  print(recipe + ": no mistakes" +
-        (report.lacks_files || !report.starts_here
-             ? ", but a run would not start here (--strict makes that an error)"
-             : "") +
-        sweep + '\n');
-  if (!report.plan.is_null()) print(plan_text(report.plan));
+  const size_t width = terminal_width();
+  const std::string verdict =
+      recipe + ": no mistakes" +
+      (report.lacks_files || !report.starts_here
+           ? ", but a run would not start here (--strict makes that an error)"
+           : "") +
+      sweep;
+  print((width ? wrapped(verdict, 2, 0, width) : verdict) + '\n');
+  if (!report.plan.is_null()) print(plan_text(report.plan, width));
   if (report.needs_data && !report.lacks_files)
     print("  the plan is known once its data has been prepared, by a first run\n");
 }

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/format_units.h"
+#include "base/terminal/terminal.h"
 #include "control/report/plot/picture.h"
 #include "control/report/table.h"
 
@@ -15,8 +17,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr size_t kTextColumn = 15;
+
 std::string plan_line(const std::string& name, const std::string& text) {
-  return "  " + name + std::string(13 - name.size(), ' ') + text + '\n';
+  return "  " + name + std::string(kTextColumn - 2 - name.size(), ' ') + text + '\n';
 }
 
 std::string count(const ordered_json& value) {
@@ -79,22 +83,34 @@ std::string time(const ordered_json& plan) {
                                " tokens/s, the speed of " + time.at("run").get<std::string>());
 }
 
+// Lines that are too long go on below their text.
+std::string fitted(std::string_view text, size_t width) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    out += wrapped(text.substr(0, end), kTextColumn, 0, width) + '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string plan_text(const ordered_json& plan) {
+std::string plan_text(const ordered_json& plan, size_t width) {
   const double flops = plan.at("flops_per_token").get<double>();
   const double tokens = plan.at("tokens_per_step").get<double>();
-  return plan_line("parameters", parameters(plan)) + parts(plan) + groups(plan) +
-         plan_line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
-                                count(plan.at("gradient_accumulation")) + " x " +
-                                count(plan.at("micro_batch")) + " sequences") +
-         plan_line("length", count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) +
-                                 " tokens" + epochs(plan)) +
-         plan_line("compute", in_thousands(flops) + "FLOP a token, " +
-                                  in_thousands(flops * tokens) + "FLOP a step") +
-         memory(plan) +
-         plan_line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) +
-         time(plan);
+  const std::string text =
+      plan_line("parameters", parameters(plan)) + parts(plan) + groups(plan) +
+      plan_line("batch", count(plan.at("tokens_per_step")) + " tokens a step, in " +
+                             count(plan.at("gradient_accumulation")) + " x " +
+                             count(plan.at("micro_batch")) + " sequences") +
+      plan_line("length", count(plan.at("steps")) + " steps, " + count(plan.at("tokens")) +
+                              " tokens" + epochs(plan)) +
+      plan_line("compute", in_thousands(flops) + "FLOP a token, " + in_thousands(flops * tokens) +
+                               "FLOP a step") +
+      memory(plan) +
+      plan_line("checkpoint", binary_bytes(plan.at("checkpoint_bytes").get<double>())) + time(plan);
+  return width ? fitted(text, width) : text;
 }
 
 namespace {

@@ -8,7 +8,8 @@
 
 namespace exprun {
 
-std::string plan_text(const nlohmann::ordered_json& plan);
+// In lines of at most `width` columns, where their words allow it (0: of any width).
+std::string plan_text(const nlohmann::ordered_json& plan, size_t width);
 
 // A learning-rate schedule as text: the rates of every group at some updates, and a plot.
 
