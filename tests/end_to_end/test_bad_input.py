@@ -3,6 +3,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -292,6 +293,19 @@ class BadDisk(BadInput):
         self.remount("ro")
         self.assertIn("finished", self.exprun("--store", "disk", "ls").out)
         self.assertIn("tiny", self.exprun("--store", "disk", "report").out)
+
+    def test_a_doctor_tells_that_a_store_cannot_be_written(self):
+        self.mount("size=10m")
+        for _ in ("without a database", "with one"):
+            self.assertIs(json.loads(self.exprun("--store", "disk", "doctor", "--json").out)["store"]["writable"], True)
+            self.remount("ro")
+            said = json.loads(self.exprun("--store", "disk", "doctor", "--json", code=1).out)["store"]
+            problem = (f"store: nothing can be written to '{self.disk}': Read-only file system; choose another place with "
+                       "--store to run recipes")
+            self.assertEqual((said["writable"], said["problem"]), (False, problem))
+            self.assertRegex(self.exprun("--store", "disk", "doctor", code=1).out, rf"  writable +no\n  problem +{re.escape(problem)}\n")
+            self.remount("rw")
+            self.exprun("--store", "disk", "tiny.toml", "steps=1")
 
     def test_a_store_on_a_full_disk_can_be_read(self):
         self.mount("size=10m")

@@ -136,12 +136,26 @@ void make_folder(const std::filesystem::path& folder) {
   if (error) throw file_error("make folder", folder, error.value());
 }
 
-std::optional<int64_t> free_space(fs::path folder) {
+namespace {
+
+fs::path nearest_that_exists(fs::path folder) {
   std::error_code error;
   folder = fs::absolute(folder, error);
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  const fs::space_info space = fs::space(folder, error);
+  return folder;
+}
+
+}  // namespace
+
+std::optional<int64_t> free_space(fs::path folder) {
+  std::error_code error;
+  const fs::space_info space = fs::space(nearest_that_exists(std::move(folder)), error);
   return error ? std::nullopt : std::optional(static_cast<int64_t>(space.available));
+}
+
+std::string what_forbids_writing(fs::path folder) {
+  if (::access(nearest_that_exists(std::move(folder)).c_str(), W_OK | X_OK) == 0) return "";
+  return std::generic_category().message(errno);
 }
 
 MappedFile::MappedFile(const std::filesystem::path& file) {

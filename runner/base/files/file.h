@@ -89,6 +89,9 @@ void make_folder(const std::filesystem::path& folder);
 // the system does not say.
 std::optional<int64_t> free_space(std::filesystem::path folder);
 
+// Why this user cannot write in `folder`, or in what it would be made in; empty where it can.
+std::string what_forbids_writing(std::filesystem::path folder);
+
 // A file mapped read-only into memory.
 class MappedFile {
  public:

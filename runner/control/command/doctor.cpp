@@ -117,6 +117,11 @@ ordered_json store_section(const StoreFolder& folder) {
   ordered_json section = {{"folder", folder.path.string()}};
   if (const auto left = free_space(folder.path))
     section["free_space"] = binary_bytes(static_cast<double>(*left));
+  const std::string forbidden = what_forbids_writing(folder.path);
+  section["writable"] = forbidden.empty();
+  if (!forbidden.empty())
+    section["problem"] = "store: nothing can be written to '" + folder.path.string() +
+                         "': " + forbidden + "; choose another place with --store to run recipes";
   std::error_code error;
   if (!fs::exists(folder.database(), error)) {
     section["runs"] = 0;
@@ -146,6 +151,7 @@ ordered_json store_section(const StoreFolder& folder) {
 
 std::string text_of(const ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (!value.is_array()) return json_text(value);
   std::string text;
   for (const auto& item : value) text += (text.empty() ? "" : ", ") + text_of(item);
@@ -191,7 +197,9 @@ int run_doctor(const Words& words, const Globals& globals) {
   Arguments arguments("doctor", "Reports what exprun finds on this machine and in its store.");
   arguments.flag("--json", json, "print JSON")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun doctor", "exit code 1 if a trainer, a GPU or the store is broken")
+      .example(
+          "exprun doctor",
+          "exit code 1 if a trainer, a GPU or the store is broken, or the store cannot be written")
       .example("exprun doctor --json", "for a script");
   if (!arguments.parse(words)) return 0;
   const ordered_json sections = {{"exprun", {{"version", version()}}},
