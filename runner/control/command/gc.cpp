@@ -53,10 +53,11 @@ void check(const GcOptions& wanted) {
 }
 
 struct Found {
-  std::vector<RunRow> removed;  // none when runs were named
-  std::vector<RunRow> ended;    // those that --archived is about
-  std::vector<fs::path> data;   // that preparations have left; none when runs were named
-  int64_t bytes = 0;            // of the removed runs' folders and the data
+  std::vector<RunRow> removed;   // none when runs were named
+  std::vector<RunRow> ended;     // those that --archived is about
+  std::vector<fs::path> data;    // that preparations have left; none when runs were named
+  std::vector<fs::path> unused;  // prepared data that no run has
+  int64_t bytes = 0;             // of the removed runs' folders and the data
 };
 
 // What is not about runs.
@@ -87,12 +88,15 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
 
 // "one removed run and 2 unfinished data folders (12.3 MiB) from disk"
 std::string from_disk(const Found& found) {
-  const auto runs = static_cast<int64_t>(found.removed.size());
-  const auto data = static_cast<int64_t>(found.data.size());
-  if (runs + data == 0) return "nothing from disk";
-  std::string what = runs > 0 ? pluralize(runs, "removed run") : "";
-  if (data > 0) what += (runs > 0 ? " and " : "") + pluralize(data, "unfinished data folder");
-  return what + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") from disk";
+  Words what;
+  const auto add = [&](size_t count, const char* noun) {
+    if (count > 0) what.push_back(pluralize(static_cast<int64_t>(count), noun));
+  };
+  add(found.removed.size(), "removed run");
+  add(found.data.size(), "unfinished data folder");
+  add(found.unused.size(), "unused data set");
+  if (what.empty()) return "nothing from disk";
+  return listed(what) + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") from disk";
 }
 
 void log_values(const RunRow& run, const std::string& what, int64_t values) {
@@ -127,39 +131,45 @@ std::vector<fs::path> unused_data(const Store& store, const StoreFolder& folder,
   return unused;
 }
 
-void say_of_data(const char* verb, const std::vector<fs::path>& sets, int64_t bytes) {
-  log_info(std::string(verb) + ' ' +
-           pluralize(static_cast<int64_t>(sets.size()), "unused data set") + " (" +
-           binary_bytes(static_cast<double>(bytes)) + ")");
+// Of the store, where removed runs are deleted or, `without_removed`, are about to be.
+void find_unused_data(Found& found, const Store& store, const StoreFolder& folder,
+                      bool without_removed) {
+  found.unused = unused_data(store, folder, without_removed);
+  for (const fs::path& set : found.unused) found.bytes += bytes_below(set);
 }
 
 // Holds the locks of launches and preparations: nobody is about to use what is deleted.
-void delete_unused_data(const Store& store, const StoreFolder& folder) {
-  if (!fs::exists(folder.data())) return say_of_data("deleted", {}, 0);
+void delete_unused_data(Found& found, const Store& store, const StoreFolder& folder) {
+  if (!fs::exists(folder.data())) return;
   const FileLock launches = launch_lock(folder);
   const auto preparing = TransientLock::try_take(preparing_lock(folder.data()));
   if (!preparing)
     return log_warning(
         "gc: data is being prepared, so none is deleted; run exprun gc --data again later");
-  const auto sets = unused_data(store, folder, /*without_removed=*/false);
-  int64_t bytes = 0;
-  for (const fs::path& set : sets) {
-    bytes += bytes_below(set);
-    remove_folder(set);
-  }
-  say_of_data("deleted", sets, bytes);
+  find_unused_data(found, store, folder, /*without_removed=*/false);
+  for (const fs::path& set : found.unused) remove_folder(set);
 }
 
-int64_t clean(Store& store, const StoreFolder& folder, const Found& found) {
-  for (const RunRow& run : found.removed) {
-    const HeldRun held = hold_ended_run(folder, run);
-    if (!held.is_free) {
-      log_warning("gc: " + run.folder + " is in use and stays; run exprun gc again later");
-      continue;
-    }
-    log_info("deleting " + run.folder + " from disk");
-    store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
+// Whether nobody uses it: else it stays.
+bool purge(Store& store, const StoreFolder& folder, const RunRow& run) {
+  const HeldRun held = hold_ended_run(folder, run);
+  if (!held.is_free) {
+    log_warning("gc: " + run.folder + " is in use and stays; run exprun gc again later");
+    return false;
   }
+  log_info("deleting " + run.folder + " from disk");
+  store.purge_run(run.id, [&] { remove_folder(folder.run(run.folder).path); });
+  return true;
+}
+
+// Leaves what is deleted in `found`.
+int64_t clean(Store& store, const StoreFolder& folder, Found& found) {
+  std::erase_if(found.removed, [&](const RunRow& run) {
+    const int64_t bytes = bytes_below(folder.run(run.folder).path);
+    if (purge(store, folder, run)) return false;
+    found.bytes -= bytes;
+    return true;
+  });
   take_data(folder, found.data, /*dry_run=*/false);
   for (const RunRow& run : found.ended)
     log_values(run, "of earlier attempts, dropped", store.purge_archived(run.id));
@@ -202,22 +212,18 @@ int run_gc(const Words& words, const Globals& globals) {
     return gc_data(globals.store, wanted.dry_run);
   const UsedDiskReserve reserve(globals.store.reserve());
   Store store = open_store_to_change(globals.store);
-  const Found found = look(store, globals.store, wanted);
+  Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {
+    if (wanted.data) find_unused_data(found, store, globals.store, /*without_removed=*/true);
     say_what_would_be_done(store, globals.store, found);
     log_info("would delete " + from_disk(found));
-    if (wanted.data) {
-      const auto sets = unused_data(store, globals.store, /*without_removed=*/true);
-      int64_t bytes = 0;
-      for (const fs::path& set : sets) bytes += bytes_below(set);
-      say_of_data("would delete", sets, bytes);
-    }
     return 0;
   }
   const int64_t returned = clean(store, globals.store, found);
-  log_info("deleted " + from_disk(found) + "; the store is " +
-           binary_bytes(static_cast<double>(returned)) + " smaller");
-  if (wanted.data) delete_unused_data(store, globals.store);
+  if (wanted.data) delete_unused_data(found, store, globals.store);
+  const std::string shrunk = binary_bytes(static_cast<double>(returned));
+  log_info("deleted " + from_disk(found) +
+           (returned > 0 ? "; the store's database is " + shrunk + " smaller" : ""));
   return 0;
 }
 
