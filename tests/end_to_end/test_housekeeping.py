@@ -193,6 +193,26 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
                          "exprun: error: restore: give either names of runs or --sweep, not both\n")
 
+    def test_patterns_of_names_mean_all_runs_that_match(self):
+        for name in ("mine-a", "mine-b", "other"):
+            self.exprun("tiny.toml", "steps=2", f"name={name}")
+        b, a = self.names("mine-*")
+        self.assertEqual((a[:7], b[:7]), ("mine-a-", "mine-b-"))
+        self.assertEqual(self.names("mine-[a]*", "other"), [a, *self.names("other")])
+        self.assertEqual(self.exprun("report", "mine-?", "--columns", "run").out.split()[1:], self.exprun(
+            "report", "mine-b", "mine-a", "--columns", "run").out.split()[1:])
+        self.assertIn(f"# run         {a} ", self.exprun("show", "*e-a*").out)
+        self.assertEqual(self.exprun("show", "mine-*", code=2).err,
+                         f"exprun: error: store: 'mine-*' matches 2 runs: {b}, {a}; name one of them\n")
+        for command in "rm", "ls", "show":
+            self.assertEqual(self.exprun(command, "yours-*", code=4).err,
+                             f"exprun: error: store: no run matches 'yours-*' in '{self.folder}/runs/exprun.db'\n")
+        self.exprun("rm", "mine-*")
+        self.assertEqual(self.names("--removed"), [b, a])
+        self.assertEqual(self.exprun("restore", "yours-*", code=4).err, "exprun: error: restore: no removed run matches 'yours-*'\n")
+        self.exprun("restore", "mine-*", "mine-a")
+        self.assertEqual(len(self.names()), 3)
+
     def test_a_run_that_somebody_continues_is_neither_removed_nor_taken_off_the_disk(self):
         """Who continues a run holds its lock before the row says that it is running."""
         self.exprun("tiny.toml")

@@ -264,9 +264,10 @@ int run_compare(const Words& words, const Globals& globals) {
       "Shows runs side by side: parameters that differ and where they come from, "
       "code and machine, results, the step at which the losses diverge, and curves.");
   arguments
-      .words("RUN RUN...", asked.runs,
-             "folders, ids, names (all runs with that name), @last, @best; at most 8 runs",
-             offer::runs)
+      .words(
+          "RUN RUN...", asked.runs,
+          "folders, ids, names (all runs with that name), 'mine-*', @last, @best; at most 8 runs",
+          offer::runs)
       .option("--sweep", "ID", asked.sweep, "the runs of a small sweep: its id, name or @last",
               offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,

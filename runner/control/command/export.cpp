@@ -216,8 +216,8 @@ int run_export(const Words& words, const Globals& globals) {
                       "seconds since the run began. With --huggingface or --llmc, writes the "
                       "model of a run.");
   arguments
-      .words("RUN...", references, "folders, ids, names (all runs with that name), @last, @best",
-             offer::runs)
+      .words("RUN...", references,
+             "folders, ids, names (all runs with that name), 'mine-*', @last, @best", offer::runs)
       .option("--metric", "NAME", metrics, "only this series, such as val/loss; may be repeated",
               offer::series)
       .flag("--csv", csv, "comma-separated values with a header (default)")

@@ -80,7 +80,9 @@ int run_ls(const Words& words, const Globals& globals) {
   std::optional<int64_t> most;
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs with their states, newest first.");
-  arguments.words("NAME...", references, "only these runs: names, ids or folders", offer::runs)
+  arguments
+      .words("NAME...", references, "only these runs: names, ids, folders, or 'mine-*'",
+             offer::runs)
       .option("--state", "A,B", wanted.states, "only runs in one of these states",
               offer::list_of(state_names()))
       .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);

@@ -86,8 +86,8 @@ int run_plot(const Words& words, const Globals& globals) {
   Arguments arguments("plot RUN...|--sweep ID",
                       "Plots series of runs as curves, in the terminal or a file.");
   arguments
-      .words("RUN...", asked.runs, "folders, ids, names (all runs with that name), @last, @best",
-             offer::runs)
+      .words("RUN...", asked.runs,
+             "folders, ids, names (all runs with that name), 'mine-*', @last, @best", offer::runs)
       .option("--sweep", "ID", asked.sweep, "all runs of a sweep: its id, name or @last",
               offer::sweeps)
       .option("--metric", "SERIES", asked.curves.series,

@@ -16,6 +16,18 @@ struct Restoration {
   Where where;
 };
 
+void add_matching(std::vector<RunRow>& rows, const Store& store, const std::string& pattern) {
+  auto removed = store.removed_runs();
+  std::erase_if(removed, [&](const RunRow& run) { return !matches(pattern, run); });
+  if (removed.empty())
+    throw Error("restore: no removed run matches '" + pattern + "'", ExitCode::no_such_run);
+  for (RunRow& run : removed) {
+    const bool is_known = std::any_of(rows.begin(), rows.end(),
+                                      [&](const RunRow& other) { return other.id == run.id; });
+    if (!is_known) rows.push_back(std::move(run));
+  }
+}
+
 // Of the runs that are named, or of a sweep, or of all that are removed.
 std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folder,
                                     const Restoration& asked) {
@@ -27,7 +39,10 @@ std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folde
     auto named = store.removed_runs();
     std::erase_if(named, [&](const RunRow& run) { return run.name != reference; });
     require_one_run("restore", reference, named);
-    rows.push_back(store.find_run(reference, Store::Among::removed));
+    if (named.empty() && is_pattern(reference))
+      add_matching(rows, store, reference);
+    else
+      rows.push_back(store.find_run(reference, Store::Among::removed));
   }
   if (!asked.sweep.empty()) {
     const int64_t sweep = store.find_sweep(asked.sweep).id;
@@ -51,7 +66,7 @@ int run_restore(const Words& words, const Globals& globals) {
   Arguments arguments("restore RUN...|--sweep ID|--where EXPR", "Restores removed runs.");
   arguments
       .words("RUN...", asked.references,
-             "folders, ids, uids or names of removed runs (exprun ls --removed)",
+             "folders, ids, uids or names of removed runs (exprun ls --removed), or 'mine-*'",
              offer::removed_runs)
       .option("--sweep", "ID", asked.sweep, "the removed runs of a sweep: its id, name or @last",
               offer::sweeps);

@@ -99,13 +99,15 @@ int run_rm(const Words& words, const Globals& globals) {
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
                       "brings them back until exprun gc deletes them.");
   arguments
-      .words("RUN...", asked.references, "folders, ids, uids, unique names, @last", offer::runs)
+      .words("RUN...", asked.references, "folders, ids, uids, unique names, @last, or 'mine-*'",
+             offer::runs)
       .option("--sweep", "ID", asked.sweep,
               "the runs of this sweep (id, name or @last), except those also in another sweep",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)
       .example("exprun rm @last", "the newest run")
+      .example("exprun rm 'mine-*'", "all runs whose names or folders begin so")
       .example("exprun rm --where 'state==\"failed\"'", "all that failed");
   if (!arguments.parse(words)) return 0;
   const UsedDiskReserve reserve(globals.store.reserve());

@@ -1,5 +1,4 @@
 // exprun stop RUN...
-#include <fnmatch.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -21,15 +20,6 @@ namespace exprun {
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
-
-bool is_pattern(const std::string& reference) {
-  return reference.find_first_of("*?[") != std::string::npos;
-}
-
-bool matches(const std::string& pattern, const RunRow& run) {
-  return ::fnmatch(pattern.c_str(), run.folder.c_str(), 0) == 0 ||
-         ::fnmatch(pattern.c_str(), run.name.c_str(), 0) == 0;
-}
 
 std::vector<RunRow> running(const Store& store, const StoreFolder& folder) {
   std::vector<RunRow> runs;

@@ -1,5 +1,7 @@
 #include "control/command/stored_runs.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -19,6 +21,15 @@
 
 namespace exprun {
 namespace {
+
+// "mine-1a2b3c4d, mine-5e6f7a8b", the first of them where they are many.
+std::string folders_of(const std::vector<RunRow>& runs) {
+  constexpr size_t kNamed = 5;
+  std::string folders;
+  for (size_t i = 0; i < std::min(kNamed, runs.size()); ++i)
+    folders += (i == 0 ? "" : ", ") + runs[i].folder;
+  return folders + (runs.size() > kNamed ? ", ..." : "");
+}
 
 std::optional<SeriesRow> series_named(const std::vector<SeriesRow>& all, const char* name) {
   for (const SeriesRow& series : all)
@@ -55,6 +66,25 @@ std::string advice_on_path(const StoreFolder& folder, const std::string& referen
   return "; its folder is in another store: add --store " + shell_quoted(store.string());
 }
 
+// Newest first.
+std::vector<RunRow> matching(const Store& store, const std::string& pattern) {
+  std::vector<RunRow> runs = store.runs();
+  std::erase_if(runs, [&](const RunRow& run) { return !matches(pattern, run); });
+  if (runs.empty())
+    throw Error("store: no run matches '" + pattern + "' in '" + store.file().string() + "'",
+                ExitCode::no_such_run);
+  return runs;
+}
+
+RunRow only_match(const Store& store, const std::string& pattern) {
+  auto runs = matching(store, pattern);
+  if (runs.size() > 1)
+    throw Error("store: '" + pattern + "' matches " + pluralize(runs.size(), "run") + ": " +
+                    folders_of(runs) + "; name one of them",
+                ExitCode::bad_recipe);
+  return std::move(runs.front());
+}
+
 RecipeText read_stored(const std::string& json) {
   RecipeText text = RecipeText::from_json(json);
   text.stored = text.overrides.size();
@@ -81,7 +111,18 @@ Store open_store_to_write(const StoreFolder& folder) {
   return store;
 }
 
+bool is_pattern(const std::string& reference) {
+  return reference.find_first_of("*?[") != std::string::npos &&
+         reference.find('/') == std::string::npos;
+}
+
+bool matches(const std::string& pattern, const RunRow& run) {
+  return ::fnmatch(pattern.c_str(), run.folder.c_str(), 0) == 0 ||
+         ::fnmatch(pattern.c_str(), run.name.c_str(), 0) == 0;
+}
+
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
+  if (is_pattern(reference)) return observed(store, folder, only_match(store, reference));
   const auto found = [&] {
     try {
       return store.find_run(last_component(reference));
@@ -144,13 +185,8 @@ std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) 
 void require_one_run(const std::string& command, const std::string& reference,
                      const std::vector<RunRow>& named) {
   if (named.size() < 2 || parse_number<int64_t>(reference)) return;  // a number is an id
-  constexpr size_t kNamed = 5;
-  std::string folders;
-  for (size_t i = 0; i < std::min(kNamed, named.size()); ++i)
-    folders += (i == 0 ? "" : ", ") + named[i].folder;
-  if (named.size() > kNamed) folders += ", ...";
   throw Error(command + ": '" + reference + "' is the name of " + std::to_string(named.size()) +
-                  " runs: " + folders +
+                  " runs: " + folders_of(named) +
                   "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
               ExitCode::bad_recipe);
 }
@@ -173,7 +209,7 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
     if (taken.insert(row.id).second) rows.push_back(std::move(row));
   };
   for (const std::string& reference : references) {
-    const auto named = store.runs(reference);
+    const auto named = is_pattern(reference) ? matching(store, reference) : store.runs(reference);
     for (const RunRow& row : named) take(row);
     if (named.empty()) take(find_run(store, folder, reference));
   }

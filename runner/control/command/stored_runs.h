@@ -24,7 +24,13 @@ Store open_store_to_write(const StoreFolder& folder);
 // The same, but a missing store is an error: there is nothing to change.
 Store open_store_to_change(const StoreFolder& folder);
 
-// `reference` as Store::find_run takes it, or the path of a run's folder. In its observed state.
+// Whether a reference means runs by a pattern of their folders or names, as 'mine-*' does: no name
+// has such a character. A path is none.
+bool is_pattern(const std::string& reference);
+bool matches(const std::string& pattern, const RunRow& run);
+
+// `reference` as Store::find_run takes it, or the path of a run's folder, or a pattern that one run
+// matches. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
 
 // The recipe that a run was begun with, and changes of it.
@@ -59,8 +65,9 @@ void require_one_run(const std::string& command, const std::string& reference,
 // Throws Error (wrong usage) where neither runs nor a sweep are named.
 void require_runs(const std::string& command, const Words& references, const std::string& sweep);
 
-// The rows of the references (a name means all its runs), or of the `sweep` that is given in their
-// stead: its number, its name or @last; all runs, newest first, if there is neither. Throws Error.
+// The rows of the references (a name or a pattern means all its runs), or of the `sweep` that is
+// given in their stead: its number, its name or @last; all runs, newest first, if there is neither.
+// Throws Error.
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep = "");
 
