@@ -33,6 +33,9 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names("--tag", "first"), [first])
         self.assertEqual(self.exprun("tag", slow, "worse", "--remove").out, "b c\n")
         self.assertEqual(self.names("--tag", "worse"), [])
+        for tag, why in (("a,b", "'a,b' cannot be a tag: it has a comma"), ("a\nb", "'a\nb' cannot be a tag: it has a line break"),
+                         ("", "a tag cannot be empty")):
+            self.assertEqual(self.exprun("tag", slow, tag, code=2).err, f"exprun: error: tag: {why}\n")
         self.assertEqual(self.names("--sort", "val_loss_best"), [first, slow])
         self.assertEqual(self.names("--sort", "val_loss_best", "--reverse", "--limit", "1"), [slow])
         self.assertEqual(self.names("--state", "killed,crashed"), [])

@@ -9,8 +9,11 @@ namespace exprun {
 namespace {
 
 void require_tag(const std::string& tag) {
-  if (!tag.empty() && tag.find_first_of(",\n") == std::string::npos) return;
-  throw Error("tag: '" + tag + "' cannot be a tag: it is empty or has a comma or a line break",
+  const size_t wrong = tag.find_first_of(",\n");
+  if (!tag.empty() && wrong == std::string::npos) return;
+  throw Error("tag: " + (tag.empty() ? "a tag cannot be empty"
+                                     : "'" + tag + "' cannot be a tag: it has a " +
+                                           (tag[wrong] == ',' ? "comma" : "line break")),
               ExitCode::bad_recipe);
 }
 
