@@ -144,10 +144,31 @@ class Sample(ExprunTest):
         self.write("prompts.txt", "7 little \r\n\nwent out to ")
         alone = "---\n".join(self.greedy(prompt) for prompt in ("7 little ", "went out to "))
         self.assertEqual(self.exprun("sample", "@last", "--prompts", "prompts.txt", *GREEDY).out, alone)
+        self.assertEqual(self.exprun("sample", "@last", "--prompts", "prompts.txt", *GREEDY).err,
+                         "exprun: sample: skipped one empty line of prompts.txt\n")
         piped = self.exprun("sample", "@last", "--prompts", "-", *GREEDY, stdin="7 little \nwent out to \n")
         self.assertEqual(piped.out, alone)
         self.assertEqual(self.exprun("sample", "@last", "--prompts=-", code=2, stdin="\n").err,
                          "exprun: error: sample: there are no prompts in standard input\n")
+
+    def test_a_prompt_with_an_unknown_character_is_named_by_its_option(self):
+        self.exprun("tiny.toml", "steps=1", "name=characters")
+        def said(option):
+            return (f"{option}:1:1: error: the prompt has 'Z', which does not occur in the text\n    ZZ\n    ^^ a character "
+                    "tokenizer knows only the characters of its text\n")
+        self.assertEqual(self.exprun("sample", "characters", "--prompt", "ZZ", code=2).err, said("--prompt"))
+        self.write("prompts.txt", "ZZ\n")
+        self.assertEqual(self.exprun("sample", "characters", "--prompts", "prompts.txt", code=2).err, said("--prompts"))
+
+    def test_what_is_wrong_with_a_later_prompt_stands_below_the_texts(self):
+        self.exprun("tiny.toml", "steps=1", "name=characters")
+        self.write("prompts.txt", "7\n\n1\n\nZZ\n")
+        words = [self.program, "sample", "characters", "--prompts", "prompts.txt", *GREEDY]
+        done = subprocess.run(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        first, *_, last = done.stdout.splitlines()
+        self.assertEqual(first, "exprun: sample: skipped 2 empty lines of prompts.txt")
+        self.assertTrue(last.startswith("exprun: error: sample: "), done.stdout)
 
     def test_json_has_each_text_and_why_it_ended(self):
         words = ("sample", "@last", "--prompt=7 little ", "--prompt=1", *GREEDY, 'stop=["sea"]', "--json")

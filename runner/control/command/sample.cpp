@@ -5,23 +5,20 @@
 
 #include <algorithm>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
 #include "base/strings.h"
 #include "base/suggest.h"
-#include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
+#include "control/command/sample_prompts.h"
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/run/huggingface_model.h"
@@ -86,27 +83,46 @@ void require_sample_keys(const RecipeText& text, const Words& settings) {
   if (!unknown.empty()) throw RecipeError(std::move(unknown));
 }
 
-// What there is to say about `text`, whose typed overrides are the settings as changes of the
-// table: at the places of what was typed.
-Diagnostics judged_as_typed(const RecipeText& text, const Words& settings) {
-  Diagnostics diagnostics = try_resolve(text).diagnostics;
+using Source = std::shared_ptr<const SourceFile>;
+
+const std::string kAsPrompt = kPrefix + "prompt=";
+
+// A place in an override is one in what was typed for it.
+SourceSpan as_typed(const SourceSpan& where, const Words& settings, const Source& prompt) {
+  for (size_t i = 0; i < settings.size(); ++i)
+    if (where.file->name == override_file(i + 1, "")->name)
+      return in_setting(where, i + 1, settings[i]);
+  const bool is_typed = where.file->name.starts_with(kTypedOverride);
+  if (prompt && !is_typed && where.file->text.starts_with(kAsPrompt))
+    return span_of(prompt, 0, prompt->text.size());
+  return where;
+}
+
+// What was typed: the overrides of a text as changes of the table, and the option's prompt, if any,
+// as an override that nobody typed.
+struct TypedRequest {
+  Words settings;
+  Source prompt;
+};
+
+// What there is to say about `text`: at the places of what was typed.
+Diagnostics judged_as_typed(const RecipeText& text, const DatasetInfo& facts,
+                            const TypedRequest& typed) {
+  Diagnostics diagnostics = try_resolve(text, facts).diagnostics;
   for (Diagnostic& diagnostic : diagnostics)
-    for (size_t i = 0; diagnostic.where && i < settings.size(); ++i) {
-      if (diagnostic.where.file->name != override_file(i + 1, "")->name) continue;
-      diagnostic.where = in_setting(diagnostic.where, i + 1, settings[i]);
-      break;
-    }
+    if (diagnostic.where)
+      diagnostic.where = as_typed(diagnostic.where, typed.settings, typed.prompt);
   return diagnostics;
 }
 
 const std::string kAsSample = std::string(kSampleTable) + ".type=\"sample\"";
 
 // Throws RecipeError.
-void refuse_mistakes(const RecipeText& text, const Words& settings) {
+void refuse_mistakes(const RecipeText& text, const DatasetInfo& facts, const TypedRequest& typed) {
   RecipeText before = text;
-  before.overrides.resize(text.overrides.size() - settings.size());
-  require_sample_keys(before, settings);
-  const Diagnostics said = judged_as_typed(text, settings);
+  before.overrides.resize(text.overrides.size() - typed.settings.size());
+  require_sample_keys(before, typed.settings);
+  const Diagnostics said = judged_as_typed(text, facts, typed);
   if (has_errors(said)) throw RecipeError(said);
 }
 
@@ -115,25 +131,6 @@ Words offered_sample_keys(const Typed& typed) {
   recipe.overrides.push_back(kAsSample);
   return override_completions_in(kSampleTable, recipe, typed.last);
 }
-
-// Asks for prompts at a terminal, until Ctrl-D.
-std::optional<std::string> typed_prompt() {
-  std::string line;
-  for (;;) {
-    print("> ");
-    std::cout.flush();
-    if (!std::getline(std::cin, line)) {
-      print("\n");
-      return std::nullopt;
-    }
-    if (!line.empty()) return line;
-  }
-}
-
-// What is asked for: what is shown of it, and what the model gets.
-struct Prompt {
-  std::string shown, given;
-};
 
 // Prints texts as they are written, each behind its prompt.
 class TextPrinter {
@@ -150,13 +147,14 @@ class TextPrinter {
 
   void end() {
     begin();
-    print("\n");
-    under_way_ = false;
+    end_line();
   }
 
-  // Of a text that has broken off.
+  // Of a text that has broken off. What is said on standard error next stands below it.
   void end_line() {
-    if (std::exchange(under_way_, false)) print("\n");
+    if (!std::exchange(under_way_, false)) return;
+    print("\n");
+    std::cout.flush();
   }
 
  private:
@@ -170,53 +168,6 @@ class TextPrinter {
   std::string prompt_;
 };
 
-std::string problem_of(const std::string& prompt) {
-  const auto byte = first_invalid_byte(prompt);
-  return byte ? "the prompt is not UTF-8: byte " + std::to_string(*byte) : "";
-}
-
-// One that can be used, of those that are typed.
-std::optional<std::string> usable_prompt() {
-  while (auto prompt = typed_prompt()) {
-    const std::string problem = problem_of(*prompt);
-    if (problem.empty()) return prompt;
-    log_warning("sample: " + problem);
-  }
-  return std::nullopt;
-}
-
-// The lines of a file, or of standard input.
-Words prompts_in(const std::string& file) {
-  const std::string text =
-      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
-  Words prompts;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) prompts.push_back(line);
-  }
-  if (prompts.empty())
-    throw Error(
-        "sample: there are no prompts in " + (file == "-" ? "standard input" : shell_quoted(file)),
-        ExitCode::bad_recipe);
-  return prompts;
-}
-
-// How prompts become what the model gets: as they are, or as a run's examples of instructions.
-class PromptForm {
- public:
-  PromptForm() = default;
-  explicit PromptForm(ExampleTemplate form) : template_(std::move(form)) {}
-
-  Prompt operator()(const std::string& prompt, bool is_typed) const {
-    if (!template_) return {prompt, prompt};
-    return {is_typed ? "" : prompt + '\n', template_->prompt(prompt)};
-  }
-
- private:
-  std::optional<ExampleTemplate> template_;
-};
-
 // Of the run's dataset. Throws Error where it has none.
 PromptForm form_of_instructions(const WeightsArgument& weights) {
   const Resolution resolution = try_resolve(weights.recipe({kAsSample}));
@@ -228,30 +179,6 @@ PromptForm form_of_instructions(const WeightsArgument& weights) {
         ExitCode::bad_recipe);
   return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
 }
-
-// What is asked, in order: the prompts given, or those that are typed at a terminal.
-class PromptSource {
- public:
-  PromptSource(Words prompts, PromptForm form, bool interactive)
-      : prompts_(std::move(prompts)), form_(std::move(form)), interactive_(interactive) {}
-
-  bool is_interactive() const { return interactive_; }
-
-  std::optional<Prompt> next() {
-    if (interactive_) {
-      const auto typed = usable_prompt();
-      return typed ? std::optional(form_(*typed, true)) : std::nullopt;
-    }
-    if (next_ == prompts_.size()) return std::nullopt;
-    return form_(prompts_[next_++], false);
-  }
-
- private:
-  Words prompts_;
-  PromptForm form_;
-  bool interactive_;
-  size_t next_ = 0;
-};
 
 // Text behind a '|' or a '<' is not read unasked: a script's loop may read its own list there.
 bool has_waiting_input() {
@@ -379,20 +306,20 @@ int run_sample(const Words& words, const Globals& globals) {
   require_overrides(settings, "sample");
   WeightsArgument weights("sample", word, step, tokenizer, globals);
   const PromptForm form = instruction ? form_of_instructions(weights) : PromptForm();
+  const char* const option = prompts.empty() ? "--prompts" : "--prompt";
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   for (const std::string& prompt : prompts)
     if (const std::string problem =
             form(prompt, false).given.empty()
                 ? "a prompt is empty; the shortest is a line break: --prompt $'\\n'"
-                : problem_of(prompt);
+                : problem_of_prompt(prompt);
         !problem.empty())
       throw Error("sample: " + problem, ExitCode::bad_recipe);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
   if (!prompts.empty())
-    overrides.push_back(std::string(kSampleTable) +
-                        ".prompt=" + json_text(nlohmann::json(form(prompts.front(), false).given)));
+    overrides.push_back(kAsPrompt + json_text(nlohmann::json(form(prompts.front(), false).given)));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
   const Value* written = base.find(kPrefix + "end_of_text");
   if (instruction || !written || written->origin == Origin::default_value)
@@ -400,8 +327,12 @@ int run_sample(const Words& words, const Globals& globals) {
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const RecipeText text = weights.recipe(overrides, changes);
+  const DatasetInfo facts = weights.facts();
+  TypedRequest typed{settings, nullptr};
+  if (!prompts.empty())
+    typed.prompt = std::make_shared<SourceFile>(SourceFile{option, prompts.front()});
   const WorkingDirectory there(weights.run());
-  refuse_mistakes(text, settings);
+  refuse_mistakes(text, facts, typed);
   if (prompts.empty() && has_waiting_input())
     log_info("sample: standard input is not read; to take prompts from it, add --prompts -");
   const bool interactive =

@@ -73,6 +73,13 @@ void WeightsArgument::require_no_tokenizer() const {
                 ExitCode::bad_recipe);
 }
 
+DatasetInfo WeightsArgument::facts() const try {
+  if (!run_ || !tokenizer_.empty()) return {};
+  return facts_of(PreparedData::load(globals_.store.run(run_->folder).data()));
+} catch (const Error&) {
+  return {};
+}
+
 RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) const {
   Words all = implied;
   if (!tokenizer_.empty()) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/dataset_info.h"
 #include "control/command/command.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
@@ -31,6 +32,10 @@ class WeightsArgument {
   RecipeText recipe(const Words& implied, const Words& typed = {}) const;
 
   const std::optional<RunRow>& run() const { return run_; }
+
+  // What its data tell of its recipe; nothing where another tokenizer is given, or they cannot be
+  // read, which the trainer tells.
+  DatasetInfo facts() const;
 
   // With what recipe() made, judged. A run's checkpoint is held as long as this lives. Throws
   // Error.
