@@ -19,6 +19,7 @@ NOT_TYPED = {
     "logs @last -f": "the same",
     "watch": "a terminal, and somebody who quits",
     "stop 'mine-*' --no-wait": "a run that is running",
+    "rm 'mine-*'": "runs of such a name",
     "sweep stop @last": "a sweep that is running",
     "mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500": "another machine",
 }
