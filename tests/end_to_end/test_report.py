@@ -131,7 +131,9 @@ class Names(MadeRuns):
             self.change_store(*parameter_rows(run, "optimizer.groups.a.match", patterns[:-1] + f', "{run}"]'))
         self.assertLess(max(map(len, self.exprun("report").out.splitlines())), 200)
         self.assertIn("…", self.exprun("report").out)
-        for words in ("--csv",), ("--json",), ("--markdown",), ("--columns", "run,optimizer.groups.a.match"):
+        self.assertIn("…", self.exprun("report", "--over-seeds").out)
+        for words in ("--csv",), ("--json",), ("--markdown",), ("--columns", "run,optimizer.groups.a.match"), \
+                ("--group-by", "optimizer.groups.a.match"):
             self.assertIn("layers.39.*", self.exprun("report", *words).out, words)
 
     def test_an_unknown_name_is_answered_with_those_there_are(self):

@@ -257,7 +257,7 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
 
 void shorten_parameters(std::vector<ComparedColumn>& columns) {
   for (ComparedColumn& column : columns)
-    if (is_parameter(column.column))
+    if (is_parameter(column.column) || column.if_different)
       for (Cell& cell : column.cells) cell.text = shortened(cell.text, kWidestCell);
 }
 
