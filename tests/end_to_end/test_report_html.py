@@ -97,6 +97,14 @@ class Page(PageTest):
         self.assertEqual(self.page.value(f"{CHART}.data.datasets.length"), 1)
         self.assertIn("lr=0.01", self.page.value(f"{CHART}.data.datasets[0].label"))
 
+    def test_different_data_are_told_beside_the_table(self):
+        shown = "(p => p.hidden ? '' : p.textContent)(document.getElementById('of-data'))"
+        self.open()
+        self.assertEqual(self.page.value(shown), "")
+        self.change_store("UPDATE run SET data_fingerprint = 'other' WHERE id = 1")
+        self.open()
+        self.assertEqual(self.page.value(shown), "these runs were trained on 2 different data sets, so their losses may not be comparable")
+
     def test_curves_are_those_of_the_store(self):
         self.open()
         self.assertEqual(self.page.value("[...document.querySelectorAll('#curves figcaption')].map(f => f.textContent).slice(0, 2)"),
