@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/offer.h"

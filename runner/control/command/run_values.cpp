@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/format_units.h"
+#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"

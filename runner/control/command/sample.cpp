@@ -10,6 +10,7 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
+#include "base/key_synonyms.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
 #include "base/strings.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/key_synonyms.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
