@@ -6,11 +6,13 @@
 #include <iterator>
 
 #include "base/format_units.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
 
 constexpr size_t kFarthest = 3;
+constexpr size_t kLeastBeginning = 3;  // letters that tell a choice from others
 
 // Capitals are no mistake of the letter.
 std::string small(std::string_view text) {
@@ -68,8 +70,10 @@ constexpr Pair kTables[] = {
 };
 
 constexpr Pair kValues[] = {
-    {"gpu", "cuda"},    {"half", "fp16"},    {"float", "fp32"},   {"single", "fp32"},
-    {"rope", "rotary"}, {"min", "minimize"}, {"max", "maximize"},
+    {"gpu", "cuda"},          {"half", "fp16"},    {"float", "fp32"},       {"single", "fp32"},
+    {"rope", "rotary"},       {"min", "minimize"}, {"max", "maximize"},     {"jsonl", "json_lines"},
+    {"ndjson", "json_lines"}, {"txt", "text"},     {"bin", "token_shards"}, {"chat", "instruction"},
+    {"sft", "instruction"},
 };
 
 constexpr std::string_view kTraining[] = {"train", "run", "fit", "start"};
@@ -122,6 +126,11 @@ constexpr std::string_view kArchitectures[] = {
     "llama", "llama2", "llama3",  "mistral", "qwen",    "qwen2",      "qwen3",
     "olmo",  "olmo2",  "gpt-neo", "gptneo",  "decoder", "transformer"};
 
+// Formats of records, which are no type of their own either.
+constexpr std::string_view kRecords[] = {"json", "jsonl", "json_lines", "ndjson"};
+
+constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"};
+
 constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
 
 constexpr std::string_view kRanges[] = {
@@ -132,6 +141,32 @@ const char* found_in(const Pair* begin, const Pair* end, std::string_view word) 
   const Pair* found =
       std::find_if(begin, end, [&](const Pair& pair) { return pair.theirs == word; });
   return found == end ? nullptr : found->ours;
+}
+
+template <size_t N>
+bool contains(const std::string_view (&words)[N], std::string_view word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// "cuda" for "gpu", if it is among the choices.
+std::optional<std::string> value_synonym(std::string_view word,
+                                         const std::vector<std::string>& choices) {
+  const char* ours = found_in(std::begin(kValues), std::end(kValues), word);
+  if (!ours || std::find(choices.begin(), choices.end(), ours) == choices.end())
+    return std::nullopt;
+  return ours;
+}
+
+// The name for which `holds`; nothing if several are.
+template <class Holds>
+std::optional<std::string> only_one(const std::vector<std::string>& names, Holds holds) {
+  std::optional<std::string> found;
+  for (const std::string& name : names) {
+    if (!holds(name) || found == name) continue;
+    if (found) return std::nullopt;
+    found = name;
+  }
+  return found;
 }
 
 }  // namespace
@@ -156,25 +191,44 @@ std::optional<std::string> table_synonym(std::string_view word) {
   return ours ? std::optional<std::string>(ours) : std::nullopt;
 }
 
-std::optional<std::string> value_synonym(std::string_view word,
-                                         const std::vector<std::string>& choices) {
-  const char* ours = found_in(std::begin(kValues), std::end(kValues), word);
-  if (!ours || std::find(choices.begin(), choices.end(), ours) == choices.end())
-    return std::nullopt;
-  return ours;
+std::optional<std::string> choice_meant(std::string_view word,
+                                        const std::vector<std::string>& choices) {
+  if (const auto synonym = value_synonym(word, choices)) return synonym;
+  if (const auto begun = only_one(choices, [&](const std::string& choice) {
+        return word.size() >= kLeastBeginning && choice.starts_with(small(word));
+      }))
+    return begun;
+  if (const auto near = nearest(word, choices)) return near;
+  std::optional<std::string> longest;  // "adamw" of "adamw_torch"
+  for (const std::string& choice : choices)
+    if (small(word).starts_with(choice + '_') && (!longest || choice.size() > longest->size()))
+      longest = choice;
+  return longest;
 }
 
-std::string model_note(std::string_view word) {
-  const bool known = std::find(std::begin(kArchitectures), std::end(kArchitectures), word) !=
-                     std::end(kArchitectures);
-  return known ? "write \"gpt\" and keys such as position.type, norm.type and activation; `exprun "
-                 "new "
-                 "--from DIR` writes those of a HuggingFace folder"
-               : "";
+std::optional<std::string> name_with_word(std::string_view word,
+                                          const std::vector<std::string>& names) {
+  const std::string part(word);
+  return only_one(names, [&](const std::string& name) {
+    return name.ends_with('_' + part) || name.starts_with(part + '_');
+  });
+}
+
+bool is_no_value(std::string_view word) {
+  return contains(kNoValues, word);
+}
+
+std::string type_note(std::string_view kind, std::string_view word) {
+  if (kind == "model" && contains(kArchitectures, word))
+    return "write \"gpt\" and keys such as position.type, norm.type and activation; `exprun new "
+           "--from DIR` writes those of a HuggingFace folder";
+  if (kind == "dataset" && contains(kRecords, word))
+    return "write \"text\", which reads JSON records too: see dataset.format and dataset.template";
+  return "";
 }
 
 bool means_training(std::string_view word) {
-  return std::find(std::begin(kTraining), std::end(kTraining), word) != std::end(kTraining);
+  return contains(kTraining, word);
 }
 
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands) {
@@ -199,8 +253,7 @@ std::string option_note(std::string_view word) {
 
 bool has_word_for_type(std::string_view table, std::string_view key) {
   if (table != "model" && table != "optimizer" && table != "schedule") return false;
-  return std::find(std::begin(kWordsForType), std::end(kWordsForType), key) !=
-         std::end(kWordsForType);
+  return contains(kWordsForType, key);
 }
 
 std::optional<std::string> number_meant(std::string_view text) {

@@ -18,12 +18,26 @@ std::optional<std::string> nearest(std::string_view name,
 // The table of this recipe that another tool's word means.
 std::optional<std::string> table_synonym(std::string_view word);
 
-// "cuda" for "gpu", if it is among the choices.
-std::optional<std::string> value_synonym(std::string_view word,
-                                         const std::vector<std::string>& choices);
+// The choice that a word means which is none: another tool's word for it ("cuda" of "gpu"), the
+// only one that begins with it ("relu_squared" of "relu"), the nearest, or the longest with which
+// it begins ("adamw" of "adamw_torch").
+std::optional<std::string> choice_meant(std::string_view word,
+                                        const std::vector<std::string>& choices);
 
-// What to write for a model that is no type of its own here, such as "llama"; empty for any other.
-std::string model_note(std::string_view word);
+// The only name that begins or ends with the word and an underscore: "num_layers" of "layers".
+std::optional<std::string> name_with_word(std::string_view word,
+                                          const std::vector<std::string>& names);
+
+// For a "${lr}".
+inline constexpr const char* kNoVariables =
+    "recipes have no variables: write the value; only paths take ${env:NAME}";
+
+// Whether other languages write this for no value: "None", "null".
+bool is_no_value(std::string_view word);
+
+// What to write for a word that is no type of the kind, such as the model "llama"; empty for any
+// other.
+std::string type_note(std::string_view kind, std::string_view word);
 
 // Whether it is another tool's command that trains: "train".
 bool means_training(std::string_view word);

@@ -147,8 +147,7 @@ std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& p
     for (const Schema& choice : node.value("enum", Schema::array()))
       if (choice.is_string()) choices.push_back(choice.get<std::string>());
     if (choices.empty() && key == "type") choices = schemas.types(path);
-    if (const auto meant = value_synonym(text, choices)) return MeantKey{key, *meant};
-    if (const auto near = nearest(text, choices)) return MeantKey{key, *near};
+    if (const auto meant = choice_meant(text, choices)) return MeantKey{key, *meant};
   }
   return std::nullopt;
 }
@@ -212,7 +211,9 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
     return "did you mean 'evaluation." + key + "'?";
   if (has_word_for_type(parent_path(key), last_part(key)))
     return "did you mean '" + join_path(parent_path(key), "type") + "'?";
-  if (const KeySynonym* synonym = key_synonym(last_part(key)))
+  const KeySynonym* synonym = key_synonym(key);
+  if (synonym == nullptr) synonym = key_synonym(last_part(key));
+  if (synonym != nullptr)
     return *synonym->path
                ? "did you mean '" + std::string(synonym->path) + "'" + synonym->note + "?"
                : synonym->note;
@@ -227,8 +228,10 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
     if (home.find("] of type ") != home.npos &&
         (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
       return "it belongs in " + home;
-  if (const auto near = nearest(key, paths)) return "did you mean '" + *near + "'?";
-  const auto near = nearest(last_part(key), names);
+  auto near = name_with_word(last_part(key), names);
+  if (const auto path = near ? std::nullopt : nearest(key, paths))
+    return "did you mean '" + *path + "'?";
+  if (!near) near = nearest(last_part(key), names);
   if (!near) return suggest_table(schemas, root, key, paths);
   for (const std::string& path : paths)
     if (parent_path(path) == parent_path(key) && last_part(path) == *near)

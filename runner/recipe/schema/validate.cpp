@@ -42,7 +42,9 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
   if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
-  if (const auto near = nearest(key, names)) return "did you mean '" + *near + "'?";
+  auto near = name_with_word(key, names);
+  if (!near) near = nearest(key, names);
+  if (near) return "did you mean '" + *near + "'?";
   return names_of_keys(place.path, names);
 }
 
@@ -82,12 +84,12 @@ Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const
   std::vector<std::string> choices;
   for (const std::string& choice : schemas.types(kind)) choices.push_back("\"" + choice + "\"");
   const std::string name = *type.as<std::string>();
-  const auto near = nearest(name, schemas.types(kind));
-  const std::string note = model_note(name);
+  const auto near = choice_meant(name, schemas.types(kind));
+  const std::string note = type_note(kind, name);
   return {type.where, "unknown " + kind + " \"" + name + "\": it can be " + alternatives(choices),
-          kind == "model" && !note.empty() ? note
-          : near                           ? "did you mean \"" + *near + "\"?"
-                                           : ""};
+          !note.empty() ? note
+          : near        ? "did you mean \"" + *near + "\"?"
+                        : ""};
 }
 
 std::string title(const TablePlace& place) {
@@ -152,11 +154,21 @@ bool belongs_below(const SchemaSet& schemas, const TablePlace& place, const Entr
          });
 }
 
+// [evaluation.NAME] would be of no type.
+bool names_unknown_type(const SchemaSet& schemas, const TablePlace& place,
+                        const std::string& name) {
+  if (place.schema.declares(name)) return false;
+  const Schema& table = *place.schema.find(name);
+  return table.contains("x-type-from-name") &&
+         schemas.find(table.value("x-kind", ""), name) == nullptr;
+}
+
 Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const Schema& schema = *place.schema.find(entry.key);
   const std::string path = join_path(place.path, entry.key);
   const auto* text = entry.value.as<std::string>();
   const auto meant = text ? meant_key(schemas, path, schema, *text) : std::nullopt;
+  const std::vector<std::string> types = schemas.types(schema.value("x-kind", ""));
   const KeySynonym* synonym = place.schema.declares(entry.key) ? nullptr : key_synonym(entry.key);
   Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
   if (belongs_below(schemas, place, entry))
@@ -165,6 +177,9 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
     diagnostic.help = help_for_synonym(*synonym, place.path);
   else if (meant)
     diagnostic.help = "write " + entry.key + "." + meant->key + " = \"" + meant->value + "\"";
+  else if (names_unknown_type(schemas, place, entry.key))
+    diagnostic.help = "[" + place.path + "] has tables, such as [" + place.path + "." +
+                      choice_meant(entry.key, types).value_or(types.back()) + "]";
   else
     diagnostic.help = "write its keys below [" + path + "]";
   return diagnostic;

@@ -52,8 +52,22 @@ std::string example_of(const Schema& schema) {
   return json_text(examples.empty() ? schema.value("default", Schema()) : examples.back());
 }
 
+// "10 K tokens" -> "10k tokens"
+std::string with_magnitude_at_number(std::string text) {
+  const size_t at = text.find_first_not_of(' ', text.find_last_of("0123456789") + 1);
+  if (at == text.npos || at + 1 == text.size() || text[at + 1] != ' ') return "";
+  const std::string_view magnitude = "kKmMbBtT";
+  const size_t found = magnitude.find(text[at]);
+  if (found == magnitude.npos) return "";
+  text[at] = "kMBT"[found / 2];
+  text.erase(text.find_last_of("0123456789") + 1, at - text.find_last_of("0123456789") - 1);
+  return parse_period(text) ? text : "";
+}
+
 // "250 stps" -> "250 steps"
 std::string help_for(const Schema& schema, const std::string& text) {
+  if (const std::string meant = with_magnitude_at_number(text); !meant.empty())
+    return "write \"" + meant + "\"";
   const size_t unit_begin = text.find_last_of("0123456789 ") + 1;
   const std::string number = text.substr(0, unit_begin), unit = text.substr(unit_begin);
   const auto meant = parse_period(text + " " + units_of(schema).front());
@@ -246,8 +260,7 @@ void check_choices(const std::string& key, const Schema& choices, const Value& v
     if (choice.is_string()) names.push_back(choice.get<std::string>());
   }
   const auto* text = value.as<std::string>();
-  auto near = text == nullptr ? std::nullopt : value_synonym(*text, names);
-  if (text != nullptr && !near) near = nearest(*text, names);
+  const auto near = text == nullptr ? std::nullopt : choice_meant(*text, names);
   diagnostics.push_back({value.where, "'" + key + "' must be " + alternatives(shown),
                          near ? "did you mean " + double_quoted(*near) + "?" : ""});
 }

@@ -6,11 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format_units.h"
+#include "base/json_text.h"
+#include "base/period.h"
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "recipe/schema/validate_value.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
+
+constexpr double kSecondsOfMinute = 60;
 
 // In words. A string that may only be "auto" or another one text is shown as that.
 std::string wanted_types(const Schema& schema) {
@@ -26,14 +32,72 @@ std::string wanted_types(const Schema& schema) {
   return alternatives(words);
 }
 
+// "no clipping" of "maximum norm of all gradients together; 0: no clipping"; empty if the schema
+// does not say what 0 means.
+std::string meaning_of_zero(const Schema& schema) {
+  constexpr std::string_view kZero = " 0: ";
+  const std::string text = schema.value("description", "");
+  const size_t at = text.find(kZero);
+  if (at == text.npos) return "";
+  const size_t begin = at + kZero.size();
+  return text.substr(begin, text.find_first_of(";.", begin) - begin);
+}
+
+// For "None".
+std::string help_for_no_value(const Schema& schema) {
+  const std::string zero = meaning_of_zero(schema);
+  const auto usual = schema.find("default");
+  return (zero.empty() ? "" : "write 0 (" + zero + "), or ") + "leave the key out" +
+         (usual == schema.end() ? "" : " for its default, " + json_text(*usual));
+}
+
+// "5" of "5 min" where minutes are counted; empty for what is no such amount.
+std::string without_unit(const Schema& schema, const std::string& text) {
+  const std::string unit = schema.value("x-unit", "");
+  const auto amount = unit.empty() ? std::nullopt : parse_period(text);
+  if (!amount) return "";
+  const bool minutes = unit == "minutes" && amount->unit == PeriodUnit::seconds;
+  const bool same = (unit == "steps" && amount->unit == PeriodUnit::steps) ||
+                    (unit == "tokens" && amount->unit == PeriodUnit::tokens);
+  if (!minutes && !same) return "";
+  return shortest(minutes ? amount->count / kSecondsOfMinute : amount->count);
+}
+
 std::string help_for_string(const Schema& schema, const std::string& text) {
   const bool flag = allows_type(schema, "boolean") && (text == "true" || text == "false");
   const bool integer = allows_type(schema, "integer") && parse_number<int64_t>(text);
   const bool number = allows_type(schema, "number") && parse_number<double>(text);
   if (flag || integer || number) return "remove the quotes";
+  if (is_no_value(text)) return help_for_no_value(schema);
+  if (text.find("${") != text.npos) return kNoVariables;
+  if (const std::string amount = without_unit(schema, text); !amount.empty())
+    return "write " + amount;
   if (allows_type(schema, "boolean")) return "true or false";
-  if (allows_type(schema, "array")) return "put it in brackets";
   return "";
+}
+
+// Of a boolean where a text is wanted.
+std::string help_for_flag(const Schema& schema) {
+  std::vector<std::string> choices;
+  for (const Schema& choice : schema.value("enum", Schema::array()))
+    choices.push_back(json_text(choice));
+  if (!choices.empty()) return "it can be " + alternatives(choices);
+  for (const Schema& example : schema.value("examples", Schema::array()))
+    choices.push_back(json_text(example));
+  if (choices.empty()) return "";
+  if (const auto usual = schema.find("default"); usual != schema.end())
+    choices.push_back(json_text(*usual));
+  return "such as " + alternatives(choices);
+}
+
+// ["a"] of "a" where a list of texts is wanted.
+std::string in_brackets(const Schema& schema, const Value& value) {
+  const auto items = schema.find("items");
+  const bool of_texts = items != schema.end() && items->is_object() && items->contains("type") &&
+                        allows_type(*items, "string");
+  if (!of_texts) return "put it in brackets";
+  const auto* text = value.as<std::string>();
+  return "write [" + toml_quoted(text != nullptr ? *text : toml_text(value)) + "]";
 }
 
 std::string help_for_float(const Schema& schema, double number) {
@@ -45,8 +109,11 @@ std::string help_for_float(const Schema& schema, double number) {
 std::string help_for(const Schema& schema, const Value& value) {
   if (const auto* number = value.as<int64_t>(); number != nullptr && schema.contains("x-period"))
     return "such as \"" + period_text(std::to_string(*number), schema) + "\"";
-  if (const auto* text = value.as<std::string>(); text != nullptr && !allows_type(schema, "object"))
-    return help_for_string(schema, *text);
+  if (const auto* text = value.as<std::string>();
+      text != nullptr && !allows_type(schema, "object")) {
+    const std::string help = help_for_string(schema, *text);
+    return help.empty() && allows_type(schema, "array") ? in_brackets(schema, value) : help;
+  }
   if (const auto* number = value.as<double>()) {
     const std::string help = help_for_float(schema, *number);
     if (!help.empty()) return help;
@@ -54,8 +121,10 @@ std::string help_for(const Schema& schema, const Value& value) {
   if (allows_type(schema, "boolean")) return "true or false";
   const bool simple = value.as<Array>() == nullptr && value.as<Table>() == nullptr;
   const bool text_wanted = allows_type(schema, "string") && !only_text(schema);
+  if (text_wanted && value.as<bool>() != nullptr)
+    if (const std::string help = help_for_flag(schema); !help.empty()) return help;
   if (simple && text_wanted) return "put it in quotes";
-  if (simple && allows_type(schema, "array")) return "put it in brackets";
+  if (simple && allows_type(schema, "array")) return in_brackets(schema, value);
   return "";
 }
 

@@ -254,10 +254,6 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_no_value(std::string_view word) {
-  return is_one_of(word, {"None", "none", "null", "Null", "nil"});
-}
-
 // The value of the line in which parsing stopped; empty if it has none.
 std::string_view value_of(const SourceSpan& stopped) {
   const std::string_view line = line_of(stopped.file->text, stopped.line);
@@ -267,16 +263,46 @@ std::string_view value_of(const SourceSpan& stopped) {
   return trimmed(line.substr(equals + 1, line.find('#') - equals - 1));
 }
 
-// The same if it is a word, a name or a path that lacks its
+// The same if it is a word, a name, a path or a pattern that lacks its
 // quotes; else empty. Parsing may go some way into "true", "inf" and "nan" before it stops.
 std::string_view text_without_quotes(const SourceSpan& stopped) {
   const std::string_view value = value_of(stopped);
-  const auto is_plain = [](char c) { return is_key_character(c) || c == '.' || c == '/'; };
+  const auto is_plain = [](char c) {
+    return is_key_character(c) || std::string_view("./*?:@+%~").find(c) != std::string_view::npos;
+  };
   const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
                               !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
   if (!begins_as_word || !std::all_of(value.begin(), value.end(), is_plain)) return {};
   const bool is_value = is_one_of(value, {"inf", "nan"}) || nearest(value, {"true", "false"});
   return is_value ? std::string_view() : value;
+}
+
+// "1/300", "2**10": two numbers or more.
+bool is_arithmetic(std::string_view value) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (value.empty() || !is_digit(value.front()) || !is_digit(value.back())) return false;
+  return value.find_first_not_of("0123456789._eE+-*/^ ") == value.npos &&
+         value.find_first_of("*/^") != value.npos;
+}
+
+// What is wrong with a whole value, and what to write instead; no message where only its parsing
+// tells.
+struct Verdict {
+  std::string message, help;
+};
+
+Verdict judge(std::string_view value) {
+  if (const auto number = number_meant(value))
+    return {"'" + std::string(value) + "' is not a number", "write " + *number};
+  if (is_arithmetic(value))
+    return {"'" + std::string(value) + "' is not a number",
+            "TOML has no arithmetic: write the result"};
+  if (value.starts_with('(') && value.ends_with(')'))
+    return {"this is not a TOML value",
+            "write [" + std::string(value.substr(1, value.size() - 2)) + "]"};
+  if (value.starts_with("${") && value.find('/') == value.npos && !value.starts_with("${env:"))
+    return {"this is not a TOML value", kNoVariables};
+  return {};
 }
 
 // "Error while parsing value: could not ..." -> "could not ..."
@@ -310,9 +336,9 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
             "this is not a TOML value",
             is_no_value(bare) ? "TOML has no such value: leave the key out" : "put text in quotes"};
   const std::string_view value = value_of(where);
-  if (const auto number = number_meant(value))
+  if (const Verdict verdict = judge(value); !verdict.message.empty())
     return {span_of(file, static_cast<size_t>(value.data() - file->text.data()), value.size()),
-            "'" + std::string(value) + "' is not a number", "write " + *number};
+            verdict.message, verdict.help};
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;

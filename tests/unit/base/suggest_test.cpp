@@ -31,6 +31,24 @@ TEST_CASE("suggest: a longer word with the same beginning and number") {
   CHECK(nearest("quantised16", {"qx16", "qy16"}) == std::nullopt);  // two
 }
 
+TEST_CASE("suggest: the choice that a word begins, or that begins it") {
+  const std::vector<std::string> activations = {"gelu", "gelu_tanh", "relu_squared", "swiglu"};
+  CHECK(choice_meant("relu", activations) == "relu_squared");  // "gelu" is nearer
+  CHECK(choice_meant("ReLU", activations) == "relu_squared");
+  CHECK(choice_meant("gel", activations) == "gelu");  // two begin so: the nearest
+  const std::vector<std::string> optimizers = {"adam", "adamw", "sgd"};
+  CHECK(choice_meant("adamw_torch", optimizers) == "adamw");
+  CHECK(choice_meant("adamax_8bit", optimizers) == std::nullopt);
+  CHECK(choice_meant("gpu", {"cpu", "cuda"}) == "cuda");
+}
+
+TEST_CASE("suggest: the only name that has the word at an end") {
+  CHECK(name_with_word("layers", {"num_layers", "num_heads"}) == "num_layers");
+  CHECK(name_with_word("keep", {"keep_last", "every"}) == "keep_last");
+  CHECK(name_with_word("heads", {"num_heads", "num_key_value_heads"}) == std::nullopt);
+  CHECK(name_with_word("eads", {"num_heads"}) == std::nullopt);
+}
+
 TEST_CASE("suggest: an option's other name, where the command has the option") {
   CHECK(option_synonym("--top", {"--sort", "--limit"}) == "--limit");
   CHECK(option_synonym("--top", {"--sort"}) == std::nullopt);
