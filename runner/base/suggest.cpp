@@ -103,6 +103,7 @@ constexpr Pair kOptions[] = {
     {"--workers", "--jobs"},
     {"--n-trials", "--trials"},
     {"--num-samples", "--trials"},
+    {"--count", "--trials"},
     {"--hf", "--huggingface"},
     {"--start", "--prompt"},
     {"--to", "--out"},
@@ -266,6 +267,16 @@ std::optional<std::string> number_meant(std::string_view text) {
   const size_t kind = kSuffixes.find(text.back()) / 2;
   if (kind == 3) return shortest(number / 100);
   return std::to_string(std::llround(number * (kind == 0 ? 1e3 : kind == 1 ? 1e6 : 1e9)));
+}
+
+bool is_bare_interval(std::string_view text) {
+  for (const std::string_view between : {"..", ":"}) {
+    const size_t at = text.find(between);
+    if (at == text.npos) continue;
+    return parse_number<double>(trimmed(text.substr(0, at))) &&
+           parse_number<double>(trimmed(text.substr(at + between.size())));
+  }
+  return false;
 }
 
 bool is_foreign_range(std::string_view text) {

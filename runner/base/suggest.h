@@ -61,6 +61,9 @@ bool has_word_for_type(std::string_view table, std::string_view key);
 // What "1k", "2.5M" and "10%" mean elsewhere, as TOML writes it.
 std::optional<std::string> number_meant(std::string_view text);
 
+// "0..3" or "0:3": two numbers, but not which between them.
+bool is_bare_interval(std::string_view text);
+
 // Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)" or
 // of "loguniform:1e-4..1e-2".
 bool is_foreign_range(std::string_view text);

@@ -83,6 +83,18 @@ bool is_integer(const std::string& text) {
   return text.find_first_not_of("-0123456789") == std::string::npos;
 }
 
+// A step beyond the stop makes one value: nobody writes that, but a count as numpy's linspace has
+// it.
+void refuse_count_for_step(const Call& call, const std::vector<double>& numbers) {
+  if (numbers.size() < 3 || numbers[2] < 2 || std::floor(numbers[2]) != numbers[2]) return;
+  if (numbers[2] <= numbers[1] - numbers[0]) return;
+  const auto argument = [&](size_t i) { return call.arguments[i].text; };
+  throw RecipeError(call.all,
+                    "the range has one value: its third number is the step, not the count",
+                    "for " + argument(2) + " values, write linspace(" + argument(0) + "," +
+                        argument(1) + "," + argument(2) + ")");
+}
+
 std::vector<SweepValue> expand_range(const Call& call) {
   std::vector<double> numbers;
   bool integers = true;
@@ -107,6 +119,7 @@ std::vector<SweepValue> expand_range(const Call& call) {
                       "its values go from start to just before stop; are they swapped?");
   if (count > kMostValues)
     throw RecipeError(call.all, "the range has more than 100,000 values", "use a larger step");
+  refuse_count_for_step(call, numbers);
   std::vector<SweepValue> values;
   for (double i = 0; i < count; ++i) {
     const double value = start + i * step;
@@ -127,13 +140,28 @@ double number_of(const Call& call, const ListPart& part) {
   return *number;
 }
 
+// numpy's logspace and hyperopt's loguniform take exponents: logspace(1e-4,1e-2,3) of
+// "logspace(-4,-2,3)"; nothing if the ends are none.
+std::optional<std::string> with_ends_themselves(const Call& call) {
+  constexpr int64_t kLargest = 30;
+  std::string text = call.function.name + std::string("(");
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string& argument = call.arguments[i].text;
+    const auto exponent = parse_number<int64_t>(argument);
+    if (i < 2 && (!exponent || std::abs(*exponent) > kLargest)) return std::nullopt;
+    text += (i == 0 ? "" : ",") + (i < 2 ? "1e" + argument : argument);
+  }
+  return text + ')';
+}
+
 double positive_number(const Call& call, const ListPart& part) {
   const double number = number_of(call, part);
-  if (number <= 0)
-    throw RecipeError(call.where(part), "a log scale needs numbers above 0",
-                      number == 0 ? "begin with a small one, such as 1e-6"
+  if (number > 0) return number;
+  const auto meant = number < 0 ? with_ends_themselves(call) : std::nullopt;
+  throw RecipeError(call.where(part), "a log scale needs numbers above 0",
+                    meant         ? "it takes the ends themselves, not their exponents: " + *meant
+                    : number == 0 ? "begin with a small one, such as 1e-6"
                                   : "sweep over negative numbers with linspace or interval");
-  return number;
 }
 
 // linspace and logspace.
@@ -200,15 +228,6 @@ std::string instead_of(const std::string& function) {
   if (function == "uniform") return "interval(low,high) draws uniformly";
   if (function == "log") return kLogUniform.form;
   return "choose one of choice, range, linspace, logspace, interval and loguniform";
-}
-
-// "0..3": two numbers.
-bool is_bare_interval(const std::string& text) {
-  const size_t dots = text.find("..");
-  if (dots == text.npos) return false;
-  const std::string_view all = text;
-  return parse_number<double>(trimmed(all.substr(0, dots))) &&
-         parse_number<double>(trimmed(all.substr(dots + 2)));
 }
 
 std::vector<SweepValue> parse_list(const std::vector<ListPart>& parts, const SourceSpan& all,
