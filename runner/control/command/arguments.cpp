@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "control/command/offer.h"
 #include "control/report/terminal.h"
+#include "recipe/override_value.h"
 #include "recipe/schema/key_lookup.h"
 
 namespace exprun {
@@ -70,6 +71,17 @@ std::string help_line(std::string left, const std::string& help) {
   left = "  " + left;
   left += left.size() < kHelpColumn ? std::string(kHelpColumn - left.size(), ' ') : "  ";
   return left + wrapped(help, kHelpColumn, left.size()) + '\n';
+}
+
+// "'run.length="3 epochs"'": the change with this value, or with VALUE for none; the key and its
+// synonym's note where the value cannot be one of it.
+std::string written_change(const std::string& key, const Schema& schema, const std::string& value,
+                           std::string_view note) {
+  const bool counts_epochs = note.find("epochs") != note.npos;
+  if (value.empty()) return "'" + key + "=VALUE'" + std::string(note);
+  const auto meant = override_value_meant(schema, value, counts_epochs ? "epochs" : "");
+  if (!meant && !note.empty()) return "'" + key + "'" + std::string(note);
+  return "'" + key + '=' + meant.value_or(value) + "'";
 }
 
 // "--csv" of "-c,--csv"
@@ -148,7 +160,9 @@ struct Arguments::Impl {
     const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
     if (const std::string note = reads_recipe ? option_note(option) : ""; !near && !note.empty())
       refuse("unknown option '" + extra + "'" + note);
-    if (!near && usage.find("key=") != std::string::npos) near = change_for(option, extra);
+    if (!near && usage.find("key=") != std::string::npos)
+      if (const auto change = change_for(option, extra))
+        refuse("unknown option '" + extra + "'; did you mean " + *change + "?");
     if (!near) near = nearest(option, places.option_names());
     refuse("unknown option '" + extra + "'" + (near ? "; did you mean '" + *near + "'?" : ""));
   }
@@ -164,23 +178,28 @@ struct Arguments::Impl {
     return "";
   }
 
-  // "device=cpu" of "--device=cpu", and "weight_decay=VALUE" of "--weight-decay"; nothing where no
-  // key of a recipe is meant, or of a sample where the command takes those.
+  // "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
+  // no key of a recipe is meant, or of a sample where the command takes those.
   std::optional<std::string> change_for(const std::string& option, const std::string& extra) const {
     std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
     std::replace(key.begin(), key.end(), '-', '_');
     const SchemaSet& schemas = SchemaSet::embedded();
-    const std::string value = extra == option ? "=VALUE" : extra.substr(option.size());
+    const std::string value = extra == option ? "" : extra.substr(option.size() + 1);
     const KeySynonym* synonym = key_synonym(key);
     if (command() == "sample" || command() == "eval") {
       constexpr std::string_view kTable = "evaluation.sample.";
       if (synonym && std::string_view(synonym->path).starts_with(kTable))
         key = synonym->path + kTable.size();
-      const bool known = schema_at(schemas, {}, std::string(kTable) + key) != nullptr;
-      return known && command() == "sample" ? std::optional(key + value) : std::nullopt;
+      const Schema* const known = schema_at(schemas, {}, std::string(kTable) + key);
+      if (known == nullptr || command() != "sample") return std::nullopt;
+      return written_change(key, *known, value, "");
     }
-    if (!matching_paths(schemas, {}, key).empty()) return key + value;
-    return synonym && *synonym->path ? std::optional(synonym->path + value) : std::nullopt;
+    if (const auto paths = matching_paths(schemas, {}, key); !paths.empty())
+      return written_change(key, *schema_at(schemas, {}, paths.front()), value, "");
+    if (!synonym || !*synonym->path) return std::nullopt;
+    const Schema* const known = schema_at(schemas, {}, synonym->path);
+    if (known == nullptr) return std::nullopt;
+    return written_change(synonym->path, *known, value, synonym->note);
   }
 };
 

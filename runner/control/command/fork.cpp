@@ -1,10 +1,12 @@
 // exprun fork RUN [--step N|best|last] [key=value...]
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
+#include "control/command/weights_argument.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
@@ -19,6 +21,16 @@ struct ForkWords {
   Words overrides;
   bool fresh_optimizer = false;
 };
+
+void refuse_checkpoint(const std::string& reference) {
+  const std::filesystem::path folder = reference.substr(0, reference.find_last_not_of('/') + 1);
+  const auto step = step_of_checkpoint(folder);
+  if (!step) return;
+  const std::string run = folder.parent_path().parent_path().filename().string();
+  throw Error("fork: '" + reference + "' is a checkpoint of a run; write exprun fork " +
+                  shell_quoted(run) + " --step " + std::to_string(*step),
+              ExitCode::bad_recipe);
+}
 
 Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
                const AttemptBegun& begun, const Globals& globals) {
@@ -64,6 +76,7 @@ int run_fork(const Words& words, const Globals& globals) {
       .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=6000",
                "with a different optimizer");
   if (!arguments.parse(words)) return 0;
+  refuse_checkpoint(asked.reference);
   require_overrides(asked.overrides, "fork");
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(

@@ -12,9 +12,6 @@
 #include "text/prepared_data.h"
 
 namespace exprun {
-namespace {
-
-// Of "runs/mine-1a2b3c4d/checkpoints/step_00000300".
 std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word) {
   const std::string name = word.filename().string();
   constexpr std::string_view kStep = "step_";
@@ -22,8 +19,6 @@ std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word) {
     return std::nullopt;
   return parse_number<int64_t>(name.substr(kStep.size()));
 }
-
-}  // namespace
 
 WeightsArgument::WeightsArgument(const std::string& command, const std::string& word,
                                  const std::string& step, const std::string& tokenizer,
