@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -14,10 +16,12 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/strings.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/input_files.h"
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -139,10 +143,39 @@ std::string quoted(const fs::path& file) {
   return "'" + file.string() + "'";
 }
 
+// ["a.md", "b.md"] of "a.md,b.md"; nothing if one of them is no file either.
+std::optional<std::string> as_array(const std::string& files) {
+  std::string array;
+  for (size_t at = 0; at <= files.size();) {
+    const size_t comma = std::min(files.find(',', at), files.size());
+    const std::string file(trimmed(std::string_view(files).substr(at, comma - at)));
+    if (!is_glob(file) && !is_file(file)) return std::nullopt;
+    array += (at == 0 ? "" : ", ") + toml_quoted(file);
+    at = comma + 1;
+  }
+  return '[' + array + ']';
+}
+
+// ${env:HOME}/x.md of $HOME/x.md, as a shell would read it; nothing if it would read no variable.
+std::optional<std::string> with_variable(const std::string& file) {
+  const auto is_name = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c));
+  };
+  const size_t begin = file.find('$') + 1;
+  const auto end =
+      std::find_if_not(file.begin() + static_cast<ptrdiff_t>(begin), file.end(), is_name);
+  const std::string name(file.begin() + static_cast<ptrdiff_t>(begin), end);
+  if (begin == 0 || name.empty() || (name[0] >= '0' && name[0] <= '9')) return std::nullopt;
+  return file.substr(0, begin) + "{env:" + name + '}' + std::string(end, file.end());
+}
+
 // A relative path is looked for below the working directory, which the help names.
 std::string where_to_put(const fs::path& file) {
   if (const auto command = command_to_get(file.string())) return "get it: " + *command;
   if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
+  if (const auto variable = with_variable(file.string())) return "write " + *variable;
+  if (file.string().find(',') != std::string::npos)
+    if (const auto array = as_array(file.string())) return "write " + *array;
   if (file.is_absolute()) return "give the path of a file that exists";
   std::error_code ignored;
   return "paths are relative to the working directory, " + fs::current_path(ignored).string();

@@ -459,13 +459,16 @@ void refuse_empty_split(const Section& dataset, const TextOptions& options,
   const bool blocks = options.block_tokens > 0 && counts.text_bytes > 0;
   if (counts.train_tokens == 0 && blocks) throw no_full_block(dataset, options, "training");
   if (counts.train_tokens == 0 && counts.validation_tokens > 0 && rule != "validation")
-    throw dataset.error(rule,
-                        "'" + rule + "' keeps " +
-                            (counts.validation_tokens == 1
-                                 ? "the one token"
-                                 : "all " + pluralize(counts.validation_tokens, "token")) +
-                            " for validation, which leaves none for training",
-                        "keep fewer");
+    throw dataset.error(
+        rule,
+        "'" + rule + "' keeps " +
+            (counts.validation_tokens == 1
+                 ? "the one token"
+                 : "all " + pluralize(counts.validation_tokens, "token")) +
+            " for validation, which leaves none for training",
+        counts.documents == 1 && rule == "validation_fraction"
+            ? "write validation_fraction = 0 for no validation, or name its files in 'validation'"
+            : "keep fewer");
   if (counts.train_tokens == 0) throw no_text(dataset, options, counts);
   if (rule.empty() || counts.validation_tokens > 0) return;
   if (blocks) throw no_full_block(dataset, options, "validation");

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/format_units.h"
@@ -100,6 +103,33 @@ void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& di
   }
 }
 
+std::string two_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return shortest(std::strtod(text, nullptr));
+}
+
+// Whether a fraction of the data, and no other rule, is kept for validation.
+bool fraction_validates(const Table& root) {
+  return find_path(root, "dataset.validation") == nullptr &&
+         integer_at(root, "dataset.validation_tokens").value_or(0) == 0 &&
+         integer_at(root, "dataset.validation_every").value_or(0) == 0;
+}
+
+// The least fraction, of two digits, that keeps so many tokens; nothing where that would be most of
+// the data, or how much those are is not known.
+std::optional<double> fraction_that_keeps(int64_t tokens, const DatasetInfo& info) {
+  constexpr double kMost = 0.5;
+  const bool counted = info.train_tokens && info.validation_tokens;
+  const int64_t all = counted ? *info.train_tokens + *info.validation_tokens
+                              : info.most_train_tokens.value_or(0);  // before they are divided
+  if (all <= 0) return std::nullopt;
+  const double share = static_cast<double>(tokens + 1) / static_cast<double>(all);
+  const double digit = std::pow(10, std::floor(std::log10(share)) - 1);
+  const double fraction = std::ceil(share / digit) * digit;
+  return fraction <= kMost ? std::optional(fraction) : std::nullopt;
+}
+
 void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   if (!length) return;
@@ -121,11 +151,21 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   if (short_splits.empty()) return;
   const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
                                                                           : "model.context_length";
+  const bool fits_training = short_splits.starts_with("the validation");
+  const auto fraction = fits_training && fraction_validates(input.root)
+                            ? fraction_that_keeps(*length + !separate, dataset_info)
+                            : std::nullopt;
   std::string help = "use more data";
+  if (fraction)
+    help = "write validation_fraction = " + two_digits(*fraction) +
+           ", or 0 for no validation; or use more data";
   if (longest > 0) help += ", or a length of at most " + std::to_string(longest);
   if (!separate) help += "; a sequence needs one token more than its length";
+  std::vector<std::string> keys = {key, "dataset.path", "dataset.validation_fraction"};
+  if (fraction && is_written(input.root, keys.back()))
+    std::rotate(keys.begin(), keys.end() - 1, keys.end());
   diagnostics.push_back(clash(
-      input.root, {key, "dataset.path", "dataset.validation_fraction"},
+      input.root, keys,
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " + short_splits, help));
 }
 

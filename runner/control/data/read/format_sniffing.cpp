@@ -88,6 +88,11 @@ std::string remedy_for(const WideEncoding& encoding) {
   return std::string("convert it to UTF-8 (iconv -f ") + encoding.name + " -t UTF-8)";
 }
 
+// As nanoGPT names its files of tokens, which have no header.
+constexpr const char* kRemedyForTokens =
+    "if it holds tokens, write type = \"token_shards\" and format = \"raw_uint16\", with its path "
+    "in 'train'";
+
 Error refusal(const fs::path& file, const std::string& what, const std::string& remedy) {
   const std::string shown = file == kStandardInput ? "standard input" : "'" + file.string() + "'";
   return Error("data: " + shown + " " + what + "; " + remedy);
@@ -168,9 +173,11 @@ void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
     refuse("is a token shard, not text", "write type = \"token_shards\", with its path in 'train'");
   if (is_parquet(buffer)) refuse("is a Parquet file, not text", "export it as JSON Lines");
   if (const auto* wide = wide_encoding(buffer)) refuse(problem_of(*wide), remedy_for(*wide));
-  if (const auto at = zero_byte(buffer))
-    refuse("is binary, not text: its byte " + std::to_string(*at) + " is zero",
-           "give files of text");
+  if (const auto at = zero_byte(buffer)) {
+    const std::string what = "is binary, not text: its byte " + std::to_string(*at) + " is zero";
+    if (content_extension(file) == ".bin") throw refusal(file, what, kRemedyForTokens);
+    refuse(what, "give files of text");
+  }
   if (is_markdown(file)) return;
   const size_t begin = buffer.rest().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   if (is_json_lines(buffer, begin))
