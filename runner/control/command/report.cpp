@@ -108,13 +108,13 @@ bool wants_curves(const AskedReport& asked, const Rows& rows, size_t count) {
          terminal_width() > 0 && count <= kMostCurves;
 }
 
-struct Report {
+struct ReportedTable {
   ResultTable table;
   std::string warning;
 };
 
-Report report_of(const Store& store, const std::vector<ReportedRun>& runs,
-                 const AskedReport& asked) {
+ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs,
+                        const AskedReport& asked) {
   Rows rows = rows_of(store, runs, asked);
   const auto sorting = sorting_column(store, runs, rows, asked);
   const auto order = order_of(rows, sorting, asked);
@@ -257,7 +257,7 @@ int run_report(const Words& words, const Globals& globals) {
   }
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
-  Report report = report_of(store, runs, asked);
+  ReportedTable report = report_of(store, runs, asked);
   asked.format.print(std::move(report.table), all ? "no runs yet" : "no run matches");
   if (!report.warning.empty() && !asked.format.is_for_programs()) log_warning(report.warning);
   return 0;
