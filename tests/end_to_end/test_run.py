@@ -177,7 +177,8 @@ class Run(ExprunTest):
     def test_weights_to_begin_with_that_are_not_there_stop_a_run_before_it_begins(self):
         self.exprun("tiny.toml", "steps=2")
         run = self.run_folder()
-        message = "'nothing' does not exist\n    init_from=nothing\n              ^^^^^^^\n"
+        message = ("'nothing' does not exist\n    init_from=nothing\n              ^^^^^^^ it takes a HuggingFace folder, a file of "
+                   "weights or a run (exprun ls); without it, weights are random\n")
         said = self.exprun("tiny.toml", "seed=5", "init_from=nothing", code=2).err
         self.assertEqual(said, f"<override 2>:1:11: error: {message}")
         checked = self.exprun("check", "tiny.toml", "init_from=nothing")
