@@ -3,15 +3,21 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <map>
+#include <vector>
 
 #include "engine/buffers/optimizer_groups.h"
 #include "engine/model.h"
+#include "kernels/activation.h"
+#include "kernels/linear.h"
 #include "support/sections.h"
 
 namespace exprun {
@@ -96,6 +102,57 @@ TEST_CASE("recompute: of packed documents") {
     INFO(keys);
     check_same(computed(keys, "", &documents), computed(keys + kCheckpointed, "", &documents));
   }
+}
+
+namespace {
+
+// Values and the gradients of all that needs one, of linear(value(inputs), weight, bias).
+std::vector<at::Tensor> with_gradients(const Tensors& inputs, const Tensors& parameters,
+                                       const std::function<at::Tensor()>& output) {
+  const auto y = output();
+  y.mul(at::arange(y.numel(), at::kFloat).view(y.sizes())).sum().backward();
+  std::vector<at::Tensor> found{y.detach()};
+  for (const Tensors& tensors : {inputs, parameters})
+    for (const at::Tensor& tensor : tensors) {
+      if (!tensor.defined() || !tensor.requires_grad()) continue;
+      REQUIRE(tensor.grad().defined());
+      found.push_back(tensor.grad().clone());
+      tensor.mutable_grad().reset();
+    }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "recompute: a linear layer of a value that is not kept has the gradients of one that is") {
+  at::manual_seed(5);
+  const auto leaf = [](at::IntArrayRef sizes, bool needs_gradient) {
+    return at::randn(sizes).set_requires_grad(needs_gradient);
+  };
+  const Function gelu = [](const Tensors& in) { return activation(in[0], ActivationForm::gelu); };
+  const Function gated = [](const Tensors& in) { return swiglu(in[0], in[1]); };
+  for (const bool input_learns : {true, false})
+    for (const bool weight_learns : {true, false})
+      for (const bool has_bias : {true, false})
+        for (const size_t count : {1, 2}) {
+          CAPTURE(input_learns);
+          CAPTURE(weight_learns);
+          CAPTURE(has_bias);
+          if (!input_learns && !weight_learns) continue;
+          const Tensors inputs{leaf({3, 7, 24}, input_learns), leaf({3, 7, 24}, true)};
+          const Tensors used(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
+          const Function& value = count == 1 ? gelu : gated;
+          const auto weight = leaf({5, 24}, weight_learns);
+          const auto bias = has_bias ? leaf({5}, true) : at::Tensor();
+          const auto kept = with_gradients(used, {weight, bias},
+                                           [&] { return linear(value(used), weight, bias); });
+          const auto again = with_gradients(used, {weight, bias}, [&] {
+            return linear_of_recomputed(used, value, weight, bias);
+          });
+          REQUIRE(again.size() == kept.size());
+          for (size_t i = 0; i < kept.size(); ++i) CHECK(at::equal(again[i], kept[i]));
+        }
 }
 
 }  // namespace exprun

@@ -118,20 +118,6 @@ at::Tensor flat(const at::Tensor& x) {
   return x.dim() == 2 ? x : x.reshape({-1, x.size(-1)});
 }
 
-Tensors gradients(const Backward& given) {
-  const auto &x = given.kept[0], &weight = given.kept[1];
-  const auto gradient = flat(given.gradient).contiguous();
-  Tensors result(3);
-  if (given.needed[0]) {
-    auto shape = given.gradient.sizes().vec();
-    shape.back() = weight.size(1);
-    result[0] = linear_input_gradient(gradient, weight).view(shape);
-  }
-  if (given.needed[1]) result[1] = linear_weight_gradient(gradient, x);
-  if (given.needed.size() == 3 && given.needed[2]) result[2] = gradient.sum(0);
-  return result;
-}
-
 Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const auto matrix = flat(x);
   auto shape = x.sizes().vec();
@@ -139,7 +125,7 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
   // A frozen weight has no gradient, for which alone x is kept.
   return {linear_forward(matrix, weight, bias).view(shape),
           {weight.requires_grad() ? matrix : at::Tensor(), weight},
-          gradients};
+          linear_gradients};
 }
 
 // What row_product takes.
@@ -154,6 +140,20 @@ bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 }
 
 }  // namespace
+
+Tensors linear_gradients(const Backward& given) {
+  const auto &x = given.kept[0], &weight = given.kept[1];
+  const auto gradient = flat(given.gradient).contiguous();
+  Tensors result(3);
+  if (given.needed[0]) {
+    auto shape = given.gradient.sizes().vec();
+    shape.back() = weight.size(1);
+    result[0] = linear_input_gradient(gradient, weight).view(shape);
+  }
+  if (given.needed[1]) result[1] = linear_weight_gradient(gradient, x);
+  if (given.needed.size() == 3 && given.needed[2]) result[2] = gradient.sum(0);
+  return result;
+}
 
 at::Tensor row_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t out = weight.size(0), in = weight.size(1);

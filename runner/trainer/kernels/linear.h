@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/custom_function.h"
+
 namespace exprun {
 
 // x (..., in), weight (out, in), bias (out) or undefined. Differentiable.
@@ -12,6 +14,10 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 
 // The same by ATen: what tests compare with.
 at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+
+// What linear() does in backward: the gradients of x, weight and, if there is one, bias. Kept are x
+// (N, in), needed for the weight's alone, and the weight.
+Tensors linear_gradients(const Backward& given);
 
 // Its three products, for kernels that have their own backward. Two dimensions, no autograd.
 at::Tensor linear_forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);

@@ -5,7 +5,11 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <mutex>
+#include <utility>
+
+#include "kernels/linear.h"
 
 namespace exprun {
 namespace {
@@ -72,6 +76,51 @@ at::Tensor recomputed(const at::Tensor& x, const Tensors& parameters,
               inputs.insert(inputs.end(), parameters.begin(), parameters.end());
               return gradients(part(inputs[0]), given.gradient, inputs, given.needed);
             }};
+  });
+}
+
+namespace {
+
+// Kept are the inputs of `value`, and the weight.
+Tensors gradients_of_linear(const Function& value, const Backward& given) {
+  const size_t count = given.kept.size() - 1;
+  const std::vector<bool> needed(given.needed.begin(),
+                                 given.needed.begin() + static_cast<std::ptrdiff_t>(count));
+  const bool reaches_inputs = std::find(needed.begin(), needed.end(), true) != needed.end();
+  Tensors inputs;
+  for (size_t i = 0; i < count; ++i)
+    inputs.push_back(given.kept[i].detach().set_requires_grad(needed[i]));
+  at::Tensor again;
+  {
+    const at::AutoGradMode recording(true);
+    again = value(inputs);
+  }
+  std::vector<bool> of_linear{reaches_inputs};
+  of_linear.insert(of_linear.end(), given.needed.begin() + static_cast<std::ptrdiff_t>(count),
+                   given.needed.end());
+  const auto matrix = again.detach().reshape({-1, again.size(-1)});
+  auto behind = linear_gradients({given.gradient, {matrix, given.kept[count]}, of_linear});
+  Tensors result(count);
+  if (reaches_inputs) result = gradients(again, behind[0], inputs, needed);
+  result.insert(result.end(), behind.begin() + 1, behind.end());
+  result.resize(given.needed.size());
+  return result;
+}
+
+}  // namespace
+
+at::Tensor linear_of_recomputed(const Tensors& inputs, const Function& value,
+                                const at::Tensor& weight, const at::Tensor& bias) {
+  Tensors all = inputs;
+  all.insert(all.end(), {weight, bias});
+  return with_custom_gradient(all, [&]() -> Differentiable {
+    const auto x = value(inputs);
+    auto shape = x.sizes().vec();
+    shape.back() = weight.size(0);
+    Tensors kept = inputs;
+    kept.push_back(weight);
+    return {linear_forward(x.reshape({-1, x.size(-1)}), weight, bias).view(shape), std::move(kept),
+            [value](const Backward& given) { return gradients_of_linear(value, given); }};
   });
 }
 

@@ -1,5 +1,5 @@
-// Activation checkpointing (Chen et al. 2016): a part of a model keeps its input alone, and is
-// computed a second time in backward.
+// What keeps its input alone, and is computed a second time in backward (Chen et al. 2016): a part
+// of a model (activation checkpointing), or a value that costs little beside what is made of it.
 #pragma once
 
 #include <functional>
@@ -13,5 +13,10 @@ namespace exprun {
 // backward.
 at::Tensor recomputed(const at::Tensor& x, const Tensors& parameters,
                       const std::function<at::Tensor(const at::Tensor&)>& part);
+
+// linear(value(inputs), weight, bias) without its value: gradients are the same to the bit. `value`
+// draws no random numbers.
+at::Tensor linear_of_recomputed(const Tensors& inputs, const Function& value,
+                                const at::Tensor& weight, const at::Tensor& bias);
 
 }  // namespace exprun

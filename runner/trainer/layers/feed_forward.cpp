@@ -9,19 +9,25 @@
 namespace exprun {
 namespace {
 
-at::Tensor activated(const FeedForward& layer, const at::Tensor& x, bool training) {
-  const auto up = layer.up_projection(x, training);
-  switch (layer.activation) {
+// Of what is projected up and, with swiglu, of the gate.
+at::Tensor activated(Activation form, const Tensors& projected) {
+  switch (form) {
     case Activation::gelu:
-      return activation(up, ActivationForm::gelu);
+      return activation(projected[0], ActivationForm::gelu);
     case Activation::gelu_tanh:
-      return activation(up, ActivationForm::gelu_tanh);
+      return activation(projected[0], ActivationForm::gelu_tanh);
     case Activation::relu_squared:
-      return activation(up, ActivationForm::relu_squared);
+      return activation(projected[0], ActivationForm::relu_squared);
     case Activation::swiglu:
-      return swiglu(layer.gate_projection(x, training), up);
+      return swiglu(projected[1], projected[0]);
   }
   throw std::logic_error("feed_forward: no such activation");
+}
+
+// Whether computing the value again takes no time beside the products: a step of GPT-2 124M, whose
+// GELUs are of the error function, became 2 % slower.
+bool is_cheap(Activation form) {
+  return form == Activation::swiglu || form == Activation::relu_squared;
 }
 
 }  // namespace
@@ -44,7 +50,12 @@ FeedForward FeedForward::declare(ParameterList& parameters, const std::string& n
 }
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, bool training) const {
-  return at::dropout(down_projection(activated(*this, x, training), training), dropout, training);
+  Tensors projected{up_projection(x, training)};
+  if (activation == Activation::swiglu) projected.push_back(gate_projection(x, training));
+  const auto value = [form = activation](const Tensors& in) { return activated(form, in); };
+  const auto down = is_cheap(activation) ? down_projection(projected, value, training)
+                                         : down_projection(value(projected), training);
+  return at::dropout(down, dropout, training);
 }
 
 }  // namespace exprun

@@ -1,5 +1,6 @@
 #include "layers/linear.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/dropout.h>
 
@@ -7,6 +8,7 @@
 
 #include "engine/precision/precision.h"
 #include "kernels/linear.h"
+#include "kernels/recompute.h"
 
 namespace exprun {
 
@@ -34,6 +36,16 @@ at::Tensor Linear::operator()(const at::Tensor& x, bool training) const {
   if (!lora_a.defined()) return out;
   const auto narrow = linear(at::dropout(in, lora_dropout, training), cast_weight(lora_a, compute));
   return at::add(out, linear(narrow, cast_weight(lora_b, compute)), lora_scale);
+}
+
+at::Tensor Linear::operator()(const Tensors& inputs, const Function& value, bool training) const {
+  // It is kept for the weight's gradient alone, and for an adapter. On GPUs nothing was measured.
+  const bool would_be_kept = at::GradMode::is_enabled() && weight.requires_grad();
+  if (!would_be_kept || lora_a.defined() || !inputs[0].is_cpu())
+    return (*this)(value(inputs), training);
+  return linear_of_recomputed(
+      inputs, [value, format = compute](const Tensors& in) { return value(in).to(format); },
+      cast_weight(weight, compute), bias.defined() ? cast_weight(bias, compute) : bias);
 }
 
 }  // namespace exprun

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/parameter.h"
+#include "kernels/custom_function.h"
 #include "layers/initial_weights.h"
 
 namespace exprun {
@@ -35,6 +36,10 @@ struct Linear {
   // (..., in) -> (..., out); x and the weights are cast to `compute`. Of an adapter's input some is
   // dropped in training.
   at::Tensor operator()(const at::Tensor& x, bool training = false) const;
+
+  // The same of value(inputs), of which backward computes the value again where that saves memory:
+  // a cheap one that draws no random numbers.
+  at::Tensor operator()(const Tensors& inputs, const Function& value, bool training) const;
 };
 
 }  // namespace exprun
