@@ -104,7 +104,7 @@ constexpr KeySynonym kKeys[] = {
     {"eval_strategy", "evaluation.val_loss.every", kPeriod},
     {"evaluation_strategy", "evaluation.val_loss.every", kPeriod},
     {"eval_iters", "evaluation.val_loss.tokens"},
-    {"interval", "checkpoint.every", kPeriod},
+    {"checkpoint.interval", "checkpoint.every", kPeriod},
     {"save_interval", "checkpoint.every", kPeriod},
     {"save_every", "checkpoint.every", kPeriod},
     {"save_steps", "checkpoint.every", kPeriod},

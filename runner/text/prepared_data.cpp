@@ -124,7 +124,6 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 
 }  // namespace
 
-// How many tokens of examples are trained on depends on the length of sequences.
 namespace {
 
 struct Shortest {
@@ -160,6 +159,7 @@ Shortest shortest_examples(const PreparedData& data) try {
 
 }  // namespace
 
+// How many tokens of examples are trained on depends on the length of sequences.
 DatasetInfo facts_of(const PreparedData& data) {
   DatasetInfo facts{data.vocab_size, token_count(data.train), token_count(data.validation),
                     characters_of(data.tokenizer)};

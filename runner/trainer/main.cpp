@@ -99,9 +99,12 @@ std::optional<FileLock> adopt_lock(std::optional<int> fd) {
   return FileLock::adopt(*fd);
 }
 
+// As long as this process lives: whoever has it next finds the end recorded.
+std::optional<FileLock> lock_of_run;
+
 ExitCode train(const TrainerOptions& options) {
   watch_stop_signals();
-  const auto lock = adopt_lock(options.lock_fd);  // of the run, as long as this process lives
+  lock_of_run = adopt_lock(options.lock_fd);
   return run_attempt(options.run, options.checkpoint, options.checkpoint_recipe, options.place,
                      adopt_lock(options.weights_fd));
 }

@@ -302,7 +302,7 @@ class Housekeeping(ExprunTest):
         self.exprun("--store", "elsewhere", "tiny.toml")
         self.exprun("merge", "elsewhere")
         (merged,) = self.names()
-        self.assertIn("  folder      in another store, from which the run was merged\n", self.exprun("tiny.toml").out)
+        self.assertIn("  folder      not in this store: the run was merged from another one, or its folder deleted\n", self.exprun("tiny.toml").out)
         self.exprun("tiny.toml", "--new")
         self.exprun("rm", merged)
         self.exprun("gc")

@@ -83,10 +83,11 @@ TEST_CASE(
       CHECK(reinterpret_cast<uintptr_t>(blocks.back()) % (2 * kMiB) == 0);
       std::memset(blocks.back(), 1, size);
     }
-    CHECK(address_space() == before + 21 * kMiB);
+    CHECK(address_space() >= before + 21 * kMiB);
+    CHECK(address_space() < before + 22 * kMiB);
     for (void* const block : blocks) CHECK(cache.put(block));
   }
-  CHECK(address_space() == before);
+  CHECK(address_space() < before + kMiB);
 }
 
 TEST_CASE("block cache: the smallest that fits is taken, of equal ones the last") {
@@ -195,7 +196,7 @@ TEST_CASE("CPU memory: a large tensor's memory is the next one's") {
   CHECK(page_faults() - before < 30);  // of 640 MiB that were written, in pages of 2 MiB at most
   const size_t resident = resident_bytes();
   give_back_idle_cpu_memory();
-  CHECK(resident - resident_bytes() > 60 * kMiB);
+  CHECK(resident_bytes() + 60 * kMiB < resident);
 }
 
 TEST_CASE("CPU memory: what is idle goes back before a checkpoint's copies are made") {
@@ -206,7 +207,7 @@ TEST_CASE("CPU memory: what is idle goes back before a checkpoint's copies are m
   fill();
   const size_t resident = resident_bytes();
   take_snapshot(pipeline, {});
-  CHECK(resident - resident_bytes() > 60 * kMiB);
+  CHECK(resident_bytes() + 60 * kMiB < resident);
 }
 
 TEST_CASE("CPU memory: small and large tensors come and go in any order") {

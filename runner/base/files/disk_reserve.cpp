@@ -12,13 +12,15 @@
 namespace exprun {
 namespace {
 
-constexpr int64_t kBytes = int64_t{256} << 10;
+constexpr int64_t kBytes = int64_t{256} << 10, kLeastBytes = kBytes / 4;
 constexpr int64_t kPlenty = 64 * kBytes;  // a disk with less is not made fuller
 
 void make(const std::filesystem::path& file) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd) return;  // it is there, or nothing can be written here
-  if (::posix_fallocate(fd.get(), 0, kBytes) != 0) ::unlink(file.c_str());
+  for (int64_t bytes = kBytes; bytes >= kLeastBytes; bytes /= 2)
+    if (::posix_fallocate(fd.get(), 0, bytes) == 0) return;
+  ::unlink(file.c_str());
 }
 
 }  // namespace
@@ -30,7 +32,7 @@ void keep_disk_reserve(const std::filesystem::path& file) {
 
 UsedDiskReserve::UsedDiskReserve(std::filesystem::path file) {
   const auto left = free_space(folder_of(file));
-  if (left && *left < kBytes && ::unlink(file.c_str()) == 0) file_ = std::move(file);
+  if (left && *left < 4 * kBytes && ::unlink(file.c_str()) == 0) file_ = std::move(file);
 }
 
 UsedDiskReserve::~UsedDiskReserve() {

@@ -8,8 +8,8 @@ namespace exprun {
 // Makes the file that keeps 256 KiB, unless it is there or the disk has little left.
 void keep_disk_reserve(const std::filesystem::path& file);
 
-// On a disk that is about full the file is removed until the end of this; it comes back if there is
-// room then.
+// On a disk that is about full the file is removed until the end of this; it comes back, smaller if
+// need be, if there is room then.
 class UsedDiskReserve {
  public:
   explicit UsedDiskReserve(std::filesystem::path file);

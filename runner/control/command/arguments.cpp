@@ -73,12 +73,14 @@ std::string help_line(std::string left, const std::string& help) {
   return left + wrapped(help, kHelpColumn, left.size()) + '\n';
 }
 
-// "'run.length="3 epochs"'": the change with this value, or with VALUE for none; the key and its
-// synonym's note where the value cannot be one of it.
+// "'run.length="3 epochs"'": the change with this value, or with VALUE for none or where the
+// synonym's note says that the key means another quantity; the key and the note where the value
+// cannot be one of it.
 std::string written_change(const std::string& key, const Schema& schema, const std::string& value,
                            std::string_view note) {
   const bool counts_epochs = note.find("epochs") != note.npos;
-  if (value.empty()) return "'" + key + "=VALUE'" + std::string(note);
+  const bool is_other_quantity = !note.empty() && !note.starts_with(", as in");
+  if (value.empty() || is_other_quantity) return "'" + key + "=VALUE'" + std::string(note);
   const auto meant = override_value_meant(schema, value, counts_epochs ? "epochs" : "");
   if (!meant && !note.empty()) return "'" + key + "'" + std::string(note);
   return "'" + key + '=' + meant.value_or(value) + "'";

@@ -188,7 +188,7 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
       text.overrides.clear();  // they are axes, of one value some
-      text.typed = 0;
+      text.typed = text.found_out = 0;
       check_sweep(report, text, overrides, options, folder);
     } else {
       check_run(report, text, std::move(resolution), options, folder);

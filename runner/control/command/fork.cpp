@@ -25,8 +25,8 @@ struct ForkWords {
 void refuse_checkpoint(const std::string& reference) {
   const std::filesystem::path folder = reference.substr(0, reference.find_last_not_of('/') + 1);
   const auto step = step_of_checkpoint(folder);
-  if (!step) return;
   const std::string run = folder.parent_path().parent_path().filename().string();
+  if (!step || run.empty()) return;
   throw Error("fork: '" + reference + "' is a checkpoint of a run; write exprun fork " +
                   shell_quoted(run) + " --step " + std::to_string(*step),
               ExitCode::bad_recipe);

@@ -266,7 +266,7 @@ std::string shown_folder(const StoreFolder& folder, const RunRow& run) {
   std::error_code ignored;
   return std::filesystem::exists(folder.run(run.folder).path, ignored)
              ? (folder.shown / run.folder).string()
-             : "in another store, from which the run was merged";
+             : "not in this store: the run was merged from another one, or its folder deleted";
 }
 
 }  // namespace exprun

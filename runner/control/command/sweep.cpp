@@ -109,6 +109,8 @@ void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const Swee
     Diagnostics lacking = error.diagnostics();
     for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
     show_warnings(lacking, globals);
+  } catch (const Error& error) {
+    log_warning(error.what());
   }
 }
 

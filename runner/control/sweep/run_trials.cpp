@@ -371,7 +371,7 @@ class Scheduler {
     const bool began = !(now == ended.before);
     if (began ||
         (now.run && !needs_a_trainer(now.decision) && now.decision != Decision::refuse_ended))
-      return account(trial, now, News::yes, ended.process.end().signal == SIGKILL);
+      return account(trial, now, News::yes, ended.process.end().signal.has_value());
     if (stop_) {  // before its run was begun
       ++end_.interrupted;
       return;
@@ -382,7 +382,7 @@ class Scheduler {
   }
 
   // Another `exprun sweep` or a plain run has it: at the end we look again.
-  // One whose launcher was killed has been stopped by nobody, though its trainer saved.
+  // One whose launcher died of a signal has been stopped by nobody, though its trainer saved.
   void account(const Trial& trial, const WhichRun& which, News news, bool was_killed = false) {
     if (is_running(which)) {
       elsewhere_.push_back(&trial);

@@ -68,9 +68,9 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
   std::set<std::string> inputs, asked, built;  // what was looked at, and the models among it
   std::set<Said> said_before;
   Diagnostics mistakes;
-  const bool chooses = std::ranges::any_of(trials, [&](const Trial* trial) {
-    return components_of(trial->resolved) != components_of(trials.front()->resolved);
-  });
+  const std::string usual = trials.empty() ? "" : components_of(trials.front()->resolved);
+  const bool chooses = std::ranges::any_of(
+      trials, [&](const Trial* trial) { return components_of(trial->resolved) != usual; });
   for (const Trial* trial : trials) {
     const ResolvedRecipe& recipe = trial->resolved;
     const DataGlance& data = glances.of(recipe);

@@ -139,19 +139,20 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   const auto compare = [&](const char* split, std::optional<int64_t> prepared,
                            std::optional<int64_t> most) {
     const auto tokens = prepared ? prepared : most;
-    if (!tokens || *tokens - !separate >= *length) return;
+    if (!tokens || *tokens - !separate >= *length) return true;
     short_splits += std::string(short_splits.empty() ? "the " : ", and the ") + split +
                     " data has " + (prepared ? "only " : "at most ") + pluralize(*tokens, "token");
     longest = std::min(longest, *tokens - !separate);
+    return false;
   };
   const DatasetInfo& dataset_info = input.dataset_info;
-  compare("training", dataset_info.train_tokens, dataset_info.most_train_tokens);
+  const bool fits_training =
+      compare("training", dataset_info.train_tokens, dataset_info.most_train_tokens);
   if (dataset_info.validation_tokens != 0)
     compare("validation", dataset_info.validation_tokens, dataset_info.most_validation_tokens);
   if (short_splits.empty()) return;
   const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
                                                                           : "model.context_length";
-  const bool fits_training = short_splits.starts_with("the validation");
   const auto fraction = fits_training && fraction_validates(input.root)
                             ? fraction_that_keeps(*length + !separate, dataset_info)
                             : std::nullopt;
@@ -182,7 +183,8 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " +
           (whole ? "the shortest example has " : "the shortest prompt with its template has ") +
           pluralize(*least, "token"),
-      "choose a length of at least " + std::to_string(*least) + ", or a template that adds less"));
+      "choose a length of at least " + std::to_string(*least) + ", or " +
+          (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
 // Else the border would divide a block, and shift all that follow.

@@ -91,6 +91,7 @@ std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
     if (added == stored.overrides.rend()) continue;
     const ResolvedRecipe began = try_resolve(stored).recipe;
     stored.overrides.erase(std::next(added).base());  // which with_checkpoint_of_run added
+    stored.found_out -= std::min<size_t>(stored.found_out, 1);
     if (try_resolve(stored).recipe.hash() != recipe.hash()) continue;
     const std::string* const path = words_of(began);
     if (path && are_weights(*path)) return *path;

@@ -62,10 +62,15 @@ void record_failure(const StoredRun& run, const std::string& message) {
 }
 
 void record_end(const StoredRun& run, ExitCode code, const std::string& message) {
+  if (code == ExitCode::lost_ranks) code = ExitCode::failed;
   const EndRecord end{run.attempt, now_ms(), state_after(code), static_cast<int>(code),
                       {},          message};
-  record(run, end,
-         [&](Store& store) { store.end_attempt(run.id, end.state, end.exit_code, {}, message); });
+  record(run, end, [&](Store& store) {
+    std::string why = message;
+    for (const EventRow& event : store.events(run.id))  // a divergence has been told already
+      if (message.empty() && event.kind == "end" && event.attempt == run.attempt) why = event.text;
+    store.end_attempt(run.id, end.state, end.exit_code, {}, why);
+  });
 }
 
 void record_libraries(const StoredRun& run, const std::string& json) {
