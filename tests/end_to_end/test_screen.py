@@ -147,7 +147,7 @@ LR  LOSS  STEP  TIME  tiny-UID
 exprun: best: lr=LR, val/loss LOSS at step STEP (tiny-UID)
 exprun: next:
   exprun tiny.toml lr=LR 'evaluation.val_loss.every=100 steps' steps=2000 --store {columns}{color}  trains the best point again, for twice as long
-  exprun sweep show 1 --store {columns}{color}  shows every trial, and how much each axis matters
+  exprun sweep show 1 --store {columns}{color}  shows every trial
   exprun report --sweep 1 --store {columns}{color}  compares the runs
 """)
 

@@ -156,7 +156,7 @@ class Sweep(SweepCrashes):
                                    r"exprun: next:\n"
                                    r"  exprun tiny.toml lr=1e-2 max_grad_norm=0 'evaluation.val_loss.every=1 steps' steps=10"
                                    r"   trains the best point again, for twice as long\n"
-                                   r"  exprun sweep show 1   shows every trial, and how much each axis matters\n"
+                                   r"  exprun sweep show 1   shows every trial\n"
                                    r"  exprun report --sweep 1   compares the runs\n\Z")
         self.assertEqual(self.rows("SELECT state, count(*) FROM runs GROUP BY state ORDER BY state"),
                          [("diverged", 2), ("finished", 1)])

@@ -25,7 +25,8 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const auto all = differences(before, now);
   if (is_extension(all) && before.hash() == run.recipe_hash) return;
   for (const Difference& difference : all)
-    changes += "\n  " + difference.path + ": " + difference.a + " -> " + difference.b;
+    changes += "\n  " + difference.path + ": " + set_or_not(difference.a) + " -> " +
+               set_or_not(difference.b);
   if (changes.empty() && now.hash() == run.recipe_hash) return;
   if (changes.empty())
     throw Error(

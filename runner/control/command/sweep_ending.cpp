@@ -113,8 +113,7 @@ SweepCommands commands_of(const StoreFolder& folder, int64_t sweep) {
 
 std::string next_commands(const SweepCommands& commands, const std::string& longer) {
   return "next:\n  " + longer + "   trains the best point again, for twice as long\n  " +
-         commands.show + "   shows every trial, and how much each axis matters\n  " +
-         commands.report + "   compares the runs";
+         commands.show + "   shows every trial\n  " + commands.report + "   compares the runs";
 }
 
 }  // namespace

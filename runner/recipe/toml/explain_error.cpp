@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/period.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 
@@ -272,7 +273,9 @@ std::string_view text_without_quotes(const SourceSpan& stopped) {
   };
   const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
                               !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
-  if (!begins_as_word || !std::all_of(value.begin(), value.end(), is_plain)) return {};
+  const bool is_path = value.starts_with("./") || value.starts_with("../");
+  if ((!begins_as_word && !is_path) || !std::all_of(value.begin(), value.end(), is_plain))
+    return {};
   const bool is_value = is_one_of(value, {"inf", "nan"}) || nearest(value, {"true", "false"});
   return is_value ? std::string_view() : value;
 }
@@ -294,6 +297,8 @@ struct Verdict {
 Verdict judge(std::string_view value) {
   if (const auto number = number_meant(value))
     return {"'" + std::string(value) + "' is not a number", "write " + *number};
+  if (value.find(' ') != value.npos && parse_period(value))
+    return {"this is not a TOML value", "write \"" + std::string(value) + "\""};
   if (is_arithmetic(value))
     return {"'" + std::string(value) + "' is not a number",
             "TOML has no arithmetic: write the result"};

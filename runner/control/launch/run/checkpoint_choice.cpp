@@ -93,7 +93,8 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
                   "a checkpoint; --step N chooses one, and " +
                   which_there_are(complete));
     step = *best;
-    what = "no checkpoint of its best step, " + std::to_string(step) + ", any more";
+    what = step == 0 ? "no checkpoint of its best step, 0: none is saved before the first update"
+                     : "no checkpoint of its best step, " + std::to_string(step) + ", any more";
   }
   for (const CheckpointFolder& checkpoint : complete) {
     if (checkpoint.step != step) continue;

@@ -33,7 +33,8 @@ std::string changes_between(const ResolvedRecipe& before, const ResolvedRecipe& 
   std::vector<std::string> lines;
   for (const Difference& difference : differences(before, now))
     if (!difference.path.starts_with("run."))
-      lines.push_back(difference.path + ": " + difference.a + " -> " + difference.b);
+      lines.push_back(difference.path + ": " + set_or_not(difference.a) + " -> " +
+                      set_or_not(difference.b));
   std::string text;
   add(text, lines);
   return text;
