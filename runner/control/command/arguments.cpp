@@ -6,13 +6,13 @@
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
-#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/offer.h"
 #include "control/report/terminal.h"
 #include "recipe/override_value.h"
 #include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
 

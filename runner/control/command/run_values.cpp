@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "base/format_units.h"
-#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
-#include "base/key_synonyms.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
 #include "base/strings.h"
@@ -30,6 +29,7 @@
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 #include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
 #include "text/example_template.h"
 
 namespace exprun {

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
-#include "base/key_synonyms.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/report/schema_text.h"
 #include "control/report/terminal.h"
+#include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
+#include "recipe/schema/key_synonyms.h"
 #include "recipe/schema/table_schema.h"
 
 namespace exprun {

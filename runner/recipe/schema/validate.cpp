@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/key_synonyms.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/schema/validate_value.h"
 #include "recipe/schema/wrong_type.h"

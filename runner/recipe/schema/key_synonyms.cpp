@@ -1,4 +1,4 @@
-#include "base/key_synonyms.h"
+#include "recipe/schema/key_synonyms.h"
 
 #include <algorithm>
 #include <iterator>
