@@ -133,14 +133,14 @@ TEST_CASE("block cache: sizes that differ a little are one") {
 TEST_CASE("block cache: idle memory is bounded by what was in use") {
   BlockCache growing;
   for (size_t size = kMiB; size <= 64 * kMiB; size += kMiB / 4) use(growing, {size, size / 2});
-  CHECK(growing.idle_bytes() <= 3 * 96 * kMiB / 2);
+  CHECK(growing.idle_bytes() <= (96 + 32) * kMiB);
   BlockCache shrinking;
   for (size_t size = 64 * kMiB; size >= kMiB; size = size * 2 / 5) use(shrinking, {size});
-  CHECK(shrinking.idle_bytes() <= 3 * 64 * kMiB / 2);
+  CHECK(shrinking.idle_bytes() <= (64 + 32) * kMiB);
   BlockCache other;
   use(other, std::vector<size_t>(20, 5 * kMiB));
   use(other, std::vector<size_t>(60, kMiB));
-  CHECK(other.idle_bytes() <= 3 * 100 * kMiB / 2);
+  CHECK(other.idle_bytes() <= (100 + 32) * kMiB);
 }
 
 TEST_CASE("block cache: sizes that come in turn are all there in the end") {

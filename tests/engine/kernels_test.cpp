@@ -591,20 +591,40 @@ TEST_CASE("kernels: a head in fp16 applies the loss's gradient before it rounds 
   auto hidden = at::zeros({rows, 4}), weight = at::zeros({vocabulary, 4});
   hidden.select(1, 0).fill_(1);
   weight[0][0].fill_(18);
-  const auto gradients = [&](at::ScalarType compute, double expected, double given) {
+  const auto gradients = [&](at::ScalarType compute, double given) {
     const auto x = leaf(hidden), w = leaf(weight);
-    const auto loss = Head{w, vocabulary, 0, compute}.loss_sum(x, targets, expected);
+    const auto loss = Head{w, vocabulary, 0, compute}.loss_sum(x, targets, given);
     loss.mul(given).backward();
     return std::vector{x.grad().div(given), w.grad().div(given)};
   };
-  const auto exact = gradients(at::kFloat, 1, 1);
-  for (const double given : {65536.0, 2 * 65536.0})  // a gradient that was not expected counts too
-    for (size_t i = 0; i < 2; ++i) {
-      const auto off = (gradients(at::kHalf, 65536, given)[i] - exact[i]).norm();
-      CHECK(off.item<double>() < 1e-2 * exact[i].norm().item<double>());
-    }
-  const auto in_fp32 = gradients(at::kFloat, 3, 5);
+  const auto exact = gradients(at::kFloat, 1), scaled = gradients(at::kHalf, 65536);
+  for (size_t i = 0; i < 2; ++i) {
+    const auto off = (scaled[i] - exact[i]).norm();
+    CHECK(off.item<double>() < 1e-2 * exact[i].norm().item<double>());
+  }
+  const auto in_fp32 = gradients(at::kFloat, 3);
   for (size_t i = 0; i < 2; ++i) CHECK(at::allclose(in_fp32[i], exact[i], 1e-5));
+}
+
+TEST_CASE("kernels: a head with a promised gradient adds its weight's where it lies") {
+  const int64_t vocabulary = 70000, rows = 300;  // several chunks
+  const auto hidden = at::randn({rows, 4}), weight = at::randn({vocabulary, 4});
+  const auto targets = at::randint(vocabulary, {rows}, at::kLong);
+  for (const auto compute : {at::kFloat, at::kBFloat16}) {
+    const auto x = leaf(hidden), w = leaf(weight), same = leaf(weight);
+    Head{w, vocabulary, 0, compute}.loss_sum(x, targets, 4).mul(4).backward();
+    const auto gradient = same.mutable_grad() = at::zeros_like(weight);
+    Head{same, vocabulary, 0, compute}.loss_sum(leaf(hidden), targets, 4).mul(4).backward();
+    CHECK(same.grad().is_same(gradient));
+    CHECK(at::equal(gradient, w.grad()));
+    Head{same, vocabulary, 0, compute}.loss_sum(leaf(hidden), targets, 4).mul(4).backward();
+    CHECK(at::allclose(gradient, w.grad().mul(2)));
+
+    const auto loss = Head{same, vocabulary, 0, compute}.loss_sum(leaf(hidden), targets, 4);
+    CHECK_THROWS_WITH_AS(loss.mul(2).backward(),
+                         "head: backward gives another gradient than was promised",
+                         std::logic_error);
+  }
 }
 
 TEST_CASE("kernels: a head in bf16 in many chunks and parts is near one in fp32") {

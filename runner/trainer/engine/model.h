@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -69,10 +70,11 @@ class Model {
   void set_training(bool training) { training_ = training; }
   bool training() const { return training_; }
 
-  // What backward will give loss_sum as its gradient; it may give another. A head that computes its
-  // gradients in forward multiplies by it before it rounds them to fp16.
-  void expect_loss_gradient(double gradient) { loss_gradient_ = gradient; }
-  double expected_loss_gradient() const { return loss_gradient_; }
+  // The gradient that backward, once after each loss_sum from now on, will give it. A head that
+  // computes its gradients in forward multiplies by it before it rounds them to fp16, and may add
+  // its weight's at once.
+  void promise_loss_gradient(double gradient) { loss_gradient_ = gradient; }
+  std::optional<double> promised_loss_gradient() const { return loss_gradient_; }
 
   // Where its parameters are.
   void set_device(at::Device device) { device_ = device; }
@@ -87,7 +89,7 @@ class Model {
  private:
   Await await_;
   bool training_ = true;
-  double loss_gradient_ = 1;
+  std::optional<double> loss_gradient_;
   at::Device device_ = at::kCPU;
 };
 

@@ -61,14 +61,6 @@ std::map<std::string, size_t> places(const std::vector<Parameter>& order) {
   return places;
 }
 
-at::Tensor second_use(const at::Tensor& parameter) {
-  if (!parameter.requires_grad() || !parameter.grad().defined()) return parameter;
-  at::Tensor use = parameter.detach().set_requires_grad(true);
-  if (parameter.grad().scalar_type() != use.scalar_type()) use.set_grad_dtype(std::nullopt);
-  use.mutable_grad() = parameter.grad();
-  return use;
-}
-
 const char* to_string(ParameterClass kind) {
   switch (kind) {
     case ParameterClass::embedding:

@@ -39,10 +39,6 @@ struct Parameter {
   bool is_frozen() const { return !tensor.requires_grad(); }
 };
 
-// A parameter once more, as a leaf of its own with the same values and gradient: backward adds the
-// gradient of each use by itself. The parameter where it has no gradient to add to.
-at::Tensor second_use(const at::Tensor& parameter);
-
 // Where each stands, by name: a model declares its parameters in the order in which it uses them,
 // and backward reaches them about in reverse.
 std::map<std::string, size_t> places(const std::vector<Parameter>& order);

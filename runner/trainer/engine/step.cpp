@@ -170,7 +170,7 @@ std::optional<at::Tensor> TrainingStep::accumulate(int64_t k, int64_t first_samp
   const at::Device device = pipeline_.model().device();
   const auto loss_sum = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   const double gradient_of_sum = (plan.scales_loss ? loss_scale_.value : 1) / valid_tokens;
-  if (plan.scales_loss) pipeline_.model().expect_loss_gradient(gradient_of_sum);
+  pipeline_.model().promise_loss_gradient(gradient_of_sum);
   for (int64_t first = 0; first < share.count; first += plan.batch.micro_batch) {
     const int64_t count = std::min(plan.batch.micro_batch, share.count - first);
     const bool is_last = first + count == share.count;

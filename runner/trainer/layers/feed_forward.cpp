@@ -32,6 +32,11 @@ bool is_cheap(Activation form) {
 
 }  // namespace
 
+int64_t FeedForward::Shape::saved_for_backward() const {
+  const int64_t projected = activation == Activation::swiglu ? 2 * hidden : hidden;
+  return is_cheap(activation) ? projected : projected + hidden;
+}
+
 FeedForward FeedForward::declare(ParameterList& parameters, const std::string& name, Shape shape,
                                  const InitialWeights& weights) {
   FeedForward layer;

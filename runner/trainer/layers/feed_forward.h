@@ -25,6 +25,8 @@ struct FeedForward {
     bool bias;
     Activation activation;
     double dropout;
+
+    int64_t saved_for_backward() const;  // values a token, its input not among them
   };
 
   static FeedForward declare(ParameterList& parameters, const std::string& name, Shape shape,

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/precision/precision.h"
 #include "kernels/cross_entropy.h"
@@ -19,7 +20,9 @@ struct HeadForm {
   int64_t vocab_size;
   double softcap;
   at::ScalarType compute;
-  double gradient;  // expected, of the loss
+  std::optional<double> promised;  // gradient of the loss
+
+  double gradient() const { return promised.value_or(1); }
 };
 
 // Logits become their gradient, for whose small values fp16 has no numbers; bf16 has.
@@ -27,15 +30,18 @@ at::ScalarType format_of_logits(const HeadForm& form) {
   return form.softcap > 0 || form.compute == at::kHalf ? at::kFloat : form.compute;
 }
 
-// Rows of logits at once: 64 MiB of them, whatever the batch, or of a small weight as many as it
-// has elements, since it is read once for each; 2^27 logits on a GPU, which small products would
-// leave idle.
-int64_t chunk_rows(const at::Tensor& weight, const HeadForm& form) {
+// Rows of logits at once, in chunks of about one size: at most 64 MiB of them, whatever the batch,
+// or of a small weight as many as it has elements, since it is read once for each; 2^27 logits on a
+// GPU, which small products would leave idle.
+int64_t chunk_rows(int64_t rows, const at::Tensor& weight, const HeadForm& form) {
   const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
   const int64_t of_weight = std::max(weight.numel(), int64_t{1} << 21);
   const int64_t elements =
       weight.is_cpu() ? std::min((int64_t{1} << 26) / size, of_weight) : int64_t{1} << 27;
-  return std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
+  const int64_t most = std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
+  const int64_t chunks = std::max<int64_t>(1, (rows + most - 1) / most);
+  const int64_t each = (rows + chunks - 1) / chunks;
+  return (each + 63) / 64 * 64;
 }
 
 // Whether there will be a backward, and one to the weight: it takes a third of the work.
@@ -47,7 +53,7 @@ struct Wanted {
 struct LossAndGradients {
   at::Tensor loss;  // 0-dim fp64
   at::Tensor of_hidden;
-  at::Tensor of_weight;
+  at::Tensor of_weight;  // added to what is there, if anything
 };
 
 at::Tensor capped(const at::Tensor& logits, double softcap) {
@@ -57,12 +63,12 @@ at::Tensor capped(const at::Tensor& logits, double softcap) {
 // The loss of a chunk; its logits, capped or not, become the gradient before the cap.
 at::Tensor chunk_loss(at::Tensor& logits, const at::Tensor& targets, const HeadForm& form) {
   if (form.softcap == 0)
-    return cross_entropy_in_place(logits, targets, form.vocab_size, form.gradient);
+    return cross_entropy_in_place(logits, targets, form.vocab_size, form.gradient());
   const auto cap = logits.div_(form.softcap).tanh_().clone();
   logits.mul_(form.softcap);
   const auto loss = cross_entropy_in_place(logits, targets, form.vocab_size, 1);
   logits.mul_(cap.square().neg_().add_(1));
-  if (form.gradient != 1) logits.mul_(form.gradient);
+  if (form.gradient() != 1) logits.mul_(form.gradient());
   return loss;
 }
 
@@ -92,12 +98,12 @@ void add_weight_gradient(at::Tensor& sum, const at::Tensor& of_logits, const at:
   }
 }
 
-// `weight` in the format to compute in.
+// `weight` in the format to compute in; its gradient is added to `of_weight` where that is defined.
 LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
-                         const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
-  LossAndGradients result;
-  result.loss = at::zeros({}, hidden.options().dtype(at::kDouble));
-  const int64_t rows = hidden.size(0), step = chunk_rows(weight, form);
+                         const at::Tensor& of_weight, const at::Tensor& targets,
+                         const HeadForm& form, Wanted wanted) {
+  LossAndGradients result{at::zeros({}, hidden.options().dtype(at::kDouble)), {}, of_weight};
+  const int64_t rows = hidden.size(0), step = chunk_rows(rows, weight, form);
   if (wanted.gradients && rows > step) result.of_hidden = at::empty_like(hidden);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
@@ -116,20 +122,37 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
   return result;
 }
 
-// Backward scales the gradients where they lie (a second backward is told so by their version), by
-// what its own differs from the expected one.
+// Where the weight's gradient can be added as soon as it is known, the one that it has.
+at::Tensor added_at_once(const at::Tensor& weight, const HeadForm& form) {
+  const at::Tensor& gradient = weight.grad();
+  const bool can_be = form.promised && weight.is_cpu() && gradient.defined();
+  return can_be && gradient.scalar_type() == at::kFloat ? gradient : at::Tensor();
+}
+
+void require_promised(const at::Tensor& gradient, double promised) {
+  const auto single = static_cast<float>(promised);
+  if (gradient.is_cpu() && gradient.item<float>() != single)
+    throw std::logic_error("head: backward gives another gradient than was promised");
+}
+
+// Without a promise backward scales the gradients where they lie (a second backward is told so by
+// their version).
 Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& targets, const HeadForm& form, Wanted wanted) {
-  auto result = compute(hidden.contiguous(), cast_weight(weight, form.compute),
+  const at::Tensor known = wanted.of_weight ? added_at_once(weight, form) : at::Tensor();
+  auto result = compute(hidden.contiguous(), cast_weight(weight, form.compute), known,
                         targets.contiguous(), form, wanted);
   auto loss = result.loss.to(at::kFloat);
   if (!wanted.gradients) return {loss, {}, {}};
   Tensors kept{result.of_hidden};
-  if (wanted.of_weight) kept.push_back(result.of_weight.to(weight.scalar_type()));
-  return {loss, std::move(kept), [expected = form.gradient](const Backward& given) -> Tensors {
-            const auto factor = expected == 1 ? given.gradient : given.gradient.div(expected);
-            Tensors result;
-            for (const at::Tensor& gradient : given.kept) result.push_back(gradient.mul_(factor));
+  if (wanted.of_weight && !known.defined())
+    kept.push_back(result.of_weight.to(weight.scalar_type()));
+  return {loss, std::move(kept), [promised = form.promised](const Backward& given) -> Tensors {
+            Tensors result = given.kept;
+            if (promised)
+              require_promised(given.gradient, *promised);
+            else
+              for (at::Tensor& gradient : result) gradient.mul_(given.gradient);
             result.resize(2);
             return result;
           }};
@@ -144,12 +167,12 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
 }
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
-                          double gradient) const {
+                          std::optional<double> promised) const {
   const auto x = hidden.to(compute);
   const bool is_recorded = at::GradMode::is_enabled();
   const Wanted wanted{is_recorded, is_recorded && weight.requires_grad()};
   return with_custom_gradient({x, weight}, [&] {
-    return head_loss(x, weight, targets, {vocab_size, softcap, compute, gradient}, wanted);
+    return head_loss(x, weight, targets, {vocab_size, softcap, compute, promised}, wanted);
   });
 }
 

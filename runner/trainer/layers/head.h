@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 namespace exprun {
 
 struct Head {
@@ -17,11 +19,13 @@ struct Head {
   // Cross entropy of hidden (N, C) against targets (N), summed over the targets that are not
   // kIgnoredTarget; 0-dim fp32, differentiable. Rows of the weight from `vocab_size` on are
   // padding: they have no part in the softmax, so they never win and get no gradient. Gradients are
-  // computed with the loss: of hidden in `compute`, of the weight in its own format. `gradient`,
-  // what backward is expected to give (it may give another), is applied before those of logits are
-  // rounded to `compute`, so that a loss scale keeps those of unlikely tokens.
+  // computed with the loss: of hidden in `compute`, of the weight in its own format. `promised` is
+  // the gradient that the one backward will give: with it those of logits are multiplied before
+  // they are rounded to `compute`, so that a loss scale keeps those of unlikely tokens; and on a
+  // CPU an fp32 gradient that the weight has is added to at once, for a sum is as large as the
+  // weight.
   at::Tensor loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
-                      double gradient = 1) const;
+                      std::optional<double> promised = std::nullopt) const;
 };
 
 }  // namespace exprun

@@ -68,17 +68,17 @@ class Gpt final : public Model {
   bool announces_use() const override { return true; }
 
   at::Tensor loss_sum(const at::Tensor& inputs, const at::Tensor& targets) override {
-    return loss_head().loss_sum(hidden(inputs).view({-1, settings_.hidden_size}),
-                                targets.reshape({-1}), expected_loss_gradient());
+    return head_.loss_sum(hidden(inputs).view({-1, settings_.hidden_size}), targets.reshape({-1}),
+                          promised_loss_gradient());
   }
 
   // The head computes what is learned and nothing else.
   at::Tensor packed_loss_sum(const at::Tensor& inputs, const at::Tensor& targets,
                              const Documents& documents) override {
     const auto all = hidden(inputs, &documents).view({-1, settings_.hidden_size});
-    return loss_head().loss_sum(all.index_select(0, documents.learned),
-                                targets.view({-1}).index_select(0, documents.learned),
-                                expected_loss_gradient());
+    return head_.loss_sum(all.index_select(0, documents.learned),
+                          targets.view({-1}).index_select(0, documents.learned),
+                          promised_loss_gradient());
   }
 
   at::Tensor logits(const at::Tensor& inputs) override { return head_.logits(hidden(inputs)); }
@@ -129,7 +129,7 @@ class Gpt final : public Model {
     const auto of_heads =
         static_cast<double>(2 * attention.query_width() + 2 * attention.key_value_width());
     const double a_block =
-        4 * width + of_heads + 2 * static_cast<double>(s.block.feed_forward.hidden);
+        4 * width + of_heads + static_cast<double>(s.block.feed_forward.saved_for_backward());
     int64_t blocks = 0;  // with a backward
     for (size_t part = 1; part + 1 < declared_.size(); ++part) blocks += is_trained_up_to(part);
     const double of_blocks = s.checkpoint_activations && blocks > 0
@@ -146,14 +146,6 @@ class Gpt final : public Model {
     const auto end = tensors_.begin() + static_cast<std::ptrdiff_t>(declared_[part]);
     return std::any_of(tensors_.begin(), end,
                        [](const at::Tensor& tensor) { return tensor.requires_grad(); });
-  }
-
-  // Of a tied weight the head's gradient, which backward has first, is added at once: together with
-  // the embedding's it would wait for the end, as large as the weight.
-  Head loss_head() const {
-    Head head = head_;
-    if (settings_.tie_embeddings) head.weight = second_use(head.weight);
-    return head;
   }
 
   // What is trained of block `number`.

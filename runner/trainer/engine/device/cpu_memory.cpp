@@ -16,6 +16,10 @@ namespace {
 
 constexpr long kRoundsKept = 2;
 
+// Beyond the most that was in use at once, for sizes that are wanted in turn: a small model never
+// maps memory anew, and a large one takes little more than it needs.
+constexpr size_t kMostSpare = size_t{32} << 20;
+
 // In steps of at most an eighth, so that sizes which vary a little meet. What lies behind a tensor
 // is address space until something is written there.
 size_t block_size(size_t bytes) {
@@ -79,6 +83,7 @@ bool BlockCache::put(void* memory) noexcept {
 void BlockCache::end_round() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++round_;
+  most_in_use_ = {bytes_in_use_, most_in_use_[0]};
   for (auto idle = idle_.begin(); idle != idle_.end();)
     idle = round_ - idle->second.round > kRoundsKept ? give_back(idle) : std::next(idle);
 }
@@ -98,7 +103,7 @@ void* BlockCache::use(Blocks::iterator idle) {
   const auto used = in_use_.try_emplace(memory).first;
   idle_bytes_ -= idle->first;
   bytes_in_use_ += idle->first;
-  most_in_use_ = std::max(most_in_use_, bytes_in_use_);
+  most_in_use_[0] = std::max(most_in_use_[0], bytes_in_use_);
   used->second = idle_.extract(idle);
   return memory;
 }
@@ -126,8 +131,9 @@ BlockCache::Blocks::iterator BlockCache::map(size_t bytes) {
 
 // Before so many bytes more are in use: what is too small for them goes first.
 void BlockCache::make_room(size_t bytes) {
-  const size_t most = std::max(most_in_use_, bytes_in_use_ + bytes);
-  while (!idle_.empty() && bytes_in_use_ + bytes + idle_bytes_ > most + most / 2) {
+  const size_t most = std::max({most_in_use_[0], most_in_use_[1], bytes_in_use_ + bytes});
+  const size_t spare = std::min(most / 2, kMostSpare);
+  while (!idle_.empty() && bytes_in_use_ + bytes + idle_bytes_ > most + spare) {
     const auto larger = idle_.lower_bound(bytes);
     give_back(larger == idle_.begin() ? larger : std::prev(larger));
   }

@@ -1,6 +1,7 @@
 // Memory of a CPU's tensors: that of large ones is kept for the next.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -21,8 +22,8 @@ void give_back_idle_cpu_memory();
 // to the system at each free, and the top of its heap: each forward pass then has its memory
 // zeroed by the system page by page, which can take longer than a matrix product that fills it.
 
-// Any thread may call it. In use and idle together are at most one and a half times the most that
-// was in use at once.
+// Any thread may call it. In use and idle together are at most what was in use at once in this
+// round or the last, and half of that or 32 MiB more, whichever is less.
 class BlockCache {
  public:
   BlockCache() = default;
@@ -57,7 +58,8 @@ class BlockCache {
   mutable std::mutex mutex_;
   Blocks idle_;
   std::unordered_map<void*, Blocks::node_type> in_use_;  // put() needs no memory
-  size_t idle_bytes_ = 0, bytes_in_use_ = 0, most_in_use_ = 0;
+  size_t idle_bytes_ = 0, bytes_in_use_ = 0;
+  std::array<size_t, 2> most_in_use_ = {};  // at once in this round, and in the one before it
   long round_ = 0;
 };
 
