@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "control/data/prepare.h"
 #include "control/launch/provenance.h"
+#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/run/weights_meaning.h"
 #include "control/launch/trainer_program.h"
@@ -19,29 +20,6 @@ namespace exprun {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
-// and a run that diverged without any others would do so again from the start.
-std::optional<CheckpointFolder> checkpoint_of(const Store& store, const RunRow& run,
-                                              const RunFolder& folder) {
-  std::vector<std::string> skipped;
-  const bool diverged = run.state == RunState::diverged;
-  const auto checkpoint = newest_to_continue_from(folder, skipped);
-  warn_of_skipped(skipped);
-  if (!checkpoint && !run.origin.empty())
-    throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
-                describe_origin(run.origin) + ": fork that again");
-  if (diverged && !checkpoint)
-    throw Error("launch: " + run.folder +
-                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
-                "rerun " +
-                shell_quoted(run.folder) + " lr=...` makes it again with a change");
-  if (!checkpoint && (!skipped.empty() || !store.checkpoints(run.id).empty()))
-    throw Error("launch: " + run.folder +
-                " has no intact checkpoint to continue from; `exprun rerun " +
-                shell_quoted(run.folder) + "` trains it again from the start");
-  return checkpoint;
-}
 
 // Those that only the data tell: the others were shown when the recipe was read.
 void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request) {
@@ -117,7 +95,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
     if (const auto warnings = other_model(weights, resolved); !warnings.empty())
       show_diagnostics(warnings);
   }
-  auto checkpoint = run ? checkpoint_of(store, *run, folder.run(run->folder)) : std::nullopt;
+  auto checkpoint = run ? checkpoint_to_continue_from(store, folder, *run) : std::nullopt;
   return {std::move(data),
           std::move(resolved),
           steps,

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/custom_function.h"
+#include "kernels/ours_or_aten.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/activation.cpp"

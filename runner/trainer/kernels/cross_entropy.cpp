@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/model.h"
-#include "kernels/custom_function.h"
+#include "kernels/ours_or_aten.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cross_entropy.cpp"

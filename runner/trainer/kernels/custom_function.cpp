@@ -1,11 +1,8 @@
 #include "kernels/custom_function.h"
 
-#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
-
-#include "kernels/instruction_set.h"
 
 namespace exprun {
 namespace {
@@ -51,36 +48,6 @@ class CustomFunction : public torch::autograd::Function<CustomFunction> {
 at::Tensor with_custom_gradient(Tensors inputs, const Forward& forward) {
   std::erase_if(inputs, [](const at::Tensor& input) { return !input.defined(); });
   return CustomFunction::apply(at::TensorList(inputs), forward);
-}
-
-namespace {
-
-void forward_and_backward(const Function& function, const Tensors& inputs) {
-  const at::AutoGradMode grad_mode(true);
-  Tensors leaves;
-  for (const auto& input : inputs)
-    leaves.push_back(input.defined() ? input.detach().set_requires_grad(true) : input);
-  const auto value = function(leaves);
-  value.backward(value.detach());
-}
-
-}  // namespace
-
-bool has_our_kernels() {
-  static const bool vectorised = !usable_instruction_sets().empty();
-  return vectorised;
-}
-
-at::Tensor fastest(const autotune::Key& key, const Tensors& inputs, const Function& ours,
-                   const Function& aten) {
-  if (!has_our_kernels()) return aten(inputs);
-  const auto& chosen = autotune::choose(key, kOursOrAten,
-                                        [&](size_t index) {
-                                          forward_and_backward(index == 0 ? ours : aten, inputs);
-                                        }) == 0
-                           ? ours
-                           : aten;
-  return chosen(inputs);
 }
 
 }  // namespace exprun

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
-#include "kernels/instruction_set.h"
+#include "kernels/ours_or_aten.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/decoding_attention.cpp"
@@ -98,9 +98,8 @@ bool has_rows(const at::Tensor& heads) {
 }
 
 bool may_be_ours(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
-  static const bool has_kernels = !usable_instruction_sets().empty();
   const auto format = key.scalar_type();
-  return has_kernels && query.is_cpu() && query.scalar_type() == format &&
+  return has_our_kernels() && query.is_cpu() && query.scalar_type() == format &&
          (format == at::kFloat || format == at::kBFloat16) && has_rows(key) && has_rows(value);
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "kernels/custom_function.h"
+#include "kernels/ours_or_aten.h"
 
 #ifndef EXPRUN_KERNELS_LAYER_NORM_TYPES
 #define EXPRUN_KERNELS_LAYER_NORM_TYPES

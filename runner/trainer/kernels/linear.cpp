@@ -19,7 +19,7 @@
 
 #include "engine/device/autotune.h"
 #include "kernels/custom_function.h"
-#include "kernels/instruction_set.h"
+#include "kernels/ours_or_aten.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear.cpp"
@@ -130,13 +130,12 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
 
 // What row_product takes.
 bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  static const bool has_kernels = !usable_instruction_sets().empty();
   const bool is_plain =
       x.is_contiguous() && weight.is_contiguous() && (!bias.defined() || bias.is_contiguous());
   const auto format = x.scalar_type();
   const bool has_format =
       (format == at::kFloat || format == at::kBFloat16) && weight.scalar_type() == format;
-  return has_kernels && x.is_cpu() && has_format && x.size(0) == 1 && is_plain;
+  return has_our_kernels() && x.is_cpu() && has_format && x.size(0) == 1 && is_plain;
 }
 
 }  // namespace

@@ -61,10 +61,10 @@ std::vector<std::vector<std::string>> bases() {
       {"model.lora={rank = 2}"},
       {"batch.tokens=64"},
       {"schedule.type=cosine_annealing", "half_period=5 steps"}};
-  for (const char* type : {"adam", "lion", "muon", "sgd"})
-    bases.push_back({std::string("optimizer.type=") + type});
-  for (const char* type : {"constant", "inverse_sqrt", "linear", "wsd"})
-    bases.push_back({std::string("schedule.type=") + type});
+  for (const std::string& type : SchemaSet::embedded().types("optimizer"))
+    bases.push_back({"optimizer.type=" + type});
+  for (const std::string& type : SchemaSet::embedded().types("schedule"))
+    if (type != "cosine_annealing") bases.push_back({"schedule.type=" + type});
   return bases;
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -93,9 +94,10 @@ TEST_CASE("schema: defaults are written in their canonical spelling") {
 
 TEST_CASE("schema: every table has its file, and every kind a folder of types") {
   for (const char* table : kTables) CHECK_MESSAGE(SchemaSet::embedded().find(table), table);
-  CHECK(SchemaSet::embedded().types("schedule") ==
-        std::vector<std::string>{"constant", "cosine", "cosine_annealing", "inverse_sqrt", "linear",
-                                 "wsd"});
+  const auto schedules = SchemaSet::embedded().types("schedule");
+  CHECK(std::ranges::is_sorted(schedules));
+  for (const char* type : {"constant", "cosine", "wsd"})
+    CHECK_MESSAGE(std::ranges::count(schedules, type) == 1, type);
   CHECK(SchemaSet::embedded().types("run").empty());
   CHECK(SchemaSet::embedded().find("optimizer", "none") == nullptr);
 }

@@ -75,7 +75,7 @@ std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
   return state["best"].at("step").get<int64_t>();
 }
 
-// Likewise.
+// As chosen_checkpoint(); nothing where it was removed before it could be held.
 std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, const std::string& run,
                                                const CheckpointChoice& choice,
                                                const std::string& command) {
@@ -123,6 +123,30 @@ HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& r
   for (;;)
     if (auto found = found_checkpoint(folder.run(run), run, choice, command))
       return std::move(*found);
+}
+
+// Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,
+// and a run that diverged without any others would do so again from the start.
+std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
+                                                            const StoreFolder& folder,
+                                                            const RunRow& run) {
+  std::vector<std::string> skipped;
+  const bool diverged = run.state == RunState::diverged;
+  const auto checkpoint = newest_to_continue_from(folder.run(run.folder), skipped);
+  warn_of_skipped(skipped);
+  if (!checkpoint && !run.origin.empty())
+    throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
+                describe_origin(run.origin) + ": fork that again");
+  if (diverged && !checkpoint)
+    throw Error("launch: " + run.folder +
+                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
+                "rerun " +
+                shell_quoted(run.folder) + " lr=...` makes it again with a change");
+  if (!checkpoint && (!skipped.empty() || !store.checkpoints(run.id).empty()))
+    throw Error("launch: " + run.folder +
+                " has no intact checkpoint to continue from; `exprun rerun " +
+                shell_quoted(run.folder) + "` trains it again from the start");
+  return checkpoint;
 }
 
 }  // namespace exprun

@@ -1,13 +1,16 @@
-// Which checkpoint of a run a command means: --step of `eval`, `sample` and `fork`.
+// Which checkpoint of a run is meant: the newest that it can continue from, or --step of `eval`,
+// `sample` and `fork`.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
 #include "control/launch/store_folder.h"
+#include "store/store.h"
 
 namespace exprun {
 
@@ -37,5 +40,12 @@ struct HeldCheckpoint {
 // command and says which checkpoints there are.
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
                                  const CheckpointChoice& choice, const std::string& command);
+
+// The newest intact one with finite weights, from which a further attempt goes on; nothing where
+// the run begins. A warning for each that is skipped. Throws Error where the run cannot begin anew:
+// it has checkpoints, none of which will do, it diverged, or it is a fork.
+std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
+                                                            const StoreFolder& folder,
+                                                            const RunRow& run);
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// `report --html`: one file that a browser shows without a network. Its own sources are in html/.
+// `report --html`: one file that a browser shows without a network.
 #pragma once
 
 #include <cstddef>

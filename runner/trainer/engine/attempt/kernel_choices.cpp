@@ -22,10 +22,17 @@ constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large m
 void warm_up(const Pipeline& pipeline) {
   const Batch batch = pipeline.read(Split::train, 0, pipeline.plan.batch.micro_batch);
   pipeline.model().set_training(true);
+  pipeline.model().promise_loss_gradient(1);
   loss_sum_of(pipeline.model(), batch).backward();
 }
 
 }  // namespace
+
+void choose_kernels(const ResolvedRecipe& recipe,
+                    const std::optional<CheckpointState>& checkpoint) {
+  if (recipe.section("run").get<bool>("deterministic")) autotune::freeze();
+  if (checkpoint) autotune::load(checkpoint->kernels);
+}
 
 KernelFile::KernelFile(std::filesystem::path file) : file_(std::move(file)) {
   if (!std::filesystem::exists(file_)) return;

@@ -6,11 +6,16 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "dist/rendezvous.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/pipeline.h"
 
 namespace exprun {
+
+// Those of the checkpoint, if there is one; no others where the run is to be deterministic.
+void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
 
 // The file <run folder>/kernels.json.
 class KernelFile {

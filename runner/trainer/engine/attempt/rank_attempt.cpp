@@ -11,9 +11,9 @@
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
+#include "engine/attempt/kernel_choices.h"
 #include "engine/checkpoint/resume.h"
 #include "engine/describe.h"
-#include "engine/device/autotune.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
@@ -123,12 +123,6 @@ void warn_of_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::
 std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe) {
   const auto period = recipe.section("parallelism").get<Period>("timeout");
   return std::chrono::milliseconds(std::llround(1000 * period.count));
-}
-
-void choose_kernels(const ResolvedRecipe& recipe,
-                    const std::optional<CheckpointState>& checkpoint) {
-  if (recipe.section("run").get<bool>("deterministic")) autotune::freeze();
-  if (checkpoint) autotune::load(checkpoint->kernels);
 }
 
 RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)

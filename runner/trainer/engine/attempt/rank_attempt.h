@@ -28,9 +28,6 @@ struct CoreShare {
 // Throws Error.
 CoreShare share_of_cores(Rendezvous& rendezvous, const Cores& own = own_cores());
 
-// Those of the checkpoint, if there is one.
-void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
-
 // Of an exchange between ranks.
 std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe);
 

@@ -1,0 +1,21 @@
+// Functions that can be computed by our kernel or by ATen's operators: the faster of the two for
+// its sizes on this machine is measured once (engine/device/autotune.h).
+#pragma once
+
+#include "engine/device/autotune.h"
+#include "kernels/custom_function.h"
+
+namespace exprun {
+
+// What is measured is forward and backward together, of the inputs given. Undefined inputs are
+// those left out.
+at::Tensor fastest(const autotune::Key& key, const Tensors& inputs, const Function& ours,
+                   const Function& aten);
+
+// Whether there are kernels of ours for this processor.
+bool has_our_kernels();
+
+// For kernels that are measured otherwise: the names of both ways.
+inline constexpr autotune::Names kOursOrAten = {"exprun", "aten"};
+
+}  // namespace exprun
